@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help test types tests reproduce format docs bench prove coverage mutants wheel-test lock clean
+.PHONY: help test types tests reproduce format docs bench prove coverage wheel-test lock clean
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -65,9 +65,6 @@ coverage: .venv/dev.done ## which branches of machines/, language/, product/ and
 	$(BIN)/coverage report
 	$(BIN)/coverage json --quiet -o .measured/coverage/report.json
 	$(BIN)/python -m tests.branches .measured/coverage/report.json
-
-mutants: .venv/dev.done ## change machines/ and language/ one thing at a time and see which test notices (hours; interrupt and resume at will), write docs/mutants.md
-	$(BIN)/python -m pages.mutants
 
 wheel-test: .venv/dev.done ## build the wheel, install it with the core alone, use it
 	$(BIN)/python requirements/wheel_test.py

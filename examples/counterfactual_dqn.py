@@ -51,7 +51,12 @@ for who in ann bob:
 full -> done : eps, # / #, 1
 """
 Place = npt.NDArray[np.float32]
-PLACES = {"box-for-ann": (-0.8, -0.8), "box-for-bob": (0.8, 0.8), "ann": (0.8, -0.8), "bob": (-0.8, 0.8)}
+PLACES = {
+    "box-for-ann": (-0.8, -0.8),
+    "box-for-bob": (0.8, 0.8),
+    "ann": (0.8, -0.8),
+    "bob": (-0.8, 0.8),
+}
 MOVES = np.array([(0, 0.3), (0, -0.3), (-0.3, 0), (0.3, 0)])
 RECORD = "counterfactual-dqn.json"
 LONGEST, EVERY, EPISODES = 60, 1_000, 5
@@ -85,7 +90,9 @@ CONTROLS = {
     "DQN": Line(patience=3),
     "DQN, batch of 192": Line(settings={"batch_size": 192}, patience=3),
     "DQN with counterfactuals": LINES["DQN with counterfactuals"],
-    "DQN with counterfactuals, enlarge=False": Line(imagine={"counterfactuals": 2, "enlarge": False}),
+    "DQN with counterfactuals, enlarge=False": Line(
+        imagine={"counterfactuals": 2, "enlarge": False}
+    ),
 }
 """Is it the number of steps, or of rows in a batch? Plain DQN gets more of each; with `enlarge=False` the buffer gets no more rows."""
 COLOURS = ("#7a7f87", "#b58a3c", "#2f6fb0", "#3f9a6d")
@@ -97,7 +104,9 @@ class Yard(gymnasium.Env[Any, Any]):
     observation_space = spaces.Box(-1, 1, (2,), np.float32)
     action_space = spaces.Discrete(len(MOVES))
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed, options=options)
         self.at = np.zeros(2)
         return self.at.astype(np.float32), {}
@@ -107,9 +116,13 @@ class Yard(gymnasium.Env[Any, Any]):
         return self.at.astype(np.float32), 0.0, False, False, {}
 
 
-def events(_observation: Place, _action: int, next_observation: Place, _info: dict[str, Any]) -> set[str]:
+def events(
+    _observation: Place, _action: int, next_observation: Place, _info: dict[str, Any]
+) -> set[str]:
     """The place where the courier is, if any."""
-    return {name for name, place in PLACES.items() if np.abs(next_observation - place).max() <= 0.25}
+    return {
+        name for name, place in PLACES.items() if np.abs(next_observation - place).max() <= 0.25
+    }
 
 
 def make_env() -> gymnasium.Env[Any, Any]:
@@ -149,11 +162,23 @@ def train(line: Line, seed: int, steps: int) -> dict[str, Any]:
     if line.imagine is not None:
         settings["replay_buffer_class"] = CounterfactualReplayBuffer
         settings["replay_buffer_kwargs"] = {**line.imagine, "seed": seed}
-    agent = DQN("MlpPolicy", make_env(), buffer_size=steps * line.patience, seed=seed, device="cpu", **settings)
+    agent = DQN(
+        "MlpPolicy",
+        make_env(),
+        buffer_size=steps * line.patience,
+        seed=seed,
+        device="cpu",
+        **settings,
+    )
     tests = Tests()
     agent.learn(steps * line.patience, callback=tests)
     seconds = round(time.process_time() - began, 1)
-    return {"seed": seed, "returns": tests.returns, "delivered": tests.delivered, "seconds": seconds}
+    return {
+        "seed": seed,
+        "returns": tests.returns,
+        "delivered": tests.delivered,
+        "seconds": seconds,
+    }
 
 
 def plot(record: dict[str, Any], file: Path) -> None:
@@ -182,12 +207,15 @@ def begin(asked: argparse.Namespace, lines: dict[str, Line]) -> dict[str, Any]:
         "steps_between_tests": EVERY,
         "episodes_of_a_test": EPISODES,
         "lines": {
-            name: {**asdict(line), "steps": asked.steps * line.patience, "runs": []} for name, line in lines.items()
+            name: {**asdict(line), "steps": asked.steps * line.patience, "runs": []}
+            for name, line in lines.items()
         },
     }
     file = asked.output and asked.output / RECORD
     saved = json.loads(file.read_text()) if file and file.exists() else {}
-    if all(saved.get(key) == value for key, value in record.items() if key not in ("made_by", "lines")):
+    if all(
+        saved.get(key) == value for key, value in record.items() if key not in ("made_by", "lines")
+    ):
         for name, line in record["lines"].items():
             earlier = saved["lines"].get(name, line)
             if {**earlier, "runs": []} == line:
@@ -200,7 +228,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=15_000)
-    parser.add_argument("--controls", action="store_true", help="four agents, and three times the steps for plain DQN")
+    parser.add_argument(
+        "--controls",
+        action="store_true",
+        help="four agents, and three times the steps for plain DQN",
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--output", type=Path, help="a folder for the record and the picture")
     asked = parser.parse_args()
@@ -209,7 +241,9 @@ def main() -> None:
     lines = CONTROLS if asked.controls else LINES
     record = begin(asked, lines)
     saved = {(name, run["seed"]) for name in lines for run in record["lines"][name]["runs"]}
-    missing = [(name, seed) for seed in range(asked.seeds) for name in lines if (name, seed) not in saved]
+    missing = [
+        (name, seed) for seed in range(asked.seeds) for name in lines if (name, seed) not in saved
+    ]
     runs = joblib.Parallel(n_jobs=asked.workers, return_as="generator")(
         joblib.delayed(train)(lines[name], seed, asked.steps) for name, seed in missing
     )

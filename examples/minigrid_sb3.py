@@ -72,7 +72,9 @@ def find_place(env: gymnasium.Env[Any, Any]) -> tuple[int, ...]:
     return tuple(env.get_wrapper_attr("agent_pos"))
 
 
-def events(_observation: object, _action: int, _next_observation: object, info: dict[str, Any]) -> set[str]:
+def events(
+    _observation: object, _action: int, _next_observation: object, info: dict[str, Any]
+) -> set[str]:
     """The colour of the tile that the agent has entered: turning on a tile is no event."""
     here = find_place(info["env"])
     tile = info["env"].unwrapped.grid.get(*here)
@@ -81,16 +83,32 @@ def events(_observation: object, _action: int, _next_observation: object, info: 
 
 def make_env() -> gymnasium.Env[Any, Any]:
     """The room with the task. Only three of MiniGrid's seven actions move the agent."""
-    room = TransformAction(Tiles(size=6, max_steps=120), lambda action: action, gymnasium.spaces.Discrete(3))
+    room = TransformAction(
+        Tiles(size=6, max_steps=120), lambda action: action, gymnasium.spaces.Discrete(3)
+    )
     return pdrm.wrap(
-        room, TASK, events, k=2, flatten=True, reward_weight=0, ignore_end=True, success="home", remember=find_place
+        room,
+        TASK,
+        events,
+        k=2,
+        flatten=True,
+        reward_weight=0,
+        ignore_end=True,
+        success="home",
+        remember=find_place,
     )
 
 
 def make_agent(name: str, seed: int) -> BaseAlgorithm:
     """An agent in its environment; "imagining" is DQN with the counterfactual buffer."""
     if name == "ppo":
-        return PPO("MlpPolicy", make_vec_env(make_env, n_envs=8, seed=seed), seed=seed, device="cpu", **PPO_SETTINGS)
+        return PPO(
+            "MlpPolicy",
+            make_vec_env(make_env, n_envs=8, seed=seed),
+            seed=seed,
+            device="cpu",
+            **PPO_SETTINGS,
+        )
     buffer: dict[str, Any] = {}
     if name == "imagining":
         buffer = {
@@ -124,7 +142,9 @@ class Tests(BaseCallback):
 def main() -> None:
     """Train each agent with each seed, and print how its tests went."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--agent", nargs="+", choices=["imagining", "dqn", "ppo"], default=["imagining"])
+    parser.add_argument(
+        "--agent", nargs="+", choices=["imagining", "dqn", "ppo"], default=["imagining"]
+    )
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=80_000)
     asked = parser.parse_args()
@@ -135,7 +155,11 @@ def main() -> None:
             agent = make_agent(name, seed)
             tests = Tests(asked.steps // TESTS)
             agent.learn(asked.steps, callback=tests)
-            first = f"first after {tests.solved[0]:,} of {asked.steps:,} steps" if tests.solved else "never solved"
+            first = (
+                f"first after {tests.solved[0]:,} of {asked.steps:,} steps"
+                if tests.solved
+                else "never solved"
+            )
             seconds = time.process_time() - began
             print(
                 f"{name}, seed {seed}: {len(tests.solved)} of {TESTS} tests solved, {first}; {seconds:.0f} s",

@@ -14,10 +14,16 @@ COLOURS = ("red", "blue")
 class Hallway(gymnasium.Env[Any, Any]):
     """Walk past doors of random colours, then press buttons. It knows nothing of machines, and pays nothing itself."""
 
-    observation_space = spaces.Discrete(2 * DOORS + 1)  # the number of steps taken: colours are not observed
-    action_space = spaces.Discrete(len(COLOURS))  # which button to press; while walking, no matter which
+    observation_space = spaces.Discrete(
+        2 * DOORS + 1
+    )  # the number of steps taken: colours are not observed
+    action_space = spaces.Discrete(
+        len(COLOURS)
+    )  # which button to press; while walking, no matter which
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed, options=options)
         self.doors = self.np_random.choice(COLOURS, size=DOORS)
         self.time = 0
@@ -30,7 +36,9 @@ class Hallway(gymnasium.Env[Any, Any]):
         return self.time, 0.0, False, self.time == 2 * DOORS, info
 
 
-def events(_observation: int, _action: int, _next_observation: int, info: dict[str, Any]) -> set[str]:
+def events(
+    _observation: int, _action: int, _next_observation: int, info: dict[str, Any]
+) -> set[str]:
     """The labelling function: what happened in this step, in the machine's words."""
     return {"seen", info["seen"]} if "seen" in info else {"pressed", info["pressed"]}
 

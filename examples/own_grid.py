@@ -37,4 +37,6 @@ run = pdrm.train(task, pdrm.CpRM(k=1, episodes=1_000), seed=1)
 for at, returns in zip(run.curve.at, run.curve.returns, strict=True):
     print(f"after {at:>5} episodes: mean test return {returns.mean():.2f}")
 policy = run.policy
-print(f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act((3, 3), 'first', ('#',))]}")
+print(
+    f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act((3, 3), 'first', ('#',))]}"
+)

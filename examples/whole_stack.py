@@ -13,7 +13,7 @@ task = pdrm.Task("deliver-4-8")  # trains on sequences of four deliveries
 with tempfile.TemporaryDirectory() as folder:
     policy = pdrm.train(task, pdrm.Summary(episodes=40), folder=folder).policy
 solution = pdrm.solve(task, discount=0.99)
-machine, domain, chance = task.pushdown, task.finite, random.Random(0)  # noqa: S311 - any sequences
+machine, domain, chance = task.pushdown, task.finite, random.Random(0)
 places = [symbol for symbol in machine.stack if symbol != "#"]
 for count in map(int, sys.argv[1:] or ("8", "40")):
     stack = (*chance.choices(places, k=count), "#")
@@ -26,4 +26,6 @@ for count in map(int, sys.argv[1:] or ("8", "40")):
         paid += weight * (float(domain.arrays.reward[s, action, 0]) + step.reward)
         s, state, stack = int(domain.arrays.next[s, action, 0]), step.after.state, step.after.stack
         weight *= 0.99
-    print(f"{count:5} deliveries: the agent's discounted return {paid:.6f}, the optimum {optimum:.6f}")
+    print(
+        f"{count:5} deliveries: the agent's discounted return {paid:.6f}, the optimum {optimum:.6f}"
+    )

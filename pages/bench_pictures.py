@@ -39,7 +39,9 @@ class Picture(NamedTuple):
 
     def svg(self) -> bytes:
         """The picture with its digest."""
-        return plot_bytes(self.draw(*self.shown), "svg") + f"<!-- shows {self.digest} -->\n".encode()
+        return (
+            plot_bytes(self.draw(*self.shown), "svg") + f"<!-- shows {self.digest} -->\n".encode()
+        )
 
 
 class Bar(NamedTuple):
@@ -75,11 +77,18 @@ def pictures() -> dict[str, Picture]:
     tabular, analysis = found["tabular"].rows, found["analysis"].rows
     heights = [Curve("a step", points(tabular, "height", "height_cost"))]
     updates = [
-        Curve(choice.replace("_", "-"), points(tabular, "episodes", "updates", choice=choice), number)
+        Curve(
+            choice.replace("_", "-"), points(tabular, "episodes", "updates", choice=choice), number
+        )
         for number, choice in enumerate(("exhaustive", "co_observed", "deduplicated"))
     ]
     solved = [
-        Curve(f"{task}, {who}", points(analysis, "states", figure, task=task), colour, dashed=who == STORM)
+        Curve(
+            f"{task}, {who}",
+            points(analysis, "states", figure, task=task),
+            colour,
+            dashed=who == STORM,
+        )
         for task, colour in SOLVED.items()
         for figure, who in (("solve_s", "pdrm"), ("storm_s", STORM))
     ]
@@ -87,22 +96,33 @@ def pictures() -> dict[str, Picture]:
     drawn = {
         "bench-ratios.svg": Picture(plot_ratios, (ratios(found),)),
         "bench-heights.svg": Picture(
-            plot_curves, (heights, Axis("stack height", "ns per step of Q-learning", from_zero=True))
+            plot_curves,
+            (heights, Axis("stack height", "ns per step of Q-learning", from_zero=True)),
         ),
         "bench-updates.svg": Picture(plot_curves, (updates, Axis("episodes", "updates per step"))),
-        "bench-solve.svg": Picture(plot_curves, (solved, Axis("states", "seconds to values within 1e-6"))),
+        "bench-solve.svg": Picture(
+            plot_curves, (solved, Axis("states", "seconds to values within 1e-6"))
+        ),
         "bench-growth.svg": Picture(plot_growth, (growth,)),
     }
     deep = [name for name in ("deep-cpu", GPU) if name in found]
-    return drawn | {f"bench-{name}.svg": Picture(plot_shares, (shares(found[name].rows),)) for name in deep}
+    return drawn | {
+        f"bench-{name}.svg": Picture(plot_shares, (shares(found[name].rows),)) for name in deep
+    }
 
 
 def ratios(found: dict[str, Record]) -> list[Bar]:
     """How many times as fast as the peer each is."""
     tabular, analysis, deep = (found[name] for name in ("tabular", "analysis", "deep-cpu"))
-    races = {row.about["settings"]: row.figures["sb3_ppo_ratio"] for row in deep.rows if "settings" in row.about}
+    races = {
+        row.about["settings"]: row.figures["sb3_ppo_ratio"]
+        for row in deep.rows
+        if "settings" in row.about
+    }
     worst = {
-        task: max(ratio for _, ratio in points(analysis.rows, "states", "storm_time_ratio", task=task))
+        task: max(
+            ratio for _, ratio in points(analysis.rows, "states", "storm_time_ratio", task=task)
+        )
         for task in SOLVED
     }
     return [
@@ -131,11 +151,21 @@ def plot_ratios(bars: Sequence[Bar]) -> Figure:
     for peer in peers:
         own = [(number, bar.ratio) for number, bar in enumerate(bars) if bar.peer == peer]
         colour = COLOURS[peers.index(peer)]
-        drawn = axes.barh([at for at, _ in own], [ratio for _, ratio in own], color=colour, label=peer, height=0.62)
+        drawn = axes.barh(
+            [at for at, _ in own],
+            [ratio for _, ratio in own],
+            color=colour,
+            label=peer,
+            height=0.62,
+        )
         labels = [f"{ratio:,.1f}×" if ratio < 100 else f"{ratio:,.0f}×" for _, ratio in own]
         axes.bar_label(drawn, labels=labels, padding=3, fontsize=8)
     axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
-    axes.set(xscale="log", xlim=(1, 2.5 * max(bar.ratio for bar in bars)), xlabel="times as fast as the peer")
+    axes.set(
+        xscale="log",
+        xlim=(1, 2.5 * max(bar.ratio for bar in bars)),
+        xlabel="times as fast as the peer",
+    )
     _finish_bars(figure, axes, len(peers))
     return figure
 
@@ -147,7 +177,9 @@ def plot_shares(bars: Mapping[str, Mapping[str, float]]) -> Figure:
     before = [0.0] * len(bars)
     for number, part in enumerate(parts):
         widths = [100 * bar[part] / sum(bar.values()) for bar in bars.values()]
-        drawn = axes.barh(list(bars), widths, left=before, color=COLOURS[number], label=part, height=0.62)
+        drawn = axes.barh(
+            list(bars), widths, left=before, color=COLOURS[number], label=part, height=0.62
+        )
         axes.bar_label(drawn, fmt="%.0f %%", label_type="center", color="white", fontsize=8)
         before = [left + width for left, width in zip(before, widths, strict=True)]
     axes.set(xlabel="share of PPO's time", xlim=(0, 100))
@@ -162,7 +194,14 @@ def plot_curves(curves: Sequence[Curve], axis: Axis) -> Figure:
     for curve in curves:
         style = {"linestyle": "--", "markerfacecolor": "white"} if curve.dashed else {}
         colour = COLOURS[curve.colour]
-        axes.plot(*zip(*curve.points, strict=True), label=curve.name, color=colour, marker="o", markersize=4, **style)
+        axes.plot(
+            *zip(*curve.points, strict=True),
+            label=curve.name,
+            color=colour,
+            marker="o",
+            markersize=4,
+            **style,
+        )
     axes.set(xscale="log", xlabel=axis.x, ylabel=axis.y)
     if axis.from_zero:
         axes.set_ylim(0, 1.4 * max(y for curve in curves for _, y in curve.points))
@@ -185,7 +224,7 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
     return figure, axes
 
 
-def _finish_bars(figure: Figure, axes: Any, columns: int) -> None:  # noqa: ANN401 - matplotlib's axes
+def _finish_bars(figure: Figure, axes: Any, columns: int) -> None:
     """The first bar on top, a grid behind the bars, and a legend below them."""
     axes.invert_yaxis()
     axes.grid(visible=True, axis="x", color=GRID, linewidth=0.6)

@@ -27,14 +27,23 @@ SPELT = {
 
 def records(folder: Path = RECORDS) -> dict[str, Record]:
     """The records that there are, by name; all but that of a GPU are needed."""
-    names = ["tabular", "analysis", "deep-cpu", *([GPU] if (folder / f"{GPU}.json").exists() else [])]
+    names = [
+        "tabular",
+        "analysis",
+        "deep-cpu",
+        *([GPU] if (folder / f"{GPU}.json").exists() else []),
+    ]
     return {name: read_record(folder / f"{name}.json") for name in names}
 
 
 def benchmarks_page() -> str:
     """The page."""
     found = records()
-    gpu = _filled("benchmarks-gpu.md", found, "deep-gpu") if GPU in found else _text("benchmarks-no-gpu.md")
+    gpu = (
+        _filled("benchmarks-gpu.md", found, "deep-gpu")
+        if GPU in found
+        else _text("benchmarks-no-gpu.md")
+    )
     return _filled("benchmarks.md", found, "deep-cpu", gpu=gpu.strip())
 
 
@@ -63,7 +72,11 @@ def markdown(grid: Grid) -> str:
     """
     rule = "|---|" + "---:|" * (len(grid.heads) - 1)
     return "\n".join(
-        ("| " + " | ".join(grid.heads) + " |", rule, *("| " + " | ".join(line) + " |" for line in grid.lines))
+        (
+            "| " + " | ".join(grid.heads) + " |",
+            rule,
+            *("| " + " | ".join(line) + " |" for line in grid.lines),
+        )
     )
 
 
@@ -73,10 +86,16 @@ def about_record(record: Record) -> str:
     parts = [str(machine["cpu"]), f"{machine['cores']} cores"]
     parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []
     parts += [str(machine["gpu"])] if "gpu" in machine else []
-    used = ", ".join(f"{SPELT.get(name, name)} {version}" for name, version in record.versions.items())
+    used = ", ".join(
+        f"{SPELT.get(name, name)} {version}" for name, version in record.versions.items()
+    )
     busy = f"; load average {machine['load']}" if "load" in machine else ""
     where = f"{', '.join(parts)}, {machine['system']}; {used}{busy}"
-    now = "" if record.command.startswith("pdrm ") else " (in version 0.1; now `pdrm bench deep --seconds 20`)"
+    now = (
+        ""
+        if record.command.startswith("pdrm ")
+        else " (in version 0.1; now `pdrm bench deep --seconds 20`)"
+    )
     return f"`{record.command}`{now} on {record.date}: {where} ([record](benchmarks/{record.name}.json))."
 
 

@@ -25,7 +25,9 @@ def commands() -> dict[str, Any]:
 
 def commands_page() -> str:
     """The page."""
-    listed = [f"| [`{name}`](#pdrm-{name}) | {_first(command)} |" for name, command in commands().items()]
+    listed = [
+        f"| [`{name}`](#pdrm-{name}) | {_first(command)} |" for name, command in commands().items()
+    ]
     options = [row(parameter) for parameter in typer.main.get_command(app).params]
     parts = [
         HEAD,
@@ -43,7 +45,7 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
-def row(parameter: Any) -> str:  # noqa: ANN401 - the command line's own class
+def row(parameter: Any) -> str:
     """One argument or option: its names, its help, and what it is when not given."""
     option = parameter.param_type_name == "option"
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
@@ -52,13 +54,18 @@ def row(parameter: Any) -> str:  # noqa: ANN401 - the command line's own class
     return f"| {shown} | {_cell(parameter.help)}{default} |"
 
 
-def _told(parameter: Any) -> bool:  # noqa: ANN401 - the command line's own class
+def _told(parameter: Any) -> bool:
     """Whether the default is to be said: not where the help says it, and not the number of this computer's cores."""
     plain = not callable(parameter.default) and not isinstance(parameter.default, bool)
-    return plain and parameter.default not in (None, "") and "[" not in parameter.help and parameter.name != "workers"
+    return (
+        plain
+        and parameter.default not in (None, "")
+        and "[" not in parameter.help
+        and parameter.name != "workers"
+    )
 
 
-def _first(command: Any) -> str:  # noqa: ANN401 - the command line's own class
+def _first(command: Any) -> str:
     return _cell(inspect.cleandoc(command.help).partition("\n\n")[0].replace("\n", " "))
 
 

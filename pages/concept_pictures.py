@@ -47,7 +47,9 @@ def pictures() -> dict[str, Picture | GraphPicture]:
     curves = shown.trained()
     return {
         "letter.svg": GraphPicture(to_dot(pdrm.catalogue("letter"))),
-        "trace.svg": GraphPicture(run_to_dot(shown.MACHINE.run(pdrm.language.parse_word("d d+t u u+x")))),
+        "trace.svg": GraphPicture(
+            run_to_dot(shown.MACHINE.run(pdrm.language.parse_word("d d+t u u+x")))
+        ),
         "concept-machine.svg": GraphPicture(to_dot(shown.MACHINE)),
         "concept-run.svg": Picture(run_plot, (shown.moments(),)),
         "concept-labels.svg": Picture(labels_plot, shown.labels(steps=4)),
@@ -60,16 +62,20 @@ def pictures() -> dict[str, Picture | GraphPicture]:
         "concept-counterfactual.svg": Picture(counterfactual_plot, shown.counterfactuals(steps=6)),
         "concept-formula.svg": GraphPicture(to_dot(formulas.task())),
         "concept-formulas.svg": Picture(
-            formulas.formulas_plot, (formulas.TRACE, formulas.rows(formulas.FUTURE), formulas.rows(formulas.PAST))
+            formulas.formulas_plot,
+            (formulas.TRACE, formulas.rows(formulas.FUTURE), formulas.rows(formulas.PAST)),
         ),
         "concept-combined.svg": GraphPicture(to_dot(formulas.combination())),
         "summary-lines.svg": Picture(summaries.lines_plot, summaries.shown_lines()),
-        "summary-composition.svg": Picture(summaries.composition_plot, summaries.shown_composition()),
+        "summary-composition.svg": Picture(
+            summaries.composition_plot, summaries.shown_composition()
+        ),
         "summary-growth.svg": Picture(summaries.growth_plot, summaries.growth()),
         "summary-mazes.svg": Picture(summaries.mazes_plot, summaries.mazes()),
         "summary-deliveries.svg": Picture(summaries.deliveries_plot, summaries.deliveries()),
         "concept-curves.svg": Picture(
-            lambda *_: panel_plot([one.to_plot() for one in curves]), tuple(map(shown.tested, curves))
+            lambda *_: panel_plot([one.to_plot() for one in curves]),
+            tuple(map(shown.tested, curves)),
         ),
         "concept-seeds.svg": Picture(seeds_plot, shown.tested(curves[0])),
     }

@@ -33,7 +33,9 @@ def table(record: dict[str, Any]) -> str:
         median = f"{middle:,.0f}" if np.isfinite(middle) else f"more than {line['steps']:,}"
         spread = f"{min(met):,}, {max(met):,}" if met else "none"
         last = np.mean([run["delivered"][-1] for run in runs])
-        rows.append(f"| {name} | {line['steps']:,} | {len(met)} of {len(runs)} | {median} | {spread} | {last:.0%} |")
+        rows.append(
+            f"| {name} | {line['steps']:,} | {len(met)} of {len(runs)} | {median} | {spread} | {last:.0%} |"
+        )
     seconds = sum(run["seconds"] for line in record["lines"].values() for run in line["runs"])
     made = f"*`{record['made_by']}`: {seconds / 60:.0f} minutes of one core, Stable-Baselines3 {record['stable_baselines3']}.*"
     return "\n".join([*rows, "", made])

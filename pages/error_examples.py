@@ -54,16 +54,22 @@ EXAMPLES = {
     "E0814": "pdrm.PPO().learn(1000)",
     "E0802": "pdrm train letter --agent sarsa",
     "E0803": 'from pathlib import Path\nPath("policy.json").write_text("{}")\npdrm.learning.load_policy("policy.npz")',
-    "E0804": MAZE + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',
+    "E0804": MAZE
+    + 'training.advance(1)\npolicy = pdrm.learning.policy_of(training)\npolicy.act(0, "u7", ("#",))',
     "E0805": "pdrm evaluate nowhere",
     "E0806": 'import sys\nsys.modules["wandb"] = None  # as if it were not installed\npdrm.experiments.WeightsAndBiases("my-project")',
     "E0901": 'pdrm.wrap("FrozenLake-v1", "letter", labels="info")',
-    "E0902": LAKE + TASK + 'env = pdrm.wrap(lake, tiny, lambda *_: "a")\nenv.reset(seed=0)\nenv.step(0)',
+    "E0902": LAKE
+    + TASK
+    + 'env = pdrm.wrap(lake, tiny, lambda *_: "a")\nenv.reset(seed=0)\nenv.step(0)',
     "E0903": LAKE
     + TASK
     + 'odd = gymnasium.wrappers.TransformReward(lake, lambda _: float("nan"))\nenv = pdrm.wrap(odd, tiny, lambda *_: set())\nenv.reset(seed=0)\nenv.step(0)',
-    "E0904": LAKE + TASK + "env = pdrm.wrap(lake, tiny, lambda *_: set())\nenv.unwrapped.reset()\nenv.step(0)",
-    "E0905": LAKE + 'grow = pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : a, z / A z, 0")\n'
+    "E0904": LAKE
+    + TASK
+    + "env = pdrm.wrap(lake, tiny, lambda *_: set())\nenv.unwrapped.reset()\nenv.step(0)",
+    "E0905": LAKE
+    + 'grow = pdrm.parse("events a\\nstack # A\\nstart u\\notherwise stay 0\\nu -> u : a, z / A z, 0")\n'
     "env = pdrm.wrap(lake, grow, lambda *_: {'a'}, k='full', depth=1)\nenv.reset(seed=0)\nenv.step(0)",
     "E0906": LAKE
     + 'done = pdrm.parse("events a\\nstack #\\nstart u\\nfinal f\\notherwise stay 0\\nu -> f : eps, # / #, 1")\n'

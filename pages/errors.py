@@ -63,11 +63,15 @@ def example_of(code: str) -> str:
         return f"```{language}\n{shown(program)}\n```\n```text\n{said}\n```"
     messages = re.split(r"^=== .+\n", GOLDEN.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     fitting = [
-        said for said in messages if said.startswith(f"error[{code}]") and max(map(len, said.splitlines())) <= WIDEST
+        said
+        for said in messages
+        if said.startswith(f"error[{code}]") and max(map(len, said.splitlines())) <= WIDEST
     ]
     if not fitting:
         return ""
-    said = min(fitting, key=lambda said: (" task.pdrm:" not in said, said.count("error["), len(said)))
+    said = min(
+        fitting, key=lambda said: (" task.pdrm:" not in said, said.count("error["), len(said))
+    )
     return f"```text\n{said.partition('  more: ')[0].rstrip()}\n```"
 
 
@@ -85,14 +89,22 @@ def message_of(program: str) -> str:
     printed, loaded = io.StringIO(), dict(sys.modules)
     with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(printed):
         try:
-            exec(compile(START + python, "<example>", "exec"), {})  # noqa: S102 - our own examples
+            exec(compile(START + python, "<example>", "exec"), {})
         except PdrmError as error:
             return _bare(str(error), folder)
         finally:
             sys.modules.update(
-                {name: loaded[name] for name, module in sys.modules.items() if module is None and name in loaded}
+                {
+                    name: loaded[name]
+                    for name, module in sys.modules.items()
+                    if module is None and name in loaded
+                }
             )
-            for name in [name for name, module in sys.modules.items() if module is None and name not in loaded]:
+            for name in [
+                name
+                for name, module in sys.modules.items()
+                if module is None and name not in loaded
+            ]:
                 del sys.modules[name]
         for line in lines:
             if line.startswith("pdrm "):

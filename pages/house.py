@@ -44,7 +44,9 @@ def imports() -> dict[str, set[str]]:
         if own not in found:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (match := re.match(r"pdrm\.(\w+)", node.module or "")):
+            if isinstance(node, ast.ImportFrom) and (
+                match := re.match(r"pdrm\.(\w+)", node.module or "")
+            ):
                 found[own] |= {match[1]} & found.keys() - {own}
     return found
 
@@ -61,7 +63,10 @@ def needed(graph: dict[str, set[str]]) -> dict[str, set[str]]:
                 left += graph[name]
         return seen
 
-    return {name: {other for other in others if other not in reach(name, other)} for name, others in graph.items()}
+    return {
+        name: {other for other in others if other not in reach(name, other)}
+        for name, others in graph.items()
+    }
 
 
 def house_picture() -> GraphPicture:
@@ -78,6 +83,10 @@ def house_picture() -> GraphPicture:
         for name, says in SAYS.items()
     ]
     ranks = [f"  {{ rank=same; {' '.join(layer)} }}" for layer in LAYERS]
-    arrows = [f"  {name} -> {other};" for name, others in sorted(needed(imports()).items()) for other in sorted(others)]
+    arrows = [
+        f"  {name} -> {other};"
+        for name, others in sorted(needed(imports()).items())
+        for other in sorted(others)
+    ]
     style = '  graph [rankdir=TB, ranksep=0.35]; node [shape=box, style="rounded,filled", fillcolor="#eef3fa", fontname="Helvetica"]; edge [color="#5b6470"];'
     return GraphPicture("\n".join(["digraph house {", style, *nodes, *ranks, *arrows, "}", ""]))

@@ -40,7 +40,11 @@ from pdrm.task import Task
 from proofs.random_products import random_case
 
 ROOT = Path(__file__).parent.parent
-RECORD, PAGE, PICTURE = ROOT / "docs/benchmarks/k-budget.json", ROOT / "docs/sufficient-k.md", "k-budget.svg"
+RECORD, PAGE, PICTURE = (
+    ROOT / "docs/benchmarks/k-budget.json",
+    ROOT / "docs/sufficient-k.md",
+    "k-budget.svg",
+)
 WORK = ROOT / ".measured/k-budget"
 """Tasks as files, and what was measured so far: one line for each task and version."""
 BUDGETS = (0.25, 0.5, 1.0, 2.0)
@@ -122,7 +126,9 @@ def model_hall(doors: int = 3) -> FiniteDomain:
 
     events = ["seen", "pressed", *colours]
     states = {time: f"time {time}" for time in range(2 * doors + 1)}
-    return from_outcomes("hall", states, list(colours), outcomes, [Start(0)], events=events, step_limit=2 * doors)
+    return from_outcomes(
+        "hall", states, list(colours), outcomes, [Start(0)], events=events, step_limit=2 * doors
+    )
 
 
 def list_tasks(folder: Path) -> list[tuple[str, str, str]]:
@@ -130,11 +136,15 @@ def list_tasks(folder: Path) -> list[tuple[str, str, str]]:
     for name, kind in (("garden", "grid"), ("hall", "gym")):
         rmtree(folder / name, ignore_errors=True)
         make_project(folder / name, kind)
-    tasks: list[tuple[str, str | FiniteDomain, Task]] = [(name, name, Task(name)) for name in names()]
+    tasks: list[tuple[str, str | FiniteDomain, Task]] = [
+        (name, name, Task(name)) for name in names()
+    ]
     garden, hall = folder / "garden", model_hall()
-    tasks.append(("garden", str(garden / "map.txt"), Task(garden / "map.txt", garden / "task.pdrm")))
+    tasks.append(
+        ("garden", str(garden / "map.txt"), Task(garden / "map.txt", garden / "task.pdrm"))
+    )
     tasks.append(("hall", hall, Task(hall, folder / "hall/task.pdrm")))
-    random = Random(SEED)  # noqa: S311 - seeded on purpose
+    random = Random(SEED)
     for number in range(RANDOM):
         case = random_case(random, ("none",), SMALL)[0]
         tasks.append((f"random-{number}", case.domain, Task(case.domain, case.machine)))
@@ -142,7 +152,9 @@ def list_tasks(folder: Path) -> list[tuple[str, str, str]]:
     for name, _, task in tasks:
         machine, arrays = folder / f"{name}.pdrm", folder / f"{name}.npz"
         machine.write_text(to_text(task.pushdown), encoding="utf-8")
-        save_domain(task.finite, arrays)  # also what has a name: it may have meant fewer starts in another version
+        save_domain(
+            task.finite, arrays
+        )  # also what has a name: it may have meant fewer starts in another version
         found.append((name, str(arrays), str(machine)))
     return found
 
@@ -152,7 +164,9 @@ def start_driver(program: str, source: Path) -> Iterator[subprocess.Popen[str]]:
     """A program that answers line by line, with the package in a source tree."""
     environment = {**os.environ, "PYTHONPATH": str(source / "src"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True) as driver:  # noqa: S603 - programs of ours
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+    ) as driver:
         yield driver
         if driver.stdin is not None:
             driver.stdin.close()
@@ -180,20 +194,37 @@ def measure(before: Path | None) -> dict[str, Any]:
     """Measure now, and the version before where its source is given: a task by both in turn, so that they meet the same computer."""
     WORK.mkdir(parents=True, exist_ok=True)
     tasks = list_tasks(WORK)
-    versions = {"now": (NOW, ROOT, BUDGETS)} | ({} if before is None else {"before": (BEFORE, before, CAPS)})
-    record: dict[str, Any] = {"about": describe_machine(), "budgets": BUDGETS, "tasks": [task[0] for task in tasks]}
+    versions = {"now": (NOW, ROOT, BUDGETS)} | (
+        {} if before is None else {"before": (BEFORE, before, CAPS)}
+    )
+    record: dict[str, Any] = {
+        "about": describe_machine(),
+        "budgets": BUDGETS,
+        "tasks": [task[0] for task in tasks],
+    }
     done = WORK / "rows.jsonl"
-    known = [json.loads(line) for line in done.read_text(encoding="utf-8").splitlines()] if done.exists() else []
+    known = (
+        [json.loads(line) for line in done.read_text(encoding="utf-8").splitlines()]
+        if done.exists()
+        else []
+    )
     rows = {(version, name): found for version, name, found in known}
     with ExitStack() as stack:
-        drivers = {name: stack.enter_context(start_driver(*of[:2])) for name, of in versions.items()}
+        drivers = {
+            name: stack.enter_context(start_driver(*of[:2])) for name, of in versions.items()
+        }
         file = stack.enter_context(done.open("a", encoding="utf-8"))
         shown = stack.enter_context(show_progress(len(tasks), "tasks"))
         for number, (name, domain, machine) in enumerate(tasks):
             compared = is_compared(name)
             for version in versions if compared else ("now",):
                 if (version, name) not in rows:
-                    line = [domain, machine, versions[version][2] if compared else [ONE], BUDGETS[-1]]
+                    line = [
+                        domain,
+                        machine,
+                        versions[version][2] if compared else [ONE],
+                        BUDGETS[-1],
+                    ]
                     rows[version, name] = ask(drivers[version], line)
                     file.write(json.dumps([version, name, rows[version, name]]) + "\n")
                     file.flush()
@@ -204,7 +235,9 @@ def measure(before: Path | None) -> dict[str, Any]:
         record[f"{version}_tasks"] = [name for name in found if found[name] is not None]
     if before is not None:
         commit = ["git", "-C", str(before), "rev-parse", "--short", "HEAD"]
-        record["before_commit"] = subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+        record["before_commit"] = subprocess.run(
+            commit, capture_output=True, text=True, check=True
+        ).stdout.strip()
     return record
 
 
@@ -231,7 +264,9 @@ def budget_plot(marks: Sequence[float], curves: dict[str, Sequence[float]]) -> F
     for number, (name, shares) in enumerate(curves.items()):
         before = "before" in name
         style = "--" if before else "-"
-        axes.plot(marks, shares, style, marker="o", markersize=4, color=COLOURS[number % 2], label=name)
+        axes.plot(
+            marks, shares, style, marker="o", markersize=4, color=COLOURS[number % 2], label=name
+        )
     axes.set(xscale="log", ylim=(0, 1.03), xlabel="seconds", ylabel="answers decided")
     axes.set_xticks(list(marks), [f"{mark:g}" for mark in marks])
     axes.minorticks_off()
@@ -281,9 +316,16 @@ def write_lines(record: dict[str, Any]) -> str:
     if none:
         said += f" {none} of the tasks is refused at once, because one step of its machine can take any number of silent moves (`pdrm explain E1002`)."
     if "before" in record:
-        caps, unread = ", ".join(f"{cap:,}" for cap in CAPS), len(compared) - len(record["before_tasks"])
+        caps, unread = (
+            ", ".join(f"{cap:,}" for cap in CAPS),
+            len(compared) - len(record["before_tasks"]),
+        )
         said += f" The earlier version (commit {record['before_commit']}) had a limit of states and no budget: each of {caps} was tried, and the best answer that was ready counts"
-        said += f"; {unread} machines that it could not read are left out of all lines." if unread else "."
+        said += (
+            f"; {unread} machines that it could not read are left out of all lines."
+            if unread
+            else "."
+        )
         said += " Its *yes* from the start could be one up to some depth, which is no answer any more: it counts there, and as undecided now."
     lines = [
         BEGIN,

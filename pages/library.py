@@ -41,7 +41,7 @@ def library_page() -> str:
     return "\n".join(parts)
 
 
-def entry(name: str, thing: Any) -> list[str]:  # noqa: ANN401 - any public object
+def entry(name: str, thing: Any) -> list[str]:
     """One name: signature, docstring, and a class's own methods."""
     home = thing.__module__.removeprefix("pdrm.").replace(".", "/")
     lines = [
@@ -61,7 +61,7 @@ def entry(name: str, thing: Any) -> list[str]:  # noqa: ANN401 - any public obje
     return lines
 
 
-def signature(name: str, thing: Any) -> str:  # noqa: ANN401 - any public object
+def signature(name: str, thing: Any) -> str:
     """How it is called, one argument a line where it is long; what a constant is."""
     if not callable(thing):
         return f"{name} = {thing!r}"
@@ -74,7 +74,9 @@ def signature(name: str, thing: Any) -> str:  # noqa: ANN401 - any public object
         return text
     arguments = "".join(f"    {argument},\n" for argument in _arguments(found))
     answer = (
-        "" if found.return_annotation in (None, "None", inspect.Signature.empty) else f" -> {found.return_annotation}"
+        ""
+        if found.return_annotation in (None, "None", inspect.Signature.empty)
+        else f" -> {found.return_annotation}"
     )
     return f"{name}(\n{arguments}){answer}"
 
@@ -83,7 +85,9 @@ def _arguments(found: inspect.Signature) -> list[str]:
     """The arguments as written, with the star before those that are only named."""
     texts: list[str] = []
     for parameter in found.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in "".join(text[:1] for text in texts):
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in "".join(
+            text[:1] for text in texts
+        ):
             texts.append("*")
         texts.append(_unquoted(str(parameter)))
     return texts
@@ -94,7 +98,7 @@ def _unquoted(text: str) -> str:
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
-def prose(thing: Any) -> list[str]:  # noqa: ANN401 - any public object
+def prose(thing: Any) -> list[str]:
     """The docstring, its examples fenced."""
     lines, fenced = [], False
     for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
@@ -115,6 +119,8 @@ def members(kind: type) -> list[str]:
         called = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         documented = inspect.isfunction(called) or isinstance(called, property)
         if documented and not name.startswith("_") and called.__doc__:
-            first = " ".join(inspect.cleandoc(called.__doc__).partition("\n\n")[0].split()).replace("|", "\\|")
+            first = " ".join(inspect.cleandoc(called.__doc__).partition("\n\n")[0].split()).replace(
+                "|", "\\|"
+            )
             rows.append(f"| `{name}` | {first} |")
     return rows

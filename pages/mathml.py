@@ -10,7 +10,7 @@ import unicodedata
 from xml.etree import ElementTree as ET
 
 from latex2mathml.converter import convert
-from markdown import Markdown  # noqa: TC002 - beside its siblings
+from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 
@@ -43,8 +43,8 @@ def letter(text: str | None, variant: str) -> str | None:
 class Formulas(InlineProcessor):
     """Replaces `$…$` by its MathML."""
 
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[ET.Element, int, int]:  # noqa: N802, ARG002 - Markdown's name and arguments
-        element = ET.fromstring(convert(m[1]))  # noqa: S314 - made here
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[ET.Element, int, int]:
+        element = ET.fromstring(convert(m[1]))
         for node in element.iter():
             node.tag = NAMESPACE.sub("", node.tag)
             node.text = letter(node.text, node.attrib.pop("mathvariant", ""))
@@ -54,10 +54,10 @@ class Formulas(InlineProcessor):
 class MathML(Extension):
     """The extension."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
+    def extendMarkdown(self, md: Markdown) -> None:
         md.inlinePatterns.register(Formulas(FORMULA, md), "mathml", BEFORE_ESCAPES)
 
 
-def makeExtension(**settings: object) -> MathML:  # noqa: N802 - Markdown's name
+def makeExtension(**settings: object) -> MathML:
     """What Markdown calls."""
     return MathML(**settings)

@@ -11,8 +11,8 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glo
 
 def execute(path: Path) -> str:
     """The notebook's file with the outputs of its cells; nothing in it says when, or how long, it ran."""
-    import nbclient  # noqa: PLC0415 - only where notebooks are run
-    import nbformat  # noqa: PLC0415
+    import nbclient
+    import nbformat
 
     book: Any = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     nbclient.NotebookClient(book, timeout=300, record_timing=False).execute()

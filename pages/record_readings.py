@@ -15,7 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdrm.experiments.paper.claims import NOT_RUN
-from pdrm.experiments.paper.paper_readings import DEFAULT, READINGS, RECORDED, judge_reading, run_here
+from pdrm.experiments.paper.paper_readings import (
+    DEFAULT,
+    READINGS,
+    RECORDED,
+    judge_reading,
+    run_here,
+)
 from pdrm.files import write_atomically
 
 ABOUT = "about"
@@ -24,22 +30,31 @@ ABOUT = "about"
 def main(folders: Sequence[str]) -> None:
     """Judge every reading that was run in the folders, and record it."""
     record = json.loads(RECORDED.read_text(encoding="utf-8"))
-    order = {figure: [DEFAULT, *(one.name for one in READINGS if one.figure == figure)] for figure in record}
+    order = {
+        figure: [DEFAULT, *(one.name for one in READINGS if one.figure == figure)]
+        for figure in record
+    }
     for folder in map(Path, folders):
         named = {(one.figure, one.name): one for one in READINGS}
         asked = [(figure, DEFAULT) for figure in order if figure != ABOUT]
-        asked += [(figure, name) for figure, _, name in (line.partition(" ") for line in run_here(folder))]
+        asked += [
+            (figure, name) for figure, _, name in (line.partition(" ") for line in run_here(folder))
+        ]
         for figure, name in asked:
             judged = judge_reading(named.get((figure, name)), figure, folder)
             if name == DEFAULT and any(one.verdict == NOT_RUN for one in judged):
                 continue
             record[figure][name] = [one.record() for one in judged]
             verdicts = ", ".join(f"{one['id']} {one['verdict']}" for one in record[figure][name])
-            print(f"{figure} {name}: {verdicts}")  # noqa: T201 - what was recorded
-            record[figure] = {one: record[figure][one] for one in order[figure] if one in record[figure]}
+            print(f"{figure} {name}: {verdicts}")
+            record[figure] = {
+                one: record[figure][one] for one in order[figure] if one in record[figure]
+            }
     text = json.dumps(record, indent=1, ensure_ascii=False)
     short = re.sub(
-        r"\[[^][{}\"]*\]", lambda found: re.sub(r"\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]"), text
+        r"\[[^][{}\"]*\]",
+        lambda found: re.sub(r"\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]"),
+        text,
     )
     write_atomically(RECORDED, (short + "\n").encode())
 

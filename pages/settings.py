@@ -28,9 +28,13 @@ def settings_page() -> str:
         if parent in AGENTS.values():
             before = {field.name: field.default for field in fields(parent)}
             shown = tuple(field for field in shown if before.get(field.name, ...) != field.default)
-            parts += [f"As [{parent.__name__}](#{parent.__name__.lower()}){', with:' if shown else '.'}", ""]
+            parts += [
+                f"As [{parent.__name__}](#{parent.__name__.lower()}){', with:' if shown else '.'}",
+                "",
+            ]
         rows = [
-            f"| `{one.name}` | {_default(one.default)} | {_cell(describe_settings(kind)[one.name])} |" for one in shown
+            f"| `{one.name}` | {_default(one.default)} | {_cell(describe_settings(kind)[one.name])} |"
+            for one in shown
         ]
         parts += ["| setting | default | |", "|---|---|---|", *rows, ""] if rows else []
     return "\n".join(parts)

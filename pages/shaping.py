@@ -47,7 +47,12 @@ def shaping_page() -> str:
         for domain, lines in found.items()
         for line, seeds in lines.items()
     ]
-    table = markdown(Grid(("domain", "potential", "episodes (median)", "of each seed", "not shaped / shaped"), lines))
+    table = markdown(
+        Grid(
+            ("domain", "potential", "episodes (median)", "of each seed", "not shaped / shaped"),
+            lines,
+        )
+    )
     best = max(
         (_factor(lines[BEFORE], seeds), domain, line)
         for domain, lines in found.items() for line, seeds in lines.items() if line != BEFORE

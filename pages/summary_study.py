@@ -57,14 +57,21 @@ LOOPS = 0.08
 
 def make_maze(size: int, seed: int = SEED) -> FiniteDomain:
     """A maze of that size: corridors that lead everywhere, some loops, the treasure a given number of steps away."""
-    random, rows = Random(seed), [[WALL] * size for _ in range(size)]  # noqa: S311 - a maze is no secret
+    random, rows = Random(seed), [[WALL] * size for _ in range(size)]
     inner = range(1, size - 1)
     stack = [(1, 1)]
     rows[1][1] = FLOOR
     while stack:
         row, column = stack[-1]
-        ways = [(row + 2 * i, column + 2 * j, row + i, column + j) for i, j in ((0, 1), (1, 0), (0, -1), (-1, 0))]
-        ways = [way for way in ways if way[0] in inner and way[1] in inner and rows[way[0]][way[1]] == WALL]
+        ways = [
+            (row + 2 * i, column + 2 * j, row + i, column + j)
+            for i, j in ((0, 1), (1, 0), (0, -1), (-1, 0))
+        ]
+        ways = [
+            way
+            for way in ways
+            if way[0] in inner and way[1] in inner and rows[way[0]][way[1]] == WALL
+        ]
         if not ways:
             stack.pop()
             continue
@@ -77,7 +84,9 @@ def make_maze(size: int, seed: int = SEED) -> FiniteDomain:
                 rows[row][column] = FLOOR
     rows[0][1] = "x"
     far = walk(rows, (0, 1))
-    row, column = random.choice([cell for cell, steps in far.items() if steps == min(AWAY, max(far.values()))])
+    row, column = random.choice(
+        [cell for cell, steps in far.items() if steps == min(AWAY, max(far.values()))]
+    )
     rows[row][column] = "t"
     kept = {*far}
     text = "\n".join(
@@ -86,7 +95,12 @@ def make_maze(size: int, seed: int = SEED) -> FiniteDomain:
     )
     grid = pdrm.domains.parse_map(text, places="tx", start="x")
     return pdrm.domains.grid_domain(
-        f"maze-{size}x{size}", grid, {"t": "t", "x": "x"}, step_limit=600, directions=True, machine="treasure-maze"
+        f"maze-{size}x{size}",
+        grid,
+        {"t": "t", "x": "x"},
+        step_limit=600,
+        directions=True,
+        machine="treasure-maze",
     )
 
 
@@ -169,7 +183,9 @@ def measure_mazes(folder: Path) -> list[dict[str, Any]]:
                 "test_every": int(curves.at[1] - curves.at[0]),
                 "first": find_first(curves),
                 "needed": find_needed(curves),
-                "numbers": [_count_numbers(run.result, len(panel.task.finite.actions)) for run in runs],
+                "numbers": [
+                    _count_numbers(run.result, len(panel.task.finite.actions)) for run in runs
+                ],
                 "processor_seconds": [run.timing["processor_seconds"] for run in runs],
             }
         )
@@ -226,9 +242,11 @@ def list_agents(task: Task) -> dict[str, Agent]:
     return found
 
 
-def deliver(policy: Any, solution: pdrm.analysis.Solution, count: int, seed: int, *, check: bool) -> dict[str, Any]:  # noqa: ANN401 - any policy
+def deliver(
+    policy: Any, solution: pdrm.analysis.Solution, count: int, seed: int, *, check: bool
+) -> dict[str, Any]:
     """One random sequence with a policy: its discounted return, the optimum, and how it went. check: compare every action with the solver's."""
-    task, random = solution.task, Random(f"{seed} {count}")  # noqa: S311 - any sequence
+    task, random = solution.task, Random(f"{seed} {count}")
     machine, domain = task.pushdown, task.finite
     places = [symbol for symbol in machine.stack if symbol != machine.stack[0]]
     stack = (*random.choices(places, k=count), machine.stack[0])
@@ -238,11 +256,19 @@ def deliver(policy: Any, solution: pdrm.analysis.Solution, count: int, seed: int
         values = policy.values(s, state, stack)
         action = random.choice(np.flatnonzero(values == values.max()).tolist())
         wrong += check and domain.actions[action] not in solution.actions(s, state, stack)
-        step = machine.step(Configuration(state, stack), domain.labels[domain.arrays.label[s, action, 0]])
+        step = machine.step(
+            Configuration(state, stack), domain.labels[domain.arrays.label[s, action, 0]]
+        )
         paid += weight * (float(domain.arrays.reward[s, action, 0]) + step.reward)
         s, state, stack = int(domain.arrays.next[s, action, 0]), step.after.state, step.after.stack
         weight, steps = weight * DISCOUNT, steps + 1
-    return {"return": paid, "optimum": optimum, "steps": steps, "finished": state in machine.final, "wrong": wrong}
+    return {
+        "return": paid,
+        "optimum": optimum,
+        "steps": steps,
+        "finished": state in machine.final,
+        "wrong": wrong,
+    }
 
 
 def measure_deliveries(folder: Path) -> list[dict[str, Any]]:
@@ -255,7 +281,10 @@ def measure_deliveries(folder: Path) -> list[dict[str, Any]]:
             for seed in range(SEEDS):
                 policy = pdrm.train(task, agent, seed=seed, folder=folder).policy
                 numbers = range(1_000 * seed, 1_000 * seed + sequences)
-                tests += [deliver(policy, solution, count, number, check=name == "summary") for number in numbers]
+                tests += [
+                    deliver(policy, solution, count, number, check=name == "summary")
+                    for number in numbers
+                ]
             lost = [1 - test["return"] / test["optimum"] for test in tests]
             row = {
                 "agent": name,
@@ -275,7 +304,13 @@ def measure_deliveries(folder: Path) -> list[dict[str, Any]]:
 
 def deliveries_table(rows: list[dict[str, Any]]) -> str:
     """A row for each agent, and for each length how many sequences it finished and what it lost."""
-    heads = ["agent", *(f"{count:,} deliveries: finished; of the optimum lost, median (most)" for count in COUNTS)]
+    heads = [
+        "agent",
+        *(
+            f"{count:,} deliveries: finished; of the optimum lost, median (most)"
+            for count in COUNTS
+        ),
+    ]
     lines = []
     for name in dict.fromkeys(row["agent"] for row in rows):
         cells = [_say_lost(row) for row in rows if row["agent"] == name]
@@ -302,7 +337,10 @@ MEASURES: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
     "mazes": measure_mazes,
     "deliveries": measure_deliveries,
 }
-TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {"mazes": mazes_table, "deliveries": deliveries_table}
+TABLES: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "mazes": mazes_table,
+    "deliveries": deliveries_table,
+}
 
 
 def read_record() -> dict[str, list[dict[str, Any]]]:
@@ -315,7 +353,10 @@ def summaries_page() -> str:
     """The page, with the tables as the record has them."""
     text, record = PAGE.read_text(encoding="utf-8"), read_record()
     for part in PARTS:
-        begin, end = f"<!-- {part}: written by python -m pages summaries.md -->", f"<!-- end of {part} -->"
+        begin, end = (
+            f"<!-- {part}: written by python -m pages summaries.md -->",
+            f"<!-- end of {part} -->",
+        )
         before, after = text.partition(begin)[0], text.partition(end)[2]
         text = f"{before}{begin}\n{TABLES[part](record[part])}\n{end}{after}"
     return text
@@ -326,4 +367,6 @@ if __name__ == "__main__":
     place = Path(sys.argv[2]) if len(sys.argv) > 2 else MEASURED / part
     record = {**read_record(), part: MEASURES[part](place)}
     write_atomically(RECORD, (json.dumps(record, indent=1) + "\n").encode())
-    sys.stdout.write(f"wrote {RECORD.name}: python -m pages summaries.md concepts writes the page and its pictures\n")
+    sys.stdout.write(
+        f"wrote {RECORD.name}: python -m pages summaries.md concepts writes the page and its pictures\n"
+    )

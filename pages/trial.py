@@ -41,13 +41,15 @@ def sections(page: str) -> list[Section]:
     return [Section(title, commands) for title, commands in found.items()]
 
 
-def tried(parts: list[Section], folder: Path, environment: dict[str, str]) -> tuple[list[float], str]:
+def tried(
+    parts: list[Section], folder: Path, environment: dict[str, str]
+) -> tuple[list[float], str]:
     """Run them all in a folder that holds the repository as `pdrm`; returns the seconds of each, and what was printed."""
     (folder / "pdrm").symlink_to(ROOT, target_is_directory=True)
     marks = (f"{part.commands}echo {MARK} $EPOCHREALTIME\n" for part in parts)
     script = f"set -eu -o pipefail\necho {MARK} $EPOCHREALTIME\n" + "".join(marks)
     ended = subprocess.run(
-        ["bash"],  # noqa: S607 - the user's shell
+        ["bash"],
         input=script,
         cwd=folder,
         env=environment,
@@ -58,7 +60,9 @@ def tried(parts: list[Section], folder: Path, environment: dict[str, str]) -> tu
     )
     if ended.returncode:
         raise RuntimeError(f"the page's commands end with {ended.returncode}:\n{ended.stdout}")
-    times = [float(moment) for moment in re.findall(rf"^{MARK} ([\d.]+)$", ended.stdout, re.MULTILINE)]
+    times = [
+        float(moment) for moment in re.findall(rf"^{MARK} ([\d.]+)$", ended.stdout, re.MULTILINE)
+    ]
     return [later - earlier for earlier, later in pairwise(times)], ended.stdout
 
 
@@ -66,7 +70,17 @@ def with_timings(page: str, parts: list[Section], seconds: list[float]) -> str:
     """The page with its table of timings written anew."""
     rows = [f"| {part.title} | {taken:.1f} s |" for part, taken in zip(parts, seconds, strict=True)]
     where = f"{os.cpu_count()} cores, Python {platform.python_version()}, nothing cached but pip's downloads"
-    table = "\n".join(["| step | time |", "|---|---|", *rows, f"| all | {sum(seconds):.0f} s |", "", f"({where}.)", ""])
+    table = "\n".join(
+        [
+            "| step | time |",
+            "|---|---|",
+            *rows,
+            f"| all | {sum(seconds):.0f} s |",
+            "",
+            f"({where}.)",
+            "",
+        ]
+    )
     head, _, rest = page.partition(BEGIN)
     return head + BEGIN + table + END + rest.partition(END)[2]
 
@@ -75,7 +89,11 @@ def main() -> None:
     """Try it, and write the timings."""
     page = PAGE.read_text(encoding="utf-8")
     parts = sections(page)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("VIRTUAL_ENV", "PYTHON"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("VIRTUAL_ENV", "PYTHON"))
+    }
     with tempfile.TemporaryDirectory() as folder:
         seconds, said = tried(parts, Path(folder), environment | {"NO_COLOR": "1"})
     sys.stdout.write(said)

@@ -28,13 +28,22 @@ from pdrm.task import Task
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, START = DOCS / "benchmarks/van.json", DOCS / "deep.md", DOCS / "start-here.md"
 BEGIN, END = "<!-- van: written by python -m pages.van -->", "<!-- end of van -->"
-HELD_OUT = {"ports": "home", "library": "done", "cellar": "home", "heist": "away", "office": "done", "undo": "saved"}
+HELD_OUT = {
+    "ports": "home",
+    "library": "done",
+    "cellar": "home",
+    "heist": "away",
+    "office": "done",
+    "undo": "saved",
+}
 """Tasks that were made after most settings had been chosen (not `restarts` of PPO), and the state in which each is achieved."""
 EPISODES, SEEDS = 100, 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
     "`CpRM()`, a table": pdrm.CpRM(),
     "`DQN()`": pdrm.DQN(),
-    '`DQN(shaping="none", total_timesteps=120_000)`': pdrm.DQN(shaping="none", total_timesteps=120_000),
+    '`DQN(shaping="none", total_timesteps=120_000)`': pdrm.DQN(
+        shaping="none", total_timesteps=120_000
+    ),
     "`PPO()`": pdrm.PPO(),
     "`PPO(restarts=0)`": pdrm.PPO(restarts=0),
     "`DQN.like_sb3()`": pdrm.DQN.like_sb3(),
@@ -90,7 +99,7 @@ def measure(folder: Path, names: Sequence[str], agents: Sequence[str]) -> list[d
                 "seconds": round(spent, 1),
             }
         )
-        print(lines[-1], flush=True)  # noqa: T201 - how it goes
+        print(lines[-1], flush=True)
     return lines
 
 
@@ -100,12 +109,16 @@ def table(record: dict[str, Any]) -> str:
     tasks, agents = (list(dict.fromkeys(column)) for column in zip(*found, strict=True))
     rows = [f"| | {' | '.join(agents)} |", f"|---|{'---|' * len(agents)}"]
     for task in tasks:
-        cells = [_share(found[task, agent]["success"]) if (task, agent) in found else "" for agent in agents]
+        cells = [
+            _share(found[task, agent]["success"]) if (task, agent) in found else ""
+            for agent in agents
+        ]
         rows.append(f"| {task} | {' | '.join(cells)} |")
     mine = {agent: [line for line in record["lines"] if line["agent"] == agent] for agent in agents}
     whole = [_share([one for line in lines for one in line["success"]]) for lines in mine.values()]
     spent = [
-        sum(line["seconds"] for line in lines) / sum(len(line["success"]) for line in lines) for lines in mine.values()
+        sum(line["seconds"] for line in lines) / sum(len(line["success"]) for line in lines)
+        for lines in mine.values()
     ]
     rows.append(f"| all | {' | '.join(whole)} |")
     rows.append(f"| seconds for each seed | {' | '.join(f'{seconds:.1f}' for seconds in spent)} |")
@@ -129,18 +142,27 @@ def main() -> None:
     work = DOCS.parent / ".measured/van"
     work.mkdir(parents=True, exist_ok=True)
     order = [(task, agent) for task in find_tasks(work) for agent in AGENTS]
-    parser = argparse.ArgumentParser(prog="python -m pages.van", description="Train small tasks and write the tables.")
+    parser = argparse.ArgumentParser(
+        prog="python -m pages.van", description="Train small tasks and write the tables."
+    )
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
     parser.add_argument(
-        "--agent", action="append", default=[], help="only this agent, such as 'PPO()'; may be repeated"
+        "--agent",
+        action="append",
+        default=[],
+        help="only this agent, such as 'PPO()'; may be repeated",
     )
     given = parser.parse_args()
     agents = [name for name in AGENTS if not given.agent or name.split("`")[1] in given.agent]
     names = [name for name in find_tasks(work) if not given.tasks or name in given.tasks]
-    if unknown := {*given.tasks} - {*names} | {*given.agent} - {name.split("`")[1] for name in agents}:
+    if unknown := {*given.tasks} - {*names} | {*given.agent} - {
+        name.split("`")[1] for name in agents
+    }:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     before = json.loads(RECORD.read_text(encoding="utf-8"))["lines"]
-    found = {(line["task"], line["agent"]): line for line in [*before, *measure(work, names, agents)]}
+    found = {
+        (line["task"], line["agent"]): line for line in [*before, *measure(work, names, agents)]
+    }
     lines = [found[which] for which in order if which in found]
     record = {"about": describe_machine(), "episodes": EPISODES, "lines": lines}
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -29,7 +29,10 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def main(
-    words: Sequence[str] | None = None, known: Sequence[Proof] = PROOFS, folder: Path = FOLDER, page: Path = PAGE
+    words: Sequence[str] | None = None,
+    known: Sequence[Proof] = PROOFS,
+    folder: Path = FOLDER,
+    page: Path = PAGE,
 ) -> int:
     """Do what is asked; 1 if anything is wrong, 2 if it cannot be done, 130 if interrupted."""
     asked = _arguments(words, [proof.name for proof in known])
@@ -37,16 +40,24 @@ def main(
     proofs = [proof for proof in known if not asked.names or proof.name in asked.names]
     if asked.seed is not None:
         result = run_check(proofs[0], asked.seed)
-        said = f"wrong\n{result.message}" if result.message else f"{result.cases:,} {proofs[0].unit}, 0 wrong"
+        said = (
+            f"wrong\n{result.message}"
+            if result.message
+            else f"{result.cases:,} {proofs[0].unit}, 0 wrong"
+        )
         console.print(f"{result.name}, seed {asked.seed}: {said}", markup=False)
         return int(bool(result.message))
     if asked.list:
         source = Sources()
         for proof in proofs:
-            console.print(f"{proof.name:<15} {source.digest(proof.parts)}  {proof.promise}", markup=False)
+            console.print(
+                f"{proof.name:<15} {source.digest(proof.parts)}  {proof.promise}", markup=False
+            )
         return 0
     try:
-        code = 0 if asked.page else Session(console, proofs, folder).run(asked.budget, asked.workers)
+        code = (
+            0 if asked.page else Session(console, proofs, folder).run(asked.budget, asked.workers)
+        )
         if not asked.names:
             write_atomically(page, make_page(known, folder).encode())
             console.print(f"wrote {os.path.relpath(page)}", markup=False)
@@ -58,14 +69,29 @@ def main(
 
 def _arguments(words: Sequence[str] | None, known: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m proofs", description="Check the promises on random cases; stop and resume at will."
+        prog="python -m proofs",
+        description="Check the promises on random cases; stop and resume at will.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which (default: all): {', '.join(known)}")
-    parser.add_argument("--budget", type=parse_time, default=float("inf"), help="stop after this time: 30s, 5m, 8h")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
-    parser.add_argument("--seed", type=int, help="run this one check of one proof, and say what is wrong")
-    parser.add_argument("--list", action="store_true", help="list them, with the digest of their source as it is now")
-    parser.add_argument("--page", action="store_true", help="write docs/promises.md from the records, run nothing")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which (default: all): {', '.join(known)}"
+    )
+    parser.add_argument(
+        "--budget", type=parse_time, default=float("inf"), help="stop after this time: 30s, 5m, 8h"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)"
+    )
+    parser.add_argument(
+        "--seed", type=int, help="run this one check of one proof, and say what is wrong"
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="list them, with the digest of their source as it is now",
+    )
+    parser.add_argument(
+        "--page", action="store_true", help="write docs/promises.md from the records, run nothing"
+    )
     asked = parser.parse_args(words)
     asked.names = [name.replace("_", "-") for name in asked.names]
     unknown = [name for name in asked.names if name not in known]

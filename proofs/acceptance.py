@@ -42,7 +42,9 @@ def check(seed: int) -> int:
     return MACHINES * WORDS
 
 
-def compare(machine: PushdownRewardMachine, automaton: DPDA, labels: Sequence[Label], word: Sequence[int]) -> bool:
+def compare(
+    machine: PushdownRewardMachine, automaton: DPDA, labels: Sequence[Label], word: Sequence[int]
+) -> bool:
     """Whether the word is accepted; raises where machine and automaton differ."""
     ours = accepted(machine, [labels[number] for number in word])
     theirs = automaton.accepts_input("".join(map(_character, word)))
@@ -60,7 +62,9 @@ def accepted(machine: PushdownRewardMachine, word: Sequence[Label]) -> bool:
         return False
 
 
-def cut(machine: PushdownRewardMachine, labels: Sequence[Label], word: Sequence[int]) -> Sequence[int]:
+def cut(
+    machine: PushdownRewardMachine, labels: Sequence[Label], word: Sequence[int]
+) -> Sequence[int]:
     """The word up to the final state it reaches: else nearly every word would be rejected for its unread rest."""
     try:
         unread = machine.run(labels[number] for number in word).unread
@@ -71,11 +75,17 @@ def cut(machine: PushdownRewardMachine, labels: Sequence[Label], word: Sequence[
 
 def converted(machine: PushdownRewardMachine, labels: Sequence[Label]) -> DPDA:
     """The machine as a deterministic pushdown automaton, its rules read off one by one."""
-    transitions: dict[str, Paths] = {BEGIN: {"": {BELOW: (machine.start, (machine.stack[0], BELOW))}}}
+    transitions: dict[str, Paths] = {
+        BEGIN: {"": {BELOW: (machine.start, (machine.stack[0], BELOW))}}
+    }
     for state in machine.states:
         paths: Paths = {}
         for top in (*machine.stack, BELOW):
-            rules = [rule for rule in machine.transitions if rule.source == state and _looks_at(rule, top)]
+            rules = [
+                rule
+                for rule in machine.transitions
+                if rule.source == state and _looks_at(rule, top)
+            ]
             silent = [rule for rule in rules if rule.silent]
             if silent:
                 paths.setdefault("", {})[top] = _replaced(_strongest(silent), top)
@@ -83,7 +93,9 @@ def converted(machine: PushdownRewardMachine, labels: Sequence[Label]) -> DPDA:
             for number, label in enumerate(labels):
                 reading = [rule for rule in rules if rule.guard.holds(label)]
                 if reading:
-                    paths.setdefault(_character(number), {})[top] = _replaced(_strongest(reading), top)
+                    paths.setdefault(_character(number), {})[top] = _replaced(
+                        _strongest(reading), top
+                    )
                 elif machine.otherwise.action != "error":
                     target = state if machine.otherwise.target is None else machine.otherwise.target
                     paths.setdefault(_character(number), {})[top] = (target, (top,))

@@ -23,7 +23,18 @@ from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer
 from proofs.k_policies import Truth
 from proofs.plain_product import Case
 
-PARTS = ("stacks", "states", "looked", "lower", "upper", "glimpse_lower", "glimpse_upper", "exact", "block", "choice")
+PARTS = (
+    "stacks",
+    "states",
+    "looked",
+    "lower",
+    "upper",
+    "glimpse_lower",
+    "glimpse_upper",
+    "exact",
+    "block",
+    "choice",
+)
 JUNK = (None, -1, 10**9, "x", [], {}, [[]], float("nan"), 0.5, "1/0")
 
 
@@ -44,10 +55,14 @@ class Certified:
         """Check its certificate, one that is false, and a damaged one."""
         proof = certify(self.found, self.k, self.question, self.answer)
         wrong = self._fault(proof)
-        assert wrong is None, f"{self.case}\nthe certificate of {self.question} at k = {self.k} is rejected: {wrong}"
+        assert wrong is None, (
+            f"{self.case}\nthe certificate of {self.question} at k = {self.k} is rejected: {wrong}"
+        )
         counted = Counter({"certificates accepted": 1})
         changed = random.choice(list(self.false(random, proof)))
-        assert self._fault(changed) is not None, f"{self.case}\naccepted although false: {changed}\nmade from {proof}"
+        assert self._fault(changed) is not None, (
+            f"{self.case}\naccepted although false: {changed}\nmade from {proof}"
+        )
         self._fault(damaged(random, proof))
         return counted + Counter({"false ones rejected": 1})
 
@@ -89,11 +104,19 @@ class Certified:
         if question == "start":
             return self.truth.optimal_policy(names, self.truth.starts)
         groups: dict[Any, list[int]] = {}
-        for y in range(len(names)) if whole else (self.number[x] for x in self.found.asked.tolist()):
+        for y in (
+            range(len(names)) if whole else (self.number[x] for x in self.found.asked.tolist())
+        ):
             groups.setdefault(names[y], []).append(y)
         if question == "everywhere":
-            return all(np.bitwise_and.reduce([self.truth.optimal[y] for y in group]) for group in groups.values())
-        return all(len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1 for group in groups.values())
+            return all(
+                np.bitwise_and.reduce([self.truth.optimal[y] for y in group])
+                for group in groups.values()
+            )
+        return all(
+            len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1
+            for group in groups.values()
+        )
 
     def _worse_choices(self, proof: Certificate) -> Iterator[Certificate]:
         """Another action where it is not optimal: in a state asked about, or one that episodes start in."""
@@ -106,11 +129,18 @@ class Certified:
         for place, (s, u, seen, chosen) in enumerate(proof.choice):
             for y in members if self.question == "everywhere" else self.truth.starts:
                 at, state, stack = names[y]
-                if (at, state, [symbols[symbol] for symbol in stack[: self.k]]) == (s, machine[u], seen):
+                if (at, state, [symbols[symbol] for symbol in stack[: self.k]]) == (
+                    s,
+                    machine[u],
+                    seen,
+                ):
                     for action in range(len(self.case.domain.actions)):
                         if action != chosen and not self.truth.optimal[y] >> action & 1:
                             worse = (s, u, seen, action)
-                            yield replace(proof, choice=[*proof.choice[:place], worse, *proof.choice[place + 1 :]])
+                            yield replace(
+                                proof,
+                                choice=[*proof.choice[:place], worse, *proof.choice[place + 1 :]],
+                            )
 
 
 def without_last(proof: Certificate) -> Certificate:

@@ -36,9 +36,14 @@ def _run(folder: Path, workers: Workers) -> None:
 
 
 def _dask(folder: Path) -> None:
-    from distributed import LocalCluster  # noqa: PLC0415 - only this case needs it
+    from distributed import LocalCluster
 
-    limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
+    limits = {
+        "threads_per_worker": 1,
+        "memory_limit": 0,
+        "dashboard_address": None,
+        "silence_logs": 50,
+    }
     with LocalCluster(n_workers=2, **limits) as cluster:
         victim = psutil.Process(next(iter(cluster.workers.values())).pid)
         with _Midway(folder, lambda: victim.send_signal(signal.SIGKILL)):
@@ -46,9 +51,11 @@ def _dask(folder: Path) -> None:
 
 
 def _ray(folder: Path) -> None:
-    from ray.cluster_utils import Cluster  # noqa: PLC0415
+    from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
     try:
         node = cluster.add_node(num_cpus=1)
         cluster.wait_for_nodes()

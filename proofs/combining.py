@@ -10,7 +10,14 @@ from fractions import Fraction
 from random import Random
 from typing import NamedTuple
 
-from pdrm.errors import BadSetting, CannotCombine, EarlyAcceptance, EndlessSilentMoves, TooLarge, UndefinedMove
+from pdrm.errors import (
+    BadSetting,
+    CannotCombine,
+    EarlyAcceptance,
+    EndlessSilentMoves,
+    TooLarge,
+    UndefinedMove,
+)
 from pdrm.language.combining import StackOrNone, combine
 from pdrm.language.loading import parse_word
 from pdrm.language.logic.regular_expressions import from_regex
@@ -31,7 +38,9 @@ def check(seed: int, combinations: int = COMBINATIONS, words: int = WORDS) -> Co
     """Random machines with a stack beside machines of formulas and expressions, or beside another with a stack."""
     random, counts = Random(seed), Counter[str]()
     while counts["combinations"] < combinations:
-        parts = random.choice((_one_stack, _one_stack, _no_stack, _matched_stacks, _any_stacks))(random)
+        parts = random.choice((_one_stack, _one_stack, _no_stack, _matched_stacks, _any_stacks))(
+            random
+        )
         when, accept = random.choice(WHENS), random.choice(("first", "end"))
         weights = {name: random.choice((1, 0.5, -2)) for name in parts if random.random() < 0.5}
         try:
@@ -59,14 +68,24 @@ def _finite(random: Random) -> RewardMachine:
         warnings.simplefilter("ignore", EarlyAcceptance)
         kind = random.randrange(3)
         if kind == 0:
-            return from_regex(random_expression(random, random.randint(1, 4))[0], accept=accept, fail=fail, step=-0.1)
+            return from_regex(
+                random_expression(random, random.randint(1, 4))[0],
+                accept=accept,
+                fail=fail,
+                step=-0.1,
+            )
         size = random.randint(0, 4)
-        text = text_of(random_past(random, size + 1) if kind == 1 else random_formula(random, size, past=True))
+        text = text_of(
+            random_past(random, size + 1) if kind == 1 else random_formula(random, size, past=True)
+        )
         return from_ltlf(text, ["a", "b", "c", "d", "e"], accept=accept, fail=fail, step=0.25)
 
 
 def _one_stack(random: Random) -> dict[str, StackOrNone]:
-    parts: list[StackOrNone] = [random_machine(random), *(_finite(random) for _ in range(random.randint(1, 2)))]
+    parts: list[StackOrNone] = [
+        random_machine(random),
+        *(_finite(random) for _ in range(random.randint(1, 2))),
+    ]
     random.shuffle(parts)
     return {f"p{number}": part for number, part in enumerate(parts)}
 
@@ -86,15 +105,24 @@ def _matched_stacks(random: Random) -> dict[str, StackOrNone]:
 
 
 def _visibly(random: Random) -> PushdownRewardMachine:
-    states, stack = ("u0", "u1", "u2")[: random.randint(1, 3)], ("#", "A", "B")[: random.randint(2, 3)]
+    states, stack = (
+        ("u0", "u1", "u2")[: random.randint(1, 3)],
+        ("#", "A", "B")[: random.randint(2, 3)],
+    )
     rules: list[Transition] = []
     for state in states:
         for top in stack:
             for event in "abc":
                 target = "done" if random.random() < 0.1 else random.choice(states)
                 over = random.choice(stack[1:])
-                push = {"a": (over, top), "b": () if top != "#" else ("#",), "c": (top if top == "#" else over,)}[event]
-                rules.append(Transition(state, target, Event(event), top, push, random.choice((0, 1, -0.5))))
+                push = {
+                    "a": (over, top),
+                    "b": () if top != "#" else ("#",),
+                    "c": (top if top == "#" else over,),
+                }[event]
+                rules.append(
+                    Transition(state, target, Event(event), top, push, random.choice((0, 1, -0.5)))
+                )
     return PushdownRewardMachine(
         "visibly",
         ("a", "b", "c"),
@@ -144,7 +172,9 @@ class _Apart:
 def _pay(step: object) -> tuple[Fraction, float]:
     """What a step pays, exactly, and how large the numbers in it are."""
     moves = [move.reward for move in getattr(step, "moves", (step,))]
-    return sum((Fraction(reward) for reward in moves), Fraction(0)), max((abs(reward) for reward in moves), default=0.0)
+    return sum((Fraction(reward) for reward in moves), Fraction(0)), max(
+        (abs(reward) for reward in moves), default=0.0
+    )
 
 
 class Case(NamedTuple):
@@ -177,12 +207,16 @@ def compare(random: Random, case: Case, words: int) -> Counter[str]:
                     machine.step(here.after, label)  # type: ignore[arg-type] # of its own kind
                 except UndefinedMove:
                     break
-                raise AssertionError(f"a part has no move at {label}, and the combination has one: {case}") from None
+                raise AssertionError(
+                    f"a part has no move at {label}, and the combination has one: {case}"
+                ) from None
             here = machine.step(here.after, label)  # type: ignore[arg-type] # of its own kind
             _same_pay(here, apart, case, word)
             judged = case.accept == "first" or label >= END
             final = here.after.state in machine.final
-            assert final == (judged and apart.holds(case.when)), f"at {label} of {word} final is {final}: {case}"
+            assert final == (judged and apart.holds(case.when)), (
+                f"at {label} of {word} final is {final}: {case}"
+            )
             counts["final"] += final
             if judged and case.accept == "end":
                 break
@@ -216,10 +250,13 @@ def _check_apart(parts: dict[str, StackOrNone], error: CannotCombine) -> None:
     for name, part in parts.items():
         here = apart.here[name]
         if isinstance(part, PushdownRewardMachine) and here.state not in part.final:
-            rule = part.rule(here.state, read & frozenset(part.events), here.stack[0] if before[name] else None)  # type: ignore[union-attr]
+            rule = part.rule(
+                here.state, read & frozenset(part.events), here.stack[0] if before[name] else None
+            )  # type: ignore[union-attr]
             lengths.add(
                 0
                 if rule is None
-                else len(rule.replacement(here.stack[0] if before[name] else None)) - bool(before[name])
+                else len(rule.replacement(here.stack[0] if before[name] else None))
+                - bool(before[name])
             )  # type: ignore[union-attr]
     assert len(lengths) > 1, f"{error.message}: {parts}"

@@ -51,7 +51,19 @@ PLACES: tuple[dict[str, str], ...] = (
 
 HEAVY = ("bench", "reproduce", "run", "train", "report", "check-k", "film", "sizes", "doctor")
 ODD: tuple[bytes, ...] = (
-    *(b"", b"-", b"--", b"-x", b"--help", b"--json", b"x" * 300, b"x" * 5000, b"\xff\xfe", b"caf\xe9", "é□😀".encode()),
+    *(
+        b"",
+        b"-",
+        b"--",
+        b"-x",
+        b"--help",
+        b"--json",
+        b"x" * 300,
+        b"x" * 5000,
+        b"\xff\xfe",
+        b"caf\xe9",
+        "é□😀".encode(),
+    ),
     *(
         b"$x",
         b"$(touch pwned)",
@@ -131,7 +143,9 @@ STUDY = "name = 's$'\nseeds = 1\n[[panels]]\ndomain = 'letter'\n[[panels.agents]
 def furnish(folder: Path) -> None:
     """Files to name: right, broken, empty, nested without end."""
     (folder / "task.pdrm").write_text(TASK)
-    (folder / "odd$name.pdrm").write_text(TASK.replace("done", "d$ne").replace("name odd", "name $x^{"))
+    (folder / "odd$name.pdrm").write_text(
+        TASK.replace("done", "d$ne").replace("name odd", "name $x^{")
+    )
     (folder / "broken.pdrm").write_bytes(b"events A\nstack #\nu -> \xff")
     (folder / "empty").write_bytes(b"")
     (folder / "folder").mkdir()
@@ -148,11 +162,17 @@ def command_line(chance: Random, options: dict[str, list[str]]) -> list[bytes]:
     if name in HEAVY and chance.random() < 0.6:  # these take seconds where they are right
         name = chance.choice(list(options))
     words: list[bytes] = (
-        [] if chance.random() < 0.02 else [name.encode() if chance.random() < 0.97 else chance.choice(ODD)]
+        []
+        if chance.random() < 0.02
+        else [name.encode() if chance.random() < 0.97 else chance.choice(ODD)]
     )
     words += chance.choices(ODD, k=chance.choice((0, 1, 1, 1, 2, 2, 3)))
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
-        option = chance.choice([*options[name], "--help"]).encode() if chance.random() < 0.95 else b"--no-such"
+        option = (
+            chance.choice([*options[name], "--help"]).encode()
+            if chance.random() < 0.95
+            else b"--no-such"
+        )
         words += [option] if chance.random() < 0.3 else [option, chance.choice(ODD)]
     if name == "train":
         words += [b"--set", b"episodes=20"] if chance.random() < 0.3 else [b"--episodes", b"20"]
@@ -165,7 +185,9 @@ def command_line(chance: Random, options: dict[str, list[str]]) -> list[bytes]:
 def serve() -> None:
     """Read command lines as JSON, run each in a fork, answer with its exit code."""
     found = {
-        name: [word for one in load_command(name).params for word in one.opts if word.startswith("-")]
+        name: [
+            word for one in load_command(name).params for word in one.opts if word.startswith("-")
+        ]
         for name in COMMANDS
     }
     _answer(found)
@@ -187,7 +209,7 @@ def _run(case: dict[str, Any]) -> None:
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(case["folder"])
-    with open("said", "wb") as said, open(os.devnull, "rb") as nothing:  # noqa: PTH123 - handles, not paths
+    with open("said", "wb") as said, open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
@@ -262,7 +284,8 @@ def check(seed: int, cases: int = CASES) -> Counter[str]:
             furnish(place)
             words = command_line(chance, options)
             server.stdin.write(
-                json.dumps({"folder": str(place), "words": [word.hex() for word in words]}).encode() + b"\n"
+                json.dumps({"folder": str(place), "words": [word.hex() for word in words]}).encode()
+                + b"\n"
             )
             server.stdin.flush()
             shown = f"{PLACES[seed % len(PLACES)]}: pdrm {b' '.join(words)!r:.600}"
@@ -270,7 +293,9 @@ def check(seed: int, cases: int = CASES) -> Counter[str]:
             assert answer, f"the process that forks ended at {shown}"
             code, said = int(answer), (place / "said").read_bytes().decode("utf-8", "replace")
             assert code in ALLOWED, f"exit code {code} of {shown}\n{said[-3000:]}"
-            assert TRACEBACK not in said.replace("\x00", ""), f"a traceback of {shown}\n{said[-3000:]}"
+            assert TRACEBACK not in said.replace("\x00", ""), (
+                f"a traceback of {shown}\n{said[-3000:]}"
+            )
             assert not (folder / "x").exists(), f"a file outside its folder: {shown}"
             counts["cases"] += 1
             counts[f"exit code {code}"] += 1

@@ -41,7 +41,9 @@ def check(seed: int) -> int:
     return MACHINES * WORDS
 
 
-def compare(machine: PushdownRewardMachine, labels: Sequence[Label], words: list[list[int]]) -> None:
+def compare(
+    machine: PushdownRewardMachine, labels: Sequence[Label], words: list[list[int]]
+) -> None:
     """Raise at the first word on which two engines differ."""
     table = tabulate(machine, labels)
     numbers = _readable_numbers(machine)
@@ -50,7 +52,9 @@ def compare(machine: PushdownRewardMachine, labels: Sequence[Label], words: list
         tabled = table_trace(table, word)
         if not readable == tabled == kernel:
             shown = " ".join(label_text(labels[number]) for number in word)
-            raise AssertionError(f"{described(machine)}\nword {shown}\n{readable = }\n{tabled = }\n{kernel = }")
+            raise AssertionError(
+                f"{described(machine)}\nword {shown}\n{readable = }\n{tabled = }\n{kernel = }"
+            )
 
 
 Numbers = Callable[[Step], tuple[int, Symbols]]
@@ -60,7 +64,10 @@ def _readable_numbers(machine: PushdownRewardMachine) -> Numbers:
     """The state and the stack after a step, numbered as tables do."""
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
-    return lambda step: (states[step.after.state], tuple(symbols[symbol] for symbol in step.after.stack))
+    return lambda step: (
+        states[step.after.state],
+        tuple(symbols[symbol] for symbol in step.after.stack),
+    )
 
 
 def _readable_trace(machine: PushdownRewardMachine, word: list[Label], numbers: Numbers) -> Trace:

@@ -50,16 +50,22 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
             continue
         counted["cases"] += 1
         counted["closed"] += truth.plain.closed
-        every = EveryStack.of(Task(truth.case.domain, truth.case.machine), float(truth.case.discount))
+        every = EveryStack.of(
+            Task(truth.case.domain, truth.case.machine), float(truth.case.discount)
+        )
         if every is None:
             counted["without operators"] += 1
             continue
-        for question, k in random.sample([(question, k) for question in QUESTIONS for k in KS], ASKED):
+        for question, k in random.sample(
+            [(question, k) for question in QUESTIONS for k in KS], ASKED
+        ):
             proof = every.prove(question, k)
             counted["asked"] += 1
             if proof is not None:
                 counted["yes"] += 1
-                counted["yes, of a product that was not walked through to its end"] += not truth.plain.closed
+                counted[
+                    "yes, of a product that was not walked through to its end"
+                ] += not truth.plain.closed
                 counted += compare(random, truth, proof)
     return counted
 
@@ -76,13 +82,19 @@ class Between:
     @property
     def is_dull(self) -> bool:
         """Whether there is nothing to choose, or only one stack."""
-        return len(self.case.domain.actions) == 1 or len({stack for _, _, stack in self.plain.states}) == 1
+        return (
+            len(self.case.domain.actions) == 1
+            or len({stack for _, _, stack in self.plain.states}) == 1
+        )
 
     def q_values(self, x: int, value: list[Fraction]) -> list[Fraction]:
         """[action]: its value, where the states have these."""
-        later = lambda y: Fraction(0) if y == END else value[y]  # noqa: E731
+        later = lambda y: Fraction(0) if y == END else value[y]
         return [
-            sum((way.chance * (way.paid + self.case.discount * later(way.after)) for way in ways), Fraction(0))
+            sum(
+                (way.chance * (way.paid + self.case.discount * later(way.after)) for way in ways),
+                Fraction(0),
+            )
             for ways in self.plain.ways[x]
         ]
 
@@ -91,7 +103,10 @@ class Between:
         """[x]: a state as certificates name it."""
         states = (*self.case.machine.states, *self.case.machine.final)
         symbols = {name: number for number, name in enumerate(self.case.machine.stack, start=1)}
-        return [(s, states.index(u), tuple(symbols[z] for z in stack)) for s, u, stack in self.plain.states]
+        return [
+            (s, states.index(u), tuple(symbols[z] for z in stack))
+            for s, u, stack in self.plain.states
+        ]
 
 
 def draw_truth(random: Random) -> Between | None:
@@ -107,28 +122,39 @@ def draw_truth(random: Random) -> Between | None:
         return None
     extent = Fraction(0)
     if not plain.closed:
-        found = bound_values(case, find_solution(Task(case.domain, case.machine), float(case.discount), precision=1e-3))
+        found = bound_values(
+            case,
+            find_solution(Task(case.domain, case.machine), float(case.discount), precision=1e-3),
+        )
         if found is None:
             return None
         extent = found
     lower = solve_between(plain, case.discount, -extent)
-    return Between(case, plain, lower, lower if plain.closed else solve_between(plain, case.discount, extent))
+    return Between(
+        case, plain, lower, lower if plain.closed else solve_between(plain, case.discount, extent)
+    )
 
 
 def compare(random: Random, truth: Between, proof: StackCertificate) -> Counter[str]:
     """One certificate and one that was changed."""
     case = truth.case
     fault = find_fault(case.domain, case.machine, proof)
-    assert fault is None, f"{case}\nthe certificate of {proof.question} at k = {proof.k} is rejected: {fault}"
+    assert fault is None, (
+        f"{case}\nthe certificate of {proof.question} at k = {proof.k} is rejected: {fault}"
+    )
     compare_with(truth, proof)
     what, changed = falsify(random, proof)
     fault = find_fault(case.domain, case.machine, changed)
     if fault is None:
-        assert what not in MUST, f"{case}\n{what}: accepted although false: {changed}\nmade from {proof}"
+        assert what not in MUST, (
+            f"{case}\n{what}: accepted although false: {changed}\nmade from {proof}"
+        )
         compare_with(truth, changed)
         compare_operators(random, proof, changed)
     find_fault(case.domain, case.machine, damage(random, proof))
-    return Counter({"certificates accepted": 1, "changed ones rejected" if fault else "harmless changes": 1})
+    return Counter(
+        {"certificates accepted": 1, "changed ones rejected" if fault else "harmless changes": 1}
+    )
 
 
 # --- Beside the brute force
@@ -137,9 +163,13 @@ def compare(random: Random, truth: Between, proof: StackCertificate) -> Counter[
 def compare_with(truth: Between, proof: StackCertificate) -> None:
     """Raise where a certificate says something that is not true."""
     size = max(proof.k, 1)
-    shown = lambda: f"{truth.case}\n{proof.question} at k = {proof.k}:"  # noqa: E731
+    shown = lambda: f"{truth.case}\n{proof.question} at k = {proof.k}:"
     chosen = {(s, u, tuple(seen)): action for s, u, seen, action in proof.views}
-    todo = [way.after for way in truth.plain.starts] if proof.question == "start" else list(range(len(truth.names)))
+    todo = (
+        [way.after for way in truth.plain.starts]
+        if proof.question == "start"
+        else list(range(len(truth.names)))
+    )
     alike: dict[object, list[int]] = {}
     met: set[int] = set()
     for x in todo:
@@ -153,7 +183,9 @@ def compare_with(truth: Between, proof: StackCertificate) -> None:
         if proof.question == "same_values":
             continue
         low, high = truth.q_values(x, truth.lower), truth.q_values(x, truth.upper)
-        assert high[action] >= max(low), f"{shown()} action {action} in {truth.names[x]} is not optimal"
+        assert high[action] >= max(low), (
+            f"{shown()} action {action} in {truth.names[x]} is not optimal"
+        )
         if proof.question == "start":
             todo += [way.after for way in truth.plain.ways[x][action]]
     for group in alike.values():
@@ -183,15 +215,21 @@ def compare_values(truth: Between, proof: StackCertificate) -> None:
         if head in operators:
             value = worth(s, u, (*stack, 0))
             within = truth.lower[x] <= value / truth.case.discount <= truth.upper[x]
-            assert within, f"{truth.case}\n{(s, u, stack)}: {float(value)} of {proof} is not the value"
+            assert within, (
+                f"{truth.case}\n{(s, u, stack)}: {float(value)} of {proof} is not the value"
+            )
             inside = ranges[head][0] <= value <= ranges[head][1]
-            assert inside, f"{truth.case}\n{(s, u, stack)}: {float(value)} of {proof} is outside its range"
+            assert inside, (
+                f"{truth.case}\n{(s, u, stack)}: {float(value)} of {proof} is outside its range"
+            )
 
 
 Lines = list[tuple[tuple[int, int], int, Fraction]]
 
 
-def read_operators(proof: StackCertificate) -> dict[tuple[int, int, int], tuple[Fraction | None, Lines]]:
+def read_operators(
+    proof: StackCertificate,
+) -> dict[tuple[int, int, int], tuple[Fraction | None, Lines]]:
     """By head: the constant and the lines."""
     return {
         (s, u, z): (
@@ -218,7 +256,9 @@ def falsify(random: Random, proof: StackCertificate) -> tuple[str, StackCertific
     kinds = ["head", "view", "first view", "no action"]
     kinds += ["below"] if proof.below else []
     kinds += ["low", "high", "operator", "constant"] if proof.operators else []
-    kinds += ["gain", "steps", "exit", "line"] if any(lines for *_, lines in proof.operators) else []
+    kinds += (
+        ["gain", "steps", "exit", "line"] if any(lines for *_, lines in proof.operators) else []
+    )
     kinds += ["action"] if proof.question != "same_values" else []
     what = random.choice(kinds)
     off = Fraction(random.choice((-1, 1)), random.choice((1, 10, 10**9)))
@@ -230,13 +270,17 @@ def falsify(random: Random, proof: StackCertificate) -> tuple[str, StackCertific
         number = random.randrange(len(proof.below))
         symbol, under = proof.below[number]
         less = random.choice(under)
-        return what, replace(proof, below=put(proof.below, number, (symbol, [z for z in under if z != less])))
+        return what, replace(
+            proof, below=put(proof.below, number, (symbol, [z for z in under if z != less]))
+        )
     if what in ("constant", "gain", "steps", "exit", "line"):
         return what, replace(proof, operators=change_operator(random, proof, what, off))
     if what in ("low", "high"):
         number = random.randrange(len(proof.ranges))
         s, u, z, low, high = proof.ranges[number]
-        ends = (str(Fraction(low) + off), high) if what == "low" else (low, str(Fraction(high) + off))
+        ends = (
+            (str(Fraction(low) + off), high) if what == "low" else (low, str(Fraction(high) + off))
+        )
         return what, replace(proof, ranges=put(proof.ranges, number, (s, u, z, *ends)))
     number = 0 if what == "first view" else random.randrange(len(proof.views))
     s, u, seen, action = proof.views[number]
@@ -253,7 +297,9 @@ def put(rows: list[Any], number: int, *instead: object) -> list[Any]:
 
 def change_operator(random: Random, proof: StackCertificate, what: str, off: Fraction) -> list[Any]:
     """The operators with another number in one of them."""
-    numbers = [number for number, (*_, lines) in enumerate(proof.operators) if lines or what == "constant"]
+    numbers = [
+        number for number, (*_, lines) in enumerate(proof.operators) if lines or what == "constant"
+    ]
     number = random.choice(numbers)
     s, u, z, constant, lines = proof.operators[number]
     if what == "constant":
@@ -282,7 +328,10 @@ def compare_operators(random: Random, proof: StackCertificate, changed: StackCer
             low, high = min(low for low, _ in ends), max(high for _, high in ends)
             worth[e] = low + (high - low) * Fraction(random.randrange(0, 9), 8)
         heights = [
-            max([c for c in (constant,) if c is not None] + [c + discount**t * worth[e] for e, t, c in lines])
+            max(
+                [c for c in (constant,) if c is not None]
+                + [c + discount**t * worth[e] for e, t, c in lines]
+            )
             for constant, lines in (before[head], after[head])
         ]
         assert heights[0] == heights[1], f"{head} is another operator in {changed} than in {proof}"

@@ -58,7 +58,9 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     return counted
 
 
-def write_machine(random: Random, machine: PushdownRewardMachine) -> tuple[PushdownRewardMachine, list[str], str]:
+def write_machine(
+    random: Random, machine: PushdownRewardMachine
+) -> tuple[PushdownRewardMachine, list[str], str]:
     """The machine with other rewards, read from text or JSON, what its rules pay, as decimals, and what `otherwise` does."""
     pool = draw_rewards(random)
     few = random.sample(pool, min(len(pool), random.choice((2, 3, 6))))
@@ -67,10 +69,17 @@ def write_machine(random: Random, machine: PushdownRewardMachine) -> tuple[Pushd
     if random.random() < 0.5:
         text = re.sub(r'(?<="reward": )[^}]*', lambda _: next(left), to_json(machine))
     else:
-        text = re.sub(r"(?m)^(otherwise .* |.*->.*, +)\S+$", lambda found: found[1] + next(left), to_text(machine))
+        text = re.sub(
+            r"(?m)^(otherwise .* |.*->.*, +)\S+$",
+            lambda found: found[1] + next(left),
+            to_text(machine),
+        )
         fortune = f"{random.choice('+-')}{random.randint(1, 9)}e{random.choice((5, 10, 100, 250))}"
         if random.random() < 0.7:
-            text = re.sub(r"(?m)^states .*$", r"\g<0> far", text) + f"far -> far : true, z / z, {fortune}\n"
+            text = (
+                re.sub(r"(?m)^states .*$", r"\g<0> far", text)
+                + f"far -> far : true, z / z, {fortune}\n"
+            )
     read = parse(text)
     assert next(left, None) is None, text
     assert isinstance(read, PushdownRewardMachine)
@@ -92,7 +101,9 @@ def write_decimal(random: Random, number: Fraction) -> str:
     places = 0
     while (number * 10**places).denominator > 1:
         places += 1
-    written = Decimal((int(number < 0), tuple(map(int, str(abs(int(number * 10**places))))), -places))
+    written = Decimal(
+        (int(number < 0), tuple(map(int, str(abs(int(number * 10**places))))), -places)
+    )
     return f"{written:f}" if random.random() < 0.7 else str(written).lower()
 
 
@@ -101,7 +112,16 @@ def draw_discount(random: Random) -> float:
     near = 1 - random.randint(1, 99) * 10.0 ** -random.randint(3, 16)
     steps = 1 - random.randint(1, 9) * (1 - LAST)
     return random.choice(
-        (0.001, 0.5, 0.9, 0.99, round(random.uniform(0.001, 0.999), random.randint(3, 15)), near, steps, LAST)
+        (
+            0.001,
+            0.5,
+            0.9,
+            0.99,
+            round(random.uniform(0.001, 0.999), random.randint(3, 15)),
+            near,
+            steps,
+            LAST,
+        )
     )
 
 
@@ -111,7 +131,9 @@ class Exactly:
     def __init__(self, random: Random, drawn: Case) -> None:
         self.random = random
         machine, rules, otherwise = write_machine(random, drawn.machine)
-        paid = {id(rule): Fraction(text) for rule, text in zip(machine.transitions, rules, strict=False)}
+        paid = {
+            id(rule): Fraction(text) for rule, text in zip(machine.transitions, rules, strict=False)
+        }
         self.discount = draw_discount(random)
 
         def pays(move: Move) -> Fraction:
@@ -126,15 +148,23 @@ class Exactly:
         number = [self.truth.plain.states[key] for key in keys(found.product)]
         for x, y in enumerate(number):
             value, said = self.truth.value[y], f"{self}\nstate {x}"
-            assert Fraction(float(found.values.lower[x])) <= value <= Fraction(float(found.values.upper[x])), said
+            assert (
+                Fraction(float(found.values.lower[x]))
+                <= value
+                <= Fraction(float(found.values.upper[x]))
+            ), said
             assert found.exact.get(x, value) == value, f"{said}: {found.exact[x]}, not {value}"
-            assert found.surely[x] == found.possibly[x] == self.truth.optimal[y], f"{said}: {found.surely[x]:b}"
+            assert found.surely[x] == found.possibly[x] == self.truth.optimal[y], (
+                f"{said}: {found.surely[x]:b}"
+            )
         counted = Counter[str](cases=1)
         counted.update({"next to 1": int(self.discount > 1 - 1e-12)})
         for k in KS:
             for question, answer in answer_questions(found, k).items():
                 right = YES if self.truth.answers(k)[question] else NO
-                assert answer.verdict == right, f"{self}\n{question} at k = {k}: {answer.verdict}, not {right}"
+                assert answer.verdict == right, (
+                    f"{self}\n{question} at k = {k}: {answer.verdict}, not {right}"
+                )
                 counted.update({right: 1})
                 counted += self._certify(found, k, question, answer)
         return counted
@@ -144,21 +174,36 @@ class Exactly:
         if answer.verdict == YES:
             proof = certify(found, k, question, answer)
             fault = find_fault(self.case.domain, self.case.machine, proof)
-            assert fault is None, f"{self}\nthe certificate of {question} at k = {k} is rejected: {fault}"
+            assert fault is None, (
+                f"{self}\nthe certificate of {question} at k = {k} is rejected: {fault}"
+            )
             forged = list(self._forge(proof))
         else:
-            choice = {x: int(found.surely[x]).bit_length() - 1 for x in reversed(found.asked.tolist())}
+            choice = {
+                x: int(found.surely[x]).bit_length() - 1 for x in reversed(found.asked.tolist())
+            }
             forged = [certify(found, k, question, Answer(YES, choice=choice))]
         for proof in forged:
-            assert find_fault(self.case.domain, self.case.machine, proof), f"{self}\naccepted although false: {proof}"
-        return Counter({"certificates accepted": int(answer.verdict == YES), "forged ones rejected": len(forged)})
+            assert find_fault(self.case.domain, self.case.machine, proof), (
+                f"{self}\naccepted although false: {proof}"
+            )
+        return Counter(
+            {
+                "certificates accepted": int(answer.verdict == YES),
+                "forged ones rejected": len(forged),
+            }
+        )
 
     def _forge(self, proof: Certificate) -> Iterator[Certificate]:
         """Values that only a discount of 1 allows, and numbers taken for others."""
         more = self.random.choice((Fraction(100), Fraction(-100), Fraction(1, 10**20)))
-        exact = {x: format_fraction(read_fraction(value) + more) for x, value in proof.exact.items()}
+        exact = {
+            x: format_fraction(read_fraction(value) + more) for x, value in proof.exact.items()
+        }
         yield replace(proof, exact=exact)
-        yield replace(proof, exact=exact, lower=[-1e300] * len(proof.lower), upper=[1e300] * len(proof.upper))
+        yield replace(
+            proof, exact=exact, lower=[-1e300] * len(proof.lower), upper=[1e300] * len(proof.upper)
+        )
         yield replace(proof, guesses={**proof.guesses, repr(self.discount): "1"})
         yield replace(proof, discount=1.0)
 
@@ -179,18 +224,26 @@ class Truth:
         policy = [0] * len(self.plain.ways)
         while True:
             value = self._solve(policy)
-            best = [max(self._worth(ways, value) for ways in actions) for actions in self.plain.ways]
+            best = [
+                max(self._worth(ways, value) for ways in actions) for actions in self.plain.ways
+            ]
             if best == value:
                 return value
             for x, actions in enumerate(self.plain.ways):
                 if best[x] > value[x]:
-                    policy[x] = next(a for a, ways in enumerate(actions) if self._worth(ways, value) == best[x])
+                    policy[x] = next(
+                        a for a, ways in enumerate(actions) if self._worth(ways, value) == best[x]
+                    )
 
     @cached_property
     def optimal(self) -> list[int]:
         """[x]: A*, as bits."""
         return [
-            sum(1 << a for a, ways in enumerate(actions) if self._worth(ways, self.value) == self.value[x])
+            sum(
+                1 << a
+                for a, ways in enumerate(actions)
+                if self._worth(ways, self.value) == self.value[x]
+            )
             for x, actions in enumerate(self.plain.ways)
         ]
 
@@ -200,10 +253,17 @@ class Truth:
         groups: dict[Any, list[int]] = {}
         for x, name in enumerate(names):
             groups.setdefault(name, []).append(x)
-        same = all(len({(self.value[x], self.optimal[x]) for x in group}) == 1 for group in groups.values())
-        common = all(np.bitwise_and.reduce([self.optimal[x] for x in group]) for group in groups.values())
+        same = all(
+            len({(self.value[x], self.optimal[x]) for x in group}) == 1 for group in groups.values()
+        )
+        common = all(
+            np.bitwise_and.reduce([self.optimal[x] for x in group]) for group in groups.values()
+        )
         chosen = combinations(range(len(self.plain.ways[0])), repeat=len(groups))
-        start = any(self._stays_optimal(names, dict(zip(groups, actions, strict=True))) for actions in chosen)
+        start = any(
+            self._stays_optimal(names, dict(zip(groups, actions, strict=True)))
+            for actions in chosen
+        )
         return {"same_values": same, "everywhere": common, "start": start}
 
     def _stays_optimal(self, names: list[Any], action: dict[Any, int]) -> bool:
@@ -213,12 +273,16 @@ class Truth:
             chosen = action[names[x]]
             if not self.optimal[x] >> chosen & 1:
                 return False
-            todo += sorted({way.after for way in self.plain.ways[x][chosen] if way.chance} - {END, *todo})
+            todo += sorted(
+                {way.after for way in self.plain.ways[x][chosen] if way.chance} - {END, *todo}
+            )
         return True
 
     def _worth(self, ways: list[Way], value: list[Fraction]) -> Fraction:
         after = ((way, value[way.after] if way.after != END else Fraction(0)) for way in ways)
-        return sum((way.chance * (way.paid + self.discount * later) for way, later in after), Fraction(0))
+        return sum(
+            (way.chance * (way.paid + self.discount * later) for way, later in after), Fraction(0)
+        )
 
     def _solve(self, policy: list[int]) -> list[Fraction]:
         """The values of a policy, by Gauss and Jordan."""

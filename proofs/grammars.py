@@ -53,7 +53,8 @@ class Node:
                 return self.text
             case "all":
                 return " ".join(
-                    f"({text})" if part.kind == "any" else text for part, text in zip(self.parts, inner, strict=True)
+                    f"({text})" if part.kind == "any" else text
+                    for part, text in zip(self.parts, inner, strict=True)
                 )
             case "any":
                 return " | ".join(inner)
@@ -100,7 +101,9 @@ def _random_node(random: Random, events: str, names: list[str], depth: int) -> N
         if random.random() < 0.68:
             return Node("event", random.choice(events))
         return Node("rule", random.choice(names))
-    several = [_random_node(random, events, names, depth - 1) for _ in range(random.choice((1, 2, 2, 3)))]
+    several = [
+        _random_node(random, events, names, depth - 1) for _ in range(random.choice((1, 2, 2, 3)))
+    ]
     if chance < 0.6:
         return Node("all", parts=tuple(several) if random.random() < 0.93 else ())
     if chance < 0.82:
@@ -189,7 +192,11 @@ class Matcher:
             for end, count in self._ends(node, at).items():
                 if count:
                     self.counts[node, at, end] = min(2, count)
-        return {end: count for end in range(at, size + 1) if (count := self.counts.get((node, at, end), 0))}
+        return {
+            end: count
+            for end in range(at, size + 1)
+            if (count := self.counts.get((node, at, end), 0))
+        }
 
     def _ends(self, node: Node, at: int) -> dict[int, int]:
         here = {at: 1}
@@ -201,7 +208,11 @@ class Matcher:
             case "any":
                 ends = _add(*(self.match(part, at) for part in node.parts))
             case "all":
-                ends = self._then(node.parts[0], Node("all", parts=node.parts[1:]), at) if node.parts else here
+                ends = (
+                    self._then(node.parts[0], Node("all", parts=node.parts[1:]), at)
+                    if node.parts
+                    else here
+                )
             case "?":
                 ends = _add(here, self.match(node.parts[0], at))
             case "*":
@@ -252,7 +263,9 @@ class Matcher:
                 return any(self._begins(part, at) for part in node.parts)
             case "all" if not node.parts:
                 return False
-        rest = Node("all", parts=node.parts[1:]) if node.kind == "all" else Node("*", parts=node.parts)
+        rest = (
+            Node("all", parts=node.parts[1:]) if node.kind == "all" else Node("*", parts=node.parts)
+        )
         after = [self._begins(rest, end) for end in self._ends_of(node.parts[0], at)]
         return any((self._begins(node.parts[0], at), *after))
 
@@ -291,7 +304,11 @@ def sample(random: Random, rules: Rules, node: Node, fuel: list[int]) -> list[st
             return sample(random, rules, random.choice(parts), fuel)
     if fuel[0] < -200:
         raise RecursionError
-    times = random.choice((0, 1)) if node.kind == "?" else (node.kind == "+") + random.choice((0, 0, 1, 1, 2, 3))
+    times = (
+        random.choice((0, 1))
+        if node.kind == "?"
+        else (node.kind == "+") + random.choice((0, 0, 1, 1, 2, 3))
+    )
     times = times if fuel[0] > 0 else int(node.kind == "+")
     return [event for _ in range(times) for event in sample(random, rules, node.parts[0], fuel)]
 
@@ -334,7 +351,9 @@ def words_come(rules: Rules, accept: str) -> bool:
             return node.text in ends
         if node.kind == "any":
             return any(map(finishes, node.parts))
-        return all(map(finishes, node.parts))  # of repetitions too: nothing in the text may be endless
+        return all(
+            map(finishes, node.parts)
+        )  # of repetitions too: nothing in the text may be endless
 
     for _ in rules:
         ends |= {name for name in rules if finishes(rules[name])}
@@ -359,7 +378,9 @@ def check_refusal(rules: Rules, accept: str, error: Undecidable) -> str:
 
 
 class _Comparing:
-    def __init__(self, machine: PushdownRewardMachine, rules: Rules, events: str, accept: str) -> None:
+    def __init__(
+        self, machine: PushdownRewardMachine, rules: Rules, events: str, accept: str
+    ) -> None:
         self.machine, self.rules, self.accept = machine, rules, accept
         self.used = [event for event in events if event in machine.events]
         self.most = LENGTH[len(self.used)]
@@ -394,7 +415,10 @@ class _Comparing:
 
     def _judge(self, word: Word, here: Configuration, expected: bool) -> None:
         if self.accept == "end":
-            ended = here.state != "done" and self.machine.step(here, frozenset(["end"])).after.state == "done"
+            ended = (
+                here.state != "done"
+                and self.machine.step(here, frozenset(["end"])).after.state == "done"
+            )
         else:
             ended, expected = here.state == "done", expected and bool(word)
         if ended != expected:
@@ -417,7 +441,9 @@ class _Comparing:
         self.words += 1
 
     def _wrong(self, word: Word, here: Configuration) -> AssertionError:
-        return AssertionError(f"{text_of(self.rules)}\naccept {self.accept}\nword {' '.join(word)}\nis at {here}")
+        return AssertionError(
+            f"{text_of(self.rules)}\naccept {self.accept}\nword {' '.join(word)}\nis at {here}"
+        )
 
 
 def damage(random: Random, word: list[str], events: list[str]) -> None:

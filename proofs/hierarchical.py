@@ -50,15 +50,24 @@ def random_settings(random: Random) -> Hierarchical:
 
 
 def compared(
-    machine: PushdownRewardMachine, domain: FiniteDomain, view: View, settings: Hierarchical, seed: int
+    machine: PushdownRewardMachine,
+    domain: FiniteDomain,
+    view: View,
+    settings: Hierarchical,
+    seed: int,
 ) -> bool:
     """Whether they ran to the end; raises where they differ."""
-    training, rng_state = HierarchicalTraining(domain, machine, view, settings, seed), seed_streams(seed, 2)
+    training, rng_state = (
+        HierarchicalTraining(domain, machine, view, settings, seed),
+        seed_streams(seed, 2),
+    )
     readable = ReadableHierarchical(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{described(machine)}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
-    assert ended(lambda: training.advance(settings.episodes)) == slow, f"{said}\nonly one met a label without a rule"
+    assert ended(lambda: training.advance(settings.episodes)) == slow, (
+        f"{said}\nonly one met a label without a rule"
+    )
     if not slow:
         return False
     same_tables(training, readable, said)
@@ -66,7 +75,9 @@ def compared(
     assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(
-        lambda: played.extend(readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes))
+        lambda: played.extend(
+            readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes)
+        )
     )
     tested: list[float] = []
     assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said
@@ -89,4 +100,6 @@ def same_tables(training: HierarchicalTraining, readable: ReadableHierarchical, 
 
 
 def _flat(readable: ReadableHierarchical) -> dict[tuple[int, str, tuple[str, ...]], list[float]]:
-    return {seen: [value for row in rows for value in row] for seen, rows in readable.policies.items()}
+    return {
+        seen: [value for row in rows for value in row] for seen, rows in readable.policies.items()
+    }

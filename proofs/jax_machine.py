@@ -38,8 +38,12 @@ def check(seed: int, machines: int = MACHINES, words: int = WORDS) -> Counter[st
     for number in range(machines):
         machine = random_machine(random)
         labels = list(machine.alphabet.labels())
-        depth = DEPTHS[(seed + number // 8) % len(DEPTHS)]  # a few machines each: a depth is a program to compile
-        counted += compared(machine, labels, random_words(random, len(labels), words, LONGEST), depth)
+        depth = DEPTHS[
+            (seed + number // 8) % len(DEPTHS)
+        ]  # a few machines each: a depth is a program to compile
+        counted += compared(
+            machine, labels, random_words(random, len(labels), words, LONGEST), depth
+        )
     return counted
 
 
@@ -59,12 +63,16 @@ def compared(
             counted[same_until(machine, named, trace, depth)] += 1
         except AssertionError as error:
             shown = " ".join(map(label_text, named))
-            raise AssertionError(f"{described(machine)}\nword {shown}, depth {depth}\n{error}") from None
+            raise AssertionError(
+                f"{described(machine)}\nword {shown}, depth {depth}\n{error}"
+            ) from None
     del counted["read"]
     return counted
 
 
-def same_until(machine: PushdownRewardMachine, word: list[Label], trace: list[Any], depth: int) -> str:
+def same_until(
+    machine: PushdownRewardMachine, word: list[Label], trace: list[Any], depth: int
+) -> str:
     """How the word ended: read, without a move, or on a full stack. Raises where the trace by JAX differs."""
     states, symbols = (*machine.states, *machine.final), ("", *machine.stack)
     here = machine.begin().after
@@ -114,16 +122,22 @@ def run(table: Table, depth: int, words: list[list[int]]) -> tuple[np.ndarray[An
 
 
 @cache
-def _program(depth: int) -> Any:  # noqa: ANN401 - a compiled function
+def _program(depth: int) -> Any:
     """Words in parallel, their labels one after the other."""
 
-    def one(arrays: Any, start: Any, word: Any) -> Any:  # noqa: ANN401 - traced arrays
+    def one(arrays: Any, start: Any, word: Any) -> Any:
         machine = JaxMachine(Table(**arrays, start=0, bottom=0, first_final=0), depth)
 
-        def step(now: Any, label: Any) -> Any:  # noqa: ANN401
+        def step(now: Any, label: Any) -> Any:
             stepped = machine.step(now, label)
             after = stepped.configuration
-            return after, (after.state, machine.top(after, depth), after.height, stepped.reward, stepped.status)
+            return after, (
+                after.state,
+                machine.top(after, depth),
+                after.height,
+                stepped.reward,
+                stepped.status,
+            )
 
         return jax.lax.scan(step, start, word)[1]
 

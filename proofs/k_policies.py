@@ -35,16 +35,24 @@ class Truth:
         every = self.policies(range(len(self.plain.states)))
         found = self.evaluated(every)
         best = self.exactly(every[int(found.sum(axis=1).argmax())])
-        assert (found <= np.array(best, np.float64) + NEAR).all(), "no policy is best in every state"
+        assert (found <= np.array(best, np.float64) + NEAR).all(), (
+            "no policy is best in every state"
+        )
         for x, actions in enumerate(self.plain.ways):
-            assert max(self.worth(ways, best) for ways in actions) == best[x], "the best policy can be improved"
+            assert max(self.worth(ways, best) for ways in actions) == best[x], (
+                "the best policy can be improved"
+            )
         return best
 
     @cached_property
     def optimal(self) -> list[int]:
         """[x]: A*, as bits."""
         return [
-            sum(1 << a for a, ways in enumerate(actions) if self.worth(ways, self.value) == self.value[x])
+            sum(
+                1 << a
+                for a, ways in enumerate(actions)
+                if self.worth(ways, self.value) == self.value[x]
+            )
             for x, actions in enumerate(self.plain.ways)
         ]
 
@@ -76,7 +84,8 @@ class Truth:
         """The most that one action a class can get from the start, with what is paid there."""
         found = self.evaluated(self.policies(names))
         begun = [
-            float(way.chance) * (float(way.paid) + (found[:, way.after] if way.after != END else 0.0))
+            float(way.chance)
+            * (float(way.paid) + (found[:, way.after] if way.after != END else 0.0))
             for way in self.plain.starts
         ]
         return float(np.max(sum(begun)))
@@ -84,7 +93,11 @@ class Truth:
     def worth(self, ways: list[Way], value: Sequence[Fraction]) -> Fraction:
         """What an action is worth."""
         return sum(
-            (way.chance * (way.paid + (self.discount * value[way.after] if way.after != END else 0)) for way in ways),
+            (
+                way.chance
+                * (way.paid + (self.discount * value[way.after] if way.after != END else 0))
+                for way in ways
+            ),
             Fraction(0),
         )
 
@@ -105,7 +118,9 @@ class Truth:
         """[policy, state]: values in floats."""
         leads, paid = self._arrays
         states = np.arange(len(self.plain.ways))
-        return np.linalg.solve(np.eye(len(states)) - leads[policies, states], paid[policies, states][..., None])[..., 0]
+        return np.linalg.solve(
+            np.eye(len(states)) - leads[policies, states], paid[policies, states][..., None]
+        )[..., 0]
 
     def exactly(self, policy: npt.NDArray[np.int64]) -> list[Fraction]:
         """[state]: values in fractions, by elimination."""
@@ -123,5 +138,8 @@ class Truth:
             rows[x] = [entry / own for entry in rows[x]]
             for y in range(count):
                 if y != x and rows[y][x]:
-                    rows[y] = [entry - rows[y][x] * other for entry, other in zip(rows[y], rows[x], strict=True)]
+                    rows[y] = [
+                        entry - rows[y][x] * other
+                        for entry, other in zip(rows[y], rows[x], strict=True)
+                    ]
         return [row[count] for row in rows]

@@ -12,7 +12,15 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.agents import SHAPINGS, TIES, Counterfactuals, CountingCQL, CountingQ, CpRM, QLearning
+from pdrm.learning.agents import (
+    SHAPINGS,
+    TIES,
+    Counterfactuals,
+    CountingCQL,
+    CountingQ,
+    CpRM,
+    QLearning,
+)
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
@@ -33,7 +41,9 @@ COUNTING = 4
 VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
 
 
-def q_settings(counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any) -> QLearning:  # noqa: ANN401
+def q_settings(
+    counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any
+) -> QLearning:
     """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
     counting = "operations_per_episode" in given
     if counterfactuals in (Counterfactuals.NONE, Counterfactuals.CO_OBSERVED):
@@ -41,7 +51,9 @@ def q_settings(counterfactuals: str = "none", updates_per_step: int | None = Non
     if counterfactuals == Counterfactuals.NONE:
         return (CountingQ if counting else QLearning)(**given)
     kind = CountingCQL if counting else CpRM
-    return kind(counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given)
+    return kind(
+        counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given
+    )
 
 
 def check(seed: int, runs: int = RUNS) -> Counter[str]:
@@ -51,10 +63,16 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
         counting = number % COUNTING == 0
         machine = ending_automaton(random) if counting else random_machine(random)
         view = FullStack() if counting else random.choice(VIEWS)
-        settings = random_settings(random, operations=random.choice((30, 300)) if counting else None)
-        ran = compared(machine, random_domain(random, machine), view, settings, random.getrandbits(31))
+        settings = random_settings(
+            random, operations=random.choice((30, 300)) if counting else None
+        )
+        ran = compared(
+            machine, random_domain(random, machine), view, settings, random.getrandbits(31)
+        )
         counted.update({"cases": 1, f"with counterfactuals: {settings.counterfactuals}": 1})
-        counted.update({"over counters": int(counting), "cut off by a label without a rule": int(not ran)})
+        counted.update(
+            {"over counters": int(counting), "cut off by a label without a rule": int(not ran)}
+        )
         counted.update({"shaped": int(settings.shaping != "none")})
     return counted
 
@@ -72,7 +90,10 @@ def ending_automaton(random: Random) -> CountingRewardAutomaton:
 
 def random_settings(random: Random, operations: int | None) -> QLearning:
     """Rates, the choice of counterfactuals, budgets, and shaping where there is a stack."""
-    more: dict[str, Any] = {"operations_per_episode": operations, "counter_values": random.choice((None, None, 1, 6))}
+    more: dict[str, Any] = {
+        "operations_per_episode": operations,
+        "counter_values": random.choice((None, None, 1, 6)),
+    }
     if operations is None:
         more = {
             "shaping": random.choice(SHAPINGS),
@@ -97,14 +118,18 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
     )
 
 
-def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int) -> bool:
+def compared(
+    machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int
+) -> bool:
     """Whether they ran to the end; raises where they differ."""
     training, rng_state = QTraining(domain, machine, view, settings, seed), seed_streams(seed, 2)
     readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
-    assert ended(lambda: training.advance(settings.episodes)) == slow, f"{said}\nonly one met a label without a rule"
+    assert ended(lambda: training.advance(settings.episodes)) == slow, (
+        f"{said}\nonly one met a label without a rule"
+    )
     if not slow:
         return False
     policy = policy_of(training, {})
@@ -115,7 +140,9 @@ def compared(machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLe
     assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(
-        lambda: played.extend(readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes))
+        lambda: played.extend(
+            readable.test(domain, Rng(rng_state[1:])) for _ in range(settings.test_episodes)
+        )
     )
     tested: list[float] = []
     assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said

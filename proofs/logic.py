@@ -37,10 +37,17 @@ def random_formula(random: Random, size: int, past: bool) -> Tree:
         count = len(PATTERNS[name].arguments.split())
         return (name, *(random_formula(random, random.randrange(2), past) for _ in range(count)))
     if random.random() < 0.45:
-        return (random.choice((*UNARY, *(PAST_UNARY if past else ()))), random_formula(random, size - 1, past))
+        return (
+            random.choice((*UNARY, *(PAST_UNARY if past else ()))),
+            random_formula(random, size - 1, past),
+        )
     left = random.randrange(size)
     operator = random.choice((*BINARY, *(PAST_BINARY if past else ())))
-    return (operator, random_formula(random, left, past), random_formula(random, size - 1 - left, past))
+    return (
+        operator,
+        random_formula(random, left, past),
+        random_formula(random, size - 1 - left, past),
+    )
 
 
 def random_past(random: Random, size: int) -> Tree:
@@ -56,12 +63,19 @@ def _past(random: Random, size: int) -> Tree:
     if random.random() < 0.45:
         return (random.choice(("!", *PAST_UNARY)), _past(random, size - 1))
     left = random.randrange(size)
-    return (random.choice(("&", "|", "->", *PAST_BINARY)), _past(random, left), _past(random, size - 1 - left))
+    return (
+        random.choice(("&", "|", "->", *PAST_BINARY)),
+        _past(random, left),
+        _past(random, size - 1 - left),
+    )
 
 
 def operators(tree: Tree) -> list[str]:
     """The operators of a formula."""
-    return [tree[0], *(each for part in tree[1:] if isinstance(part, tuple) for each in operators(part))]
+    return [
+        tree[0],
+        *(each for part in tree[1:] if isinstance(part, tuple) for each in operators(part)),
+    ]
 
 
 def text_of(tree: Tree) -> str:
@@ -87,7 +101,10 @@ def evaluate(tree: Tree, trace: Trace) -> list[bool]:
     if operator == "event":
         return [parts[0] in label for label in trace]
     if not parts:
-        return [{"true": True, "false": False, "last": i == n - 1, "first": i == 0}[operator] for i in range(n)]
+        return [
+            {"true": True, "false": False, "last": i == n - 1, "first": i == 0}[operator]
+            for i in range(n)
+        ]
     one, *two = (evaluate(part, trace) for part in parts)
     other = two[0] if two else one
     return [DEFINITIONS[operator](one, other, i, n) for i in range(n)]
@@ -176,7 +193,11 @@ PATTERN_TREES: dict[str, Any] = {
     "alternate_precedence": _alternate_precedence,
     "chain_precedence": _chain_precedence,
     "succession": lambda a, b: ("&", _response(a, b), _precedence(a, b)),
-    "alternate_succession": lambda a, b: ("&", _alternate_response(a, b), _alternate_precedence(a, b)),
+    "alternate_succession": lambda a, b: (
+        "&",
+        _alternate_response(a, b),
+        _alternate_precedence(a, b),
+    ),
     "chain_succession": lambda a, b: ("&", ("G", ("->", a, ("X", b))), _chain_precedence(a, b)),
     "not_co_existence": lambda a, b: ("|", ("G", _not(a)), ("G", _not(b))),
     "not_succession": lambda a, b: ("G", ("->", a, ("G", _not(b)))),
@@ -192,7 +213,10 @@ PATTERN_TREES: dict[str, Any] = {
 def random_trace(random: Random, most: int = 8) -> Trace:
     """Labels of few events or many."""
     density = random.choice((0.15, 0.3, 0.5))
-    return [frozenset(e for e in EVENTS if random.random() < density) for _ in range(random.randint(1, most))]
+    return [
+        frozenset(e for e in EVENTS if random.random() < density)
+        for _ in range(random.randint(1, most))
+    ]
 
 
 def holds(tree: Tree, trace: Trace, last: bool) -> bool:
@@ -206,7 +230,11 @@ def check_formulas(seed: int, formulas: int = FORMULAS, traces: int = TRACES) ->
     for number in range(formulas):
         last = number % 3 == 2
         size = random.randint(1, 9)
-        tree = random_past(random, size) if last else random_formula(random, size, past=number % 3 == 1)
+        tree = (
+            random_past(random, size)
+            if last
+            else random_formula(random, size, past=number % 3 == 1)
+        )
         temporal = set(operators(tree)) - {"event", "!", "&", "|", "->", "<->", "true", "false"}
         last = bool(temporal) and temporal <= {"first", *PAST_UNARY, *PAST_BINARY}
         counts += compare_formula(random, tree, last, traces)
@@ -283,7 +311,9 @@ def check_expressions(seed: int, expressions: int = FORMULAS, words: int = WORDS
             while random.random() < 0.3:  # a label without events is passed over
                 labels.insert(random.randint(0, len(labels)), frozenset())
             wanted = matches(word) is not None
-            assert at_end.run([*labels, END]).accepted == wanted, f"{text} on {word!r}: should be {wanted}"
+            assert at_end.run([*labels, END]).accepted == wanted, (
+                f"{text} on {word!r}: should be {wanted}"
+            )
             first = next((i for i in range(1, len(word) + 1) if matches(word[:i])), None)
             run = at_first.run([frozenset(letter) for letter in word])
             read = len(word) - run.unread if run.finished else None

@@ -81,7 +81,11 @@ def _swap_words(text: str, chance: random.Random) -> str:
 
 def _replace_word(text: str, chance: random.Random) -> str:
     words = text.split()
-    return text.replace(chance.choice(words), chance.choice((*words, *SPICE)), chance.choice((1, -1))) if words else "x"
+    return (
+        text.replace(chance.choice(words), chance.choice((*words, *SPICE)), chance.choice((1, -1)))
+        if words
+        else "x"
+    )
 
 
 def _lines(text: str, chance: random.Random) -> str:
@@ -103,7 +107,18 @@ def _truncate(text: str, chance: random.Random) -> str:
     return text[: chance.randrange(len(text) + 1)]
 
 
-ACCIDENTS = (_cut, _cut, _insert, _insert, _swap_words, _replace_word, _replace_word, _lines, _lines, _truncate)
+ACCIDENTS = (
+    _cut,
+    _cut,
+    _insert,
+    _insert,
+    _swap_words,
+    _replace_word,
+    _replace_word,
+    _lines,
+    _lines,
+    _truncate,
+)
 
 
 def check(seed: int, cases: int = CASES) -> int:
@@ -132,7 +147,9 @@ def one_case(data: bytes) -> float:
         for one in error.errors:
             assert one.where is not None, f"no place: {one} in {data!r}"
             at_line = one.where.line >= 1 and one.where.column >= 1
-            assert at_line or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{", f"no place: {one} in {data!r}"
+            assert at_line or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{", (
+                f"no place: {one} in {data!r}"
+            )
             assert len(str(one)) < 5_000, f"a message of {len(str(one))} characters for {data!r}"
     except Exception as error:
         raise AssertionError(f"{type(error).__name__}: {error} for {data!r}") from error
@@ -143,7 +160,7 @@ def one_case(data: bytes) -> float:
 def limits() -> Iterator[None]:
     """At most 256 MB more than now, and no case that hangs for ever."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - not a file of ours
+    with open("/proc/self/statm", encoding="ascii") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, hard))
     signal.setitimer(signal.ITIMER_PROF, 300)

@@ -54,7 +54,9 @@ def _whole(records: Mapping[str, Record]) -> str:
     return f"**{tried:,} cases in all, {wrong} wrong**, in {duration(seconds)} of one process.\n"
 
 
-def _group(group: str, about: str, members: Sequence[Proof], records: Mapping[str, Record]) -> Iterator[str]:
+def _group(
+    group: str, about: str, members: Sequence[Proof], records: Mapping[str, Record]
+) -> Iterator[str]:
     yield from (f"## {group}\n", f"{about}\n")
     yield from ("| promise | tried | wrong | source | last tried |", "|---|---|---|---|---|")
     yield from (_row(proof, records[proof.name]) for proof in members)
@@ -81,7 +83,9 @@ def _row(proof: Proof, record: Record) -> str:
 def _wrong(proof: Proof, record: Record) -> str:
     if not record.wrong:
         return "0"
-    return f"**{len(record.wrong)}**: " + ", ".join(f"`{proof.again(seed)}`" for seed in record.wrong)
+    return f"**{len(record.wrong)}**: " + ", ".join(
+        f"`{proof.again(seed)}`" for seed in record.wrong
+    )
 
 
 def _versions(records: Mapping[str, Record]) -> str:

@@ -50,7 +50,13 @@ class PeerLetterWorld(CountingRewardMachine):  # type: ignore[misc]  # the packa
     def _get_counter_transition_function(self) -> dict[int, dict[str, tuple[int]]]:
         return {
             0: {"A / (-)": (1,), "B / (-)": (0,), "C / (-)": (0,), "/ (-)": (0,)},
-            1: {"A / (-)": (0,), "B / (-)": (0,), "C / (NZ)": (-1,), "C / (Z)": (0,), "/ (-)": (0,)},
+            1: {
+                "A / (-)": (0,),
+                "B / (-)": (0,),
+                "C / (NZ)": (-1,),
+                "C / (Z)": (0,),
+                "/ (-)": (0,),
+            },
         }
 
     def _get_reward_transition_function(self) -> dict[int, dict[str, float]]:
@@ -83,14 +89,19 @@ def letter_world() -> CountingRewardAutomaton:
         for source, target, guard, test, change, reward in table
     )
     events = ("A", "B", "C")
-    return CountingRewardAutomaton("letter", events, 1, "0", ("2",), Otherwise.error(), rules, (events,))
+    return CountingRewardAutomaton(
+        "letter", events, 1, "0", ("2",), Otherwise.error(), rules, (events,)
+    )
 
 
 def check(seed: int) -> int:
     """Random words, read label by label by both."""
     rng = Random(seed)
     peer, ours = PeerLetterWorld(), letter_world()
-    labels: dict[Label, set[Letter]] = {frozenset(): set(), **{frozenset(one.value): {one} for one in Letter}}
+    labels: dict[Label, set[Letter]] = {
+        frozenset(): set(),
+        **{frozenset(one.value): {one} for one in Letter},
+    }
     for _ in range(WORDS):
         word = rng.choices(list(labels), k=rng.randint(0, LONGEST))
         run = ours.run(word)
@@ -98,7 +109,10 @@ def check(seed: int) -> int:
         for label, step in zip(word, run.steps[1:], strict=False):
             state, counters, reward = peer.transition(state, counters, labels[label])
             assert reward(None, None, None) == step.reward, (word, step)
-            assert (str(state), tuple(counters)) == (step.after.state, step.after.counters), (word, step)
+            assert (str(state), tuple(counters)) == (step.after.state, step.after.counters), (
+                word,
+                step,
+            )
         assert (state in peer.F) == run.finished, word
         assert len(run.steps) == len(word) + 1 - run.unread, word
     return WORDS

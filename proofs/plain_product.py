@@ -73,7 +73,9 @@ class Case:
         return FiniteProduct(self.domain, self.machine, self.bound)
 
     def __str__(self) -> str:
-        arrays = "\n".join(f"{name} {values.tolist()}" for name, values in self.domain.arrays._asdict().items())
+        arrays = "\n".join(
+            f"{name} {values.tolist()}" for name, values in self.domain.arrays._asdict().items()
+        )
         labels = [sorted(label) for label in self.domain.labels]
         return f"{described(self.machine)}\n{arrays}\nlabels {labels}\n{self.bound}, discount {self.discount}"
 
@@ -83,7 +85,11 @@ def plain_product(case: Case, most: int) -> Plain:
     the bound, or there are more states than `most`."""
     plain, begin = Plain({}, [], []), case.machine.begin()
     arrays = case.domain.arrays
-    begins = (arrays.start_state.tolist(), arrays.start_label.tolist(), arrays.start_probability.tolist())
+    begins = (
+        arrays.start_state.tolist(),
+        arrays.start_label.tolist(),
+        arrays.start_probability.tolist(),
+    )
     for s, label, chance in zip(*begins, strict=True):
         if chance == 0:
             continue
@@ -101,12 +107,17 @@ def plain_product(case: Case, most: int) -> Plain:
 
 def keys(product: FiniteProduct) -> list[Key]:
     """The states of a product, readable."""
-    return [(int(product.place[x]), product.machine_state(x), product.stack(x)) for x in range(len(product))]
+    return [
+        (int(product.place[x]), product.machine_state(x), product.stack(x))
+        for x in range(len(product))
+    ]
 
 
 def most_paid(plain: Plain) -> Fraction:
     """The largest reward, or the largest loss, of a step."""
-    return max((abs(way.paid) for rows in plain.ways for row in rows for way in row), default=Fraction(0))
+    return max(
+        (abs(way.paid) for rows in plain.ways for row in rows for way in row), default=Fraction(0)
+    )
 
 
 def _paid(case: Case, step: Step) -> Fraction:
@@ -123,13 +134,19 @@ def _number(case: Case, plain: Plain, s: int, at: Configuration) -> int:
 def _looked(case: Case, plain: Plain, key: Key) -> list[list[Way]]:
     """Every step from a state; none where it is above the bound of an open product."""
     s, u, stack = key
-    if case.bound.height is not None and case.bound.rule == "open" and len(stack) > case.bound.height:
+    if (
+        case.bound.height is not None
+        and case.bound.rule == "open"
+        and len(stack) > case.bound.height
+    ):
         return []
     actions = range(len(case.domain.actions))
     return [list(_ways(case, plain, key, (s, a), Configuration(u, stack))) for a in actions]
 
 
-def _ways(case: Case, plain: Plain, key: Key, action: tuple[int, int], here: Configuration) -> Iterator[Way]:
+def _ways(
+    case: Case, plain: Plain, key: Key, action: tuple[int, int], here: Configuration
+) -> Iterator[Way]:
     arrays = case.domain.arrays
     for o, chance in enumerate(arrays.probability[action].tolist()):
         place = (*action, o)

@@ -51,7 +51,12 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     """Compare the operators of random products, at random worth of what lies below."""
     random, counted, maze = Random(seed), Counter[str](), Task("maze-5x5")
     for _ in range(MAZES):  # random domains are so small that hardly anything is two moves away
-        compare_noted(random, world_of(maze.finite.arrays), tabulate(maze.pushdown, maze.finite.labels), [(0, 0, (1,))])
+        compare_noted(
+            random,
+            world_of(maze.finite.arrays),
+            tabulate(maze.pushdown, maze.finite.labels),
+            [(0, 0, (1,))],
+        )
     while counted["cases"] < products:
         case, _ = draw_case(random, most=2)
         if Summaries(*_parts(case), DISCOUNT).silence.longest is None:
@@ -83,8 +88,15 @@ def compare(random: Random, case: Case) -> None:
         }
         # Where what is below has the least worth that its bound allows, a costly pop may leave less than anything has: an operator then says the least.
         least = max(fast.scale.lowest, constant)
-        high = max([least, *(c + DISCOUNT**t * worth[e] for e, ways in lines.items() for t, c in ways.items())])
-        found = fast.operator(s, u, z).at(lambda place, state, worth=worth: worth[place, state], DISCOUNT)  # type: ignore[misc]
+        high = max(
+            [
+                least,
+                *(c + DISCOUNT**t * worth[e] for e, ways in lines.items() for t, c in ways.items()),
+            ]
+        )
+        found = fast.operator(s, u, z).at(
+            lambda place, state, worth=worth: worth[place, state], DISCOUNT
+        )  # type: ignore[misc]
         slack = CLOSE * max(1.0, abs(high), *map(abs, worth.values()))
         assert abs(found - high) <= slack, f"{case}\n{(s, u, z)}: {found}, readable {high}"
 
@@ -92,7 +104,12 @@ def compare(random: Random, case: Case) -> None:
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:
     """The values of a world that becomes known move by move, looked at in between, are those of the world that is known from the start."""
     unknown, most = np.full_like(world.next, NONE), float(np.abs(world.reward).max())
-    known = World(unknown, np.zeros_like(world.label), np.zeros_like(world.reward), np.zeros_like(world.terminal))
+    known = World(
+        unknown,
+        np.zeros_like(world.label),
+        np.zeros_like(world.reward),
+        np.zeros_like(world.terminal),
+    )
     slow = Summaries(known, table, DISCOUNT, precision=1e-12, largest_unknown=most)
     moves = [(s, a) for s, a in np.ndindex(*world.next.shape) if not world.terminal[s]]
     for s, a in random.sample(moves, len(moves)):
@@ -108,10 +125,14 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
     values = [slow.value(*one) for one in asked]  # all of them before anything else is asked
     slack = slow.error_at(HIGHEST) + once.error_at(HIGHEST)
     for (place, state, stack), found in zip(asked, values, strict=True):
-        if world.terminal[place] and not known.terminal[place]:  # no move leads there, so it was never known
+        if (
+            world.terminal[place] and not known.terminal[place]
+        ):  # no move leads there, so it was never known
             continue
         other = once.value(place, state, stack)
-        assert abs(found - other) <= slack, f"{world}\n{(place, state, stack)}: {found} move by move, at once {other}"
+        assert abs(found - other) <= slack, (
+            f"{world}\n{(place, state, stack)}: {found} move by move, at once {other}"
+        )
 
 
 def _draw(random: Random, world: World, table: Table) -> Asked:
@@ -123,7 +144,9 @@ def _draw(random: Random, world: World, table: Table) -> Asked:
 def sweep(world: World, table: Table, lowest: float) -> dict[Head, Operator]:
     """The operators of all heads, after so many sweeps that what is missing hardly matters."""
     places, symbols = len(world.terminal), table.move.shape[2]
-    heads = [(s, u, z) for s in range(places) for u in range(table.first_final) for z in range(symbols)]
+    heads = [
+        (s, u, z) for s in range(places) for u in range(table.first_final) for z in range(symbols)
+    ]
     found: dict[Head, Operator] = {head: (lowest, {}) for head in heads}
     for _ in range(SWEEPS):
         before, found = found, {head: move_once(world, table, found, head) for head in heads}
@@ -155,7 +178,9 @@ def move_once(world: World, table: Table, found: dict[Head, Operator], head: Hea
     return constant, lines
 
 
-def follow(found: dict[Head, Operator], table: Table, place: int, state: int, symbols: tuple[int, ...]) -> Operator:
+def follow(
+    found: dict[Head, Operator], table: Table, place: int, state: int, symbols: tuple[int, ...]
+) -> Operator:
     """The lines of several symbols on top of each other."""
     constant, lines = -inf, {(place, state): {0: 0.0}}
     for symbol in symbols:

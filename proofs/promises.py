@@ -41,7 +41,11 @@ def answers_text(counts: Mapping[str, int]) -> str:
     for kind in ("", " (to a depth)"):
         asked, left = counts.get(f"answers{kind}", 0), counts.get(f"undecided{kind}", 0)
         parts.append(f"{left:,} of {asked:,} answers{kind} undecided: {left / max(1, asked):.2%}")
-    rest = {name: count for name, count in counts.items() if not name.startswith(("answers", "undecided"))}
+    rest = {
+        name: count
+        for name, count in counts.items()
+        if not name.startswith(("answers", "undecided"))
+    }
     return ", ".join([*parts, *([counts_text(rest)] if rest else [])])
 
 

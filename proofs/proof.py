@@ -81,14 +81,18 @@ def find_check(proof: Proof) -> Check:
 def run_check(proof: Proof, seed: int) -> CheckResult:
     """Run one check. Whatever goes wrong in it is a failed case, to be shown with its seed."""
     begin, cases, message, counts = time.perf_counter(), 0, "", dict[str, int]()
-    faulthandler.dump_traceback_later(proof.longest, exit=True, file=2)  # our standard error, or the worker's log
+    faulthandler.dump_traceback_later(
+        proof.longest, exit=True, file=2
+    )  # our standard error, or the worker's log
     try:
         found = find_check(proof)(seed)
         counts = {"cases": found} if isinstance(found, int) else dict(found)
         cases = counts.pop("cases", 0)
         assert cases > 0, "the check tried no case"
     except Exception as error:
-        message = (str(error) if isinstance(error, AssertionError) else "") or traceback.format_exc()
+        message = (
+            str(error) if isinstance(error, AssertionError) else ""
+        ) or traceback.format_exc()
     finally:
         faulthandler.cancel_dump_traceback_later()
     return CheckResult(proof.name, seed, cases, time.perf_counter() - begin, message, counts)

@@ -27,13 +27,17 @@ def counting_automaton(rng: Random) -> CountingRewardAutomaton:
 
     def rule() -> CountingTransition:
         test, change = rng.choice("01-"), rng.choice((-3, -2, -1, 0, 1, 1, 2, 2, 3, 3))
-        return CountingTransition(*_states(rng), guard(rng), (test,), (change,), rng.choice(REWARDS))
+        return CountingTransition(
+            *_states(rng), guard(rng), (test,), (change,), rng.choice(REWARDS)
+        )
 
     shape = _otherwise(rng), _exclusive(rng)
     return _grown(
         rng,
         rule,
-        lambda rules: CountingRewardAutomaton("random", EVENTS, 1, "u0", FINAL, shape[0], rules, shape[1], STATES),
+        lambda rules: CountingRewardAutomaton(
+            "random", EVENTS, 1, "u0", FINAL, shape[0], rules, shape[1], STATES
+        ),
     )
 
 
@@ -50,7 +54,9 @@ def pushdown_machine(rng: Random) -> PushdownRewardMachine:
     return _grown(
         rng,
         rule,
-        lambda rules: PushdownRewardMachine("random", EVENTS, STACK, "u0", FINAL, shape[0], rules, shape[1], STATES),
+        lambda rules: PushdownRewardMachine(
+            "random", EVENTS, STACK, "u0", FINAL, shape[0], rules, shape[1], STATES
+        ),
     )
 
 
@@ -93,7 +99,9 @@ def label(rng: Random) -> Label:
     return frozenset(event for event in EVENTS if rng.random() < 0.4)
 
 
-def word(rng: Random, machine: CountingRewardAutomaton | PushdownRewardMachine, longest: int) -> list[Label]:
+def word(
+    rng: Random, machine: CountingRewardAutomaton | PushdownRewardMachine, longest: int
+) -> list[Label]:
     """Up to `longest` labels of the machine's alphabet."""
     labels = list(machine.alphabet.labels())
     return [rng.choice(labels) for _ in range(rng.randint(0, longest))]
@@ -106,7 +114,11 @@ def _states(rng: Random) -> tuple[str, str]:
 
 def _otherwise(rng: Random) -> Otherwise:
     reward = rng.choice(REWARDS)
-    ways = (Otherwise.stay(reward), Otherwise.go(rng.choice((*STATES, *FINAL)), reward), Otherwise.error())
+    ways = (
+        Otherwise.stay(reward),
+        Otherwise.go(rng.choice((*STATES, *FINAL)), reward),
+        Otherwise.error(),
+    )
     return rng.choices(ways, (3, 3, 1))[0]
 
 

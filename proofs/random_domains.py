@@ -29,7 +29,9 @@ def random_domain(random: Random, machine: PushdownRewardMachine) -> FiniteDomai
         drawn.integers(0, len(labels), shape),
         labels,
         step_limit=20,
-        probability=np.stack([chance, 1 - chance], axis=2)[..., :outcomes] if outcomes > 1 else None,
+        probability=np.stack([chance, 1 - chance], axis=2)[..., :outcomes]
+        if outcomes > 1
+        else None,
         terminal=terminal,
         start=dict.fromkeys(starts, 1 / len(starts)),
         start_label=random.randrange(len(labels)) if random.random() < 0.3 else NO_LABEL,

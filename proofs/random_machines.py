@@ -51,18 +51,32 @@ def random_words(random: Random, labels: int, count: int, longest: int = 12) -> 
 def described(machine: PushdownRewardMachine) -> str:
     """A machine as text, to repeat a failed case by hand."""
     header = f"events {machine.events} exclusive {machine.exclusive} stack {machine.stack} final {machine.final}"
-    return "\n".join([header, f"start {machine.start} otherwise {machine.otherwise}", *map(str, machine.transitions)])
+    return "\n".join(
+        [
+            header,
+            f"start {machine.start} otherwise {machine.otherwise}",
+            *map(str, machine.transitions),
+        ]
+    )
 
 
-def fitting(rules: Iterable[Transition], alphabet: Alphabet, stack: Sequence[str]) -> list[Transition]:
+def fitting(
+    rules: Iterable[Transition], alphabet: Alphabet, stack: Sequence[str]
+) -> list[Transition]:
     """The rules, in order, without those that clash with an earlier one: determinism as defined, case by case."""
     labels = list(alphabet.labels())
     tops = (None, *stack)
     taken: dict[tuple[str, int | None, str | None], str] = {}
     kept = []
     for rule in rules:
-        read = [None] if rule.silent else [n for n, label in enumerate(labels) if rule.guard.holds(label)]
-        cases = [(rule.source, number, top) for number in read for top in tops if rule.looks_at(top)]
+        read = (
+            [None]
+            if rule.silent
+            else [n for n, label in enumerate(labels) if rule.guard.holds(label)]
+        )
+        cases = [
+            (rule.source, number, top) for number in read for top in tops if rule.looks_at(top)
+        ]
         if not any(_clashes(rule, case, taken, len(labels)) for case in cases):
             # A rule that names the top and one with `z` may share a case: both are written down.
             taken |= {case: taken.get(case, "") + _kind(rule) for case in cases}
@@ -82,7 +96,10 @@ def _clashes(
 ) -> bool:
     """Whether some kept rule applies in this case and neither beats the other."""
     state, number, top = case
-    beside = "".join(taken.get((state, other, top), "") for other in ([None] if number is not None else range(labels)))
+    beside = "".join(
+        taken.get((state, other, top), "")
+        for other in ([None] if number is not None else range(labels))
+    )
     same = taken.get(case, "")
     kind = _kind(rule)
     # A rule with `z` that one naming the top beats, silent or reading: then it does not matter how many there are.
@@ -118,7 +135,9 @@ def _drawn(random: Random) -> PushdownRewardMachine:
     go = Otherwise.go(random.choice((*states, *final)), _reward(random))
     otherwise = random.choice((Otherwise.error(), Otherwise.stay(_reward(random)), go))
     kept = tuple(fitting(rules, alphabet, stack))
-    return PushdownRewardMachine("random", events, stack, states[0], final, otherwise, kept, alphabet.exclusive, states)
+    return PushdownRewardMachine(
+        "random", events, stack, states[0], final, otherwise, kept, alphabet.exclusive, states
+    )
 
 
 def _exclusive(random: Random, events: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -131,7 +150,11 @@ def _exclusive(random: Random, events: tuple[str, ...]) -> tuple[tuple[str, ...]
 def _rule(random: Random, header: _Header) -> Transition:
     states, final, stack = header.states, header.final, header.stack
     source = random.choice(states)
-    top = NONE if random.random() < header.ignoring else random.choice((*stack, random.choice(stack), ANY, ANY))
+    top = (
+        NONE
+        if random.random() < header.ignoring
+        else random.choice((*stack, random.choice(stack), ANY, ANY))
+    )
     symbols = (*stack, ANY, ANY) if top == ANY else stack
     push = tuple(random.choices(symbols, k=random.choice((0, 0, 1, 1, 2, 2, 3))))
     guard = _guard(random, header.labels, header.events)

@@ -18,13 +18,28 @@ from proofs.plain_product import Case, Plain, plain_product
 from proofs.random_machines import random_machine
 
 REWARDS = tuple(
-    map(Fraction, ("0", "0", "0", "1", "-1", "2", "0.1", "0.2", "0.3", "-0.3", "-0.01", "1/3", "10", "-10"))
+    map(
+        Fraction,
+        ("0", "0", "0", "1", "-1", "2", "0.1", "0.2", "0.3", "-0.3", "-0.01", "1/3", "10", "-10"),
+    )
 )
 CHANCES = tuple(
     tuple(map(Fraction, words.split()))
-    for words in ("1", "1/2 1/2", "1/3 2/3", "1/10 9/10", "1/4 1/4 1/2", "1/3 1/3 1/3", "3/8 3/8 1/4", "0 1")
+    for words in (
+        "1",
+        "1/2 1/2",
+        "1/3 2/3",
+        "1/10 9/10",
+        "1/4 1/4 1/2",
+        "1/3 1/3 1/3",
+        "3/8 3/8 1/4",
+        "0 1",
+    )
 )
-CHANCES_OF_STARTS = {1: ((1,),), 2: ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 3), Fraction(2, 3)), (1, 0))}
+CHANCES_OF_STARTS = {
+    1: ((1,),),
+    2: ((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 3), Fraction(2, 3)), (1, 0)),
+}
 """By their number."""
 LARGE = (*REWARDS, *map(Fraction, (100_000, -100_000)))
 DISCOUNTS = tuple(map(Fraction, ("0", "1/3", "1/2", "9/10", "99/100")))
@@ -53,7 +68,9 @@ def plainly_paid(
     random: Random, machine: PushdownRewardMachine, rewards: tuple[Fraction, ...]
 ) -> PushdownRewardMachine:
     """The machine with some of these rewards, and a move for every label."""
-    few = random.sample(rewards, 3) if random.random() < 0.5 else rewards  # ties are common where rewards are few
+    few = (
+        random.sample(rewards, 3) if random.random() < 0.5 else rewards
+    )  # ties are common where rewards are few
     rules = tuple(replace(rule, reward=float(random.choice(few))) for rule in machine.transitions)
     otherwise = Otherwise.stay(float(random.choice(few)))
     if machine.otherwise.action == "go":
@@ -61,7 +78,9 @@ def plainly_paid(
     return replace(machine, transitions=rules, otherwise=otherwise)
 
 
-def random_domain(random: Random, machine: PushdownRewardMachine | CountingRewardAutomaton) -> FiniteDomain:
+def random_domain(
+    random: Random, machine: PushdownRewardMachine | CountingRewardAutomaton
+) -> FiniteDomain:
     """A domain with 1–4 states, 1–3 actions, 1–3 outcomes of each, 1–2 starts, and up to six of the machine's labels."""
     alphabet = list(machine.alphabet.labels())
     labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MOST_LABELS)))
@@ -74,7 +93,9 @@ def random_domain(random: Random, machine: PushdownRewardMachine | CountingRewar
         for a, chances in enumerate(row):
             chance[s, a, : len(chances)] = list(map(float, chances))
             if len(set(chances)) == 1 and random.random() < 0.2:
-                chance[s, a] = chance[s, a].round(9)  # as a domain may: thirds then sum to a little less than 1
+                chance[s, a] = chance[s, a].round(
+                    9
+                )  # as a domain may: thirds then sum to a little less than 1
     drawn = np.random.default_rng(random.getrandbits(32))
     paid = np.array([float(reward) for reward in REWARDS])[drawn.integers(0, len(REWARDS), shape)]
     starts = random.sample(range(states), random.randint(1, min(2, states)))
@@ -87,7 +108,9 @@ def random_domain(random: Random, machine: PushdownRewardMachine | CountingRewar
         probability=chance,
         reward=paid if random.random() < 0.5 else 0.0,
         terminal=[random.random() < 0.2 and state not in starts for state in range(states)],
-        start=dict(zip(starts, map(float, random.choice(CHANCES_OF_STARTS[len(starts)])), strict=True)),
+        start=dict(
+            zip(starts, map(float, random.choice(CHANCES_OF_STARTS[len(starts)])), strict=True)
+        ),
         start_label=random.randrange(len(labels)) if random.random() < 0.3 else NO_LABEL,
         events=machine.events,
     )

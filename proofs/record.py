@@ -49,10 +49,16 @@ class Record:
 def load(proof: Proof, sources: Sources, folder: Path = FOLDER) -> Record:
     """The record of a proof for this source and what is installed, or a fresh one."""
     python = f"{platform.python_version()} ({platform.system()}, {platform.machine()})"
-    versions = {package: version(package) for package in (*ALWAYS, *proof.oracles) if package not in missing(proof)}
+    versions = {
+        package: version(package)
+        for package in (*ALWAYS, *proof.oracles)
+        if package not in missing(proof)
+    }
     fresh = Record(sources.digest(proof.parts), {"Python": python, **versions})
     try:
-        record = Record(**json.loads(_file(proof, fresh.source, folder).read_text(encoding="utf-8")))
+        record = Record(
+            **json.loads(_file(proof, fresh.source, folder).read_text(encoding="utf-8"))
+        )
     except (OSError, ValueError, TypeError):  # none yet, or one of another form
         return fresh
     return record if (record.source, record.versions) == (fresh.source, fresh.versions) else fresh

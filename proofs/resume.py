@@ -45,20 +45,34 @@ def check(seed: int, kills: int = KILLS) -> Counter[str]:
 
 def command(folder: Path, out: Path) -> list[str]:
     """The command that runs the study."""
-    return [sys.executable, "-m", "pdrm", "run", str(folder / STUDY_FILE), "--workers", "2", "-o", str(out)]
+    return [
+        sys.executable,
+        "-m",
+        "pdrm",
+        "run",
+        str(folder / STUDY_FILE),
+        "--workers",
+        "2",
+        "-o",
+        str(out),
+    ]
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
     with (folder / "said.txt").open("ab") as said:
-        return subprocess.Popen(command(folder, folder / "out"), env=environment, stdout=said, stderr=said)
+        return subprocess.Popen(
+            command(folder, folder / "out"), env=environment, stdout=said, stderr=said
+        )
 
 
 def _finish(folder: Path, process: subprocess.Popen[bytes]) -> None:
     """Wait for the end; a run whose workers were killed too often is tried again by the same command, undisturbed."""
     if process.wait(timeout=300):
         code = _start(folder).wait(timeout=300)
-        assert code == 0, f"the last attempt ended with {code}:\n{(folder / 'said.txt').read_text()[-3000:]}"
+        assert code == 0, (
+            f"the last attempt ended with {code}:\n{(folder / 'said.txt').read_text()[-3000:]}"
+        )
 
 
 def _killed(folder: Path, random: Random, kills: int) -> Counter[str]:
@@ -89,7 +103,9 @@ def _wait(out: Path, process: subprocess.Popen[bytes], random: Random) -> None:
         time.sleep(random.uniform(0.0, LONGEST_WAIT))
         return
     began = time.time()
-    while process.poll() is None and all(path.stat().st_mtime < began for path in out.glob("runs/*")):
+    while process.poll() is None and all(
+        path.stat().st_mtime < began for path in out.glob("runs/*")
+    ):
         time.sleep(0.01)
     time.sleep(random.uniform(0.0, LONGEST_WAIT / 4))
 

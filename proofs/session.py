@@ -77,14 +77,22 @@ class Progress:
     def finished(self) -> bool:
         """Whether it needs no more checks than those under way."""
         coming = self.running * self.record.cases / max(1, len(self.record.done))
-        return self.record.cases + coming >= self.proof.target or len(self.record.wrong) >= MOST_WRONG
+        return (
+            self.record.cases + coming >= self.proof.target or len(self.record.wrong) >= MOST_WRONG
+        )
 
     @property
     def verdict(self) -> str:
         """Whether the promise holds, in a word or two."""
         if self.record.wrong:
             return "wrong" if len(self.record.wrong) < MOST_WRONG else "wrong, stopped"
-        return "holds" if self.record.cases >= self.proof.target else "so far" if self.record.cases else "untried"
+        return (
+            "holds"
+            if self.record.cases >= self.proof.target
+            else "so far"
+            if self.record.cases
+            else "untried"
+        )
 
     def row(self) -> list[str]:
         """It in the table."""
@@ -112,26 +120,43 @@ class Session:
         self.console, self.folder, self.sources = console, folder, Sources()
         self.name = datetime.now(UTC).isoformat(timespec="seconds")
         present = [proof for proof in proofs if not missing(proof)]
-        self.all = {proof.name: Progress(proof, load(proof, self.sources, folder)) for proof in present}
+        self.all = {
+            proof.name: Progress(proof, load(proof, self.sources, folder)) for proof in present
+        }
         for proof in proofs:
             for package in missing(proof):
-                self._say(f"left out {proof.name}: {package} is not installed (`make prove` installs it)")
+                self._say(
+                    f"left out {proof.name}: {package} is not installed (`make prove` installs it)"
+                )
 
     def run(self, budget: float, workers: int) -> int:
         """Run them for so many seconds at most; 1 if anything is wrong, 130 if interrupted."""
-        self._say(f"{self._cases():,} cases of earlier sessions count (those of another source do not)")
+        self._say(
+            f"{self._cases():,} cases of earlier sessions count (those of another source do not)"
+        )
         self.begun, self.budget, code = time.monotonic(), budget, 0
         with self._alone(), self._workers(workers) as found:
             try:
-                with Live(console=self.console, get_renderable=self.table, refresh_per_second=2, transient=True):
+                with Live(
+                    console=self.console,
+                    get_renderable=self.table,
+                    refresh_per_second=2,
+                    transient=True,
+                ):
                     self._follow(run_checks(self._next, found))
             except KeyboardInterrupt:
                 code = 130
         self.console.print(self.table())
         now = Sources()
-        changed = [name for name, one in self.all.items() if now.digest(one.proof.parts) != one.record.source]
+        changed = [
+            name
+            for name, one in self.all.items()
+            if now.digest(one.proof.parts) != one.record.source
+        ]
         if changed:
-            self._say(f"their source changed meanwhile, so these cases no longer count: {', '.join(changed)}")
+            self._say(
+                f"their source changed meanwhile, so these cases no longer count: {', '.join(changed)}"
+            )
         wrong = [one.proof.again(seed) for one in self.all.values() for seed in one.record.wrong]
         for command in wrong:
             self._say(f"wrong: to see it again, {command}")
@@ -156,9 +181,13 @@ class Session:
 
     def table(self) -> Table:
         """A row per proof; those under way are bold."""
-        table = Table(title=self.title(), title_justify="left", title_style="", box=None, pad_edge=False)
+        table = Table(
+            title=self.title(), title_justify="left", title_style="", box=None, pad_edge=False
+        )
         for heading in ("proof", "", "tried", "wrong", "speed"):
-            table.add_column(heading, justify="right" if heading in ("wrong", "speed") else "left", no_wrap=True)
+            table.add_column(
+                heading, justify="right" if heading in ("wrong", "speed") else "left", no_wrap=True
+            )
         for one in self.all.values():
             style = "red" if one.record.wrong else "bold" if one.running else ""
             table.add_row(*one.row(), style=style)
@@ -183,7 +212,9 @@ class Session:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 fault = f"another session is recording in {self.folder}"
-                raise CannotWrite(fault, fix="wait for it to end, or stop it: it keeps what it did") from None
+                raise CannotWrite(
+                    fault, fix="wait for it to end, or stop it: it keeps what it did"
+                ) from None
             yield
 
     @contextmanager

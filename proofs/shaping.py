@@ -47,14 +47,20 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
             counted += compare(random, case, plain)
             thinned = check_values(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
             counted["machines with too many lines"] += thinned
-            counted += compare_with_summaries(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
+            counted += compare_with_summaries(
+                random, random_machine(random), random.choice((0.3, 0.9, 0.99))
+            )
     return counted
 
 
 def compare(random: Random, case: Case, plain: Plain) -> Counter[str]:
     """One product, with one way to shape it; raises where an optimal action is lost or won."""
-    shaping = Shaping(float(case.discount), random.choice(DISCOUNTS), random.choice(SCALES), random.choice(SHIFTS))
-    potential = shaping.of(case.machine, case.domain.find_labels() if random.random() < 0.5 else None)
+    shaping = Shaping(
+        float(case.discount), random.choice(DISCOUNTS), random.choice(SCALES), random.choice(SHIFTS)
+    )
+    potential = shaping.of(
+        case.machine, case.domain.find_labels() if random.random() < 0.5 else None
+    )
     shaped = replace(plain, ways=[
         [[way._replace(paid=way.paid + add(case, plain, potential, key, way)) for way in ways] for ways in actions]
         for key, actions in zip(plain.states, plain.ways, strict=True)
@@ -69,10 +75,15 @@ def add(case: Case, plain: Plain, potential: Potential, before: Key, way: Way) -
     """What the package adds to a step, with its floats taken as the fractions they are."""
     over = way.after == END
     _, state, stack = before if over else plain.key(way.after)
-    here, there = Fraction(potential.potential(*before[1:])), Fraction(potential.potential(state, stack))
+    here, there = (
+        Fraction(potential.potential(*before[1:])),
+        Fraction(potential.potential(state, stack)),
+    )
     paid = potential.reward(before[1:], (state, stack), over=over)
     exact = (0 if over else case.discount * there) - here
-    assert abs(paid - float(exact)) <= NEAR * (1 + abs(here) + abs(there)), f"{case}\n{paid} is not {float(exact)}"
+    assert abs(paid - float(exact)) <= NEAR * (1 + abs(here) + abs(there)), (
+        f"{case}\n{paid} is not {float(exact)}"
+    )
     return exact
 
 
@@ -91,7 +102,11 @@ def check_values(random: Random, machine: PushdownRewardMachine, discount: float
                 step = machine.step(here, label)
             except UndefinedMove:
                 continue
-            later = 0.0 if step.after.state in final else potential.value(step.after.state, step.after.stack)
+            later = (
+                0.0
+                if step.after.state in final
+                else potential.value(step.after.state, step.after.stack)
+            )
             found.append(step.reward + discount * later)
         best = max(found, default=0.0)
         said = f"{described(machine)}\n{discount = }, {here}: {value = }, by one label more {best}"
@@ -100,7 +115,9 @@ def check_values(random: Random, machine: PushdownRewardMachine, discount: float
     return thinned
 
 
-def compare_with_summaries(random: Random, machine: PushdownRewardMachine, discount: float) -> Counter[str]:
+def compare_with_summaries(
+    random: Random, machine: PushdownRewardMachine, discount: float
+) -> Counter[str]:
     """The values of random configurations by the operators of a domain with one state, where the agent chooses the label."""
     potential, labels = Shaping(discount).of(machine), find_labels(machine)
     table = tabulate(machine, labels)
@@ -111,13 +128,19 @@ def compare_with_summaries(random: Random, machine: PushdownRewardMachine, disco
         return Counter({"machines without summaries of the same range": 1})
     for _ in range(CONFIGURATIONS):
         stack = tuple(random.choices(machine.stack, k=random.randint(0, HIGHEST)))
-        u, symbols = random.choice(range(table.first_final)), tuple(machine.stack.index(z) + 1 for z in stack)
+        u, symbols = (
+            random.choice(range(table.first_final)),
+            tuple(machine.stack.index(z) + 1 for z in stack),
+        )
         worth = summaries.worth(0, u, symbols)
         if (
             summaries.undefined is not None
         ):  # Potentials are 0 where no label can be read, and Summaries have no value there.
             return Counter({"machines with undefined moves": 1})
-        value, slack = discount * potential.value(machine.states[u], stack), summaries.error_at(len(stack))
+        value, slack = (
+            discount * potential.value(machine.states[u], stack),
+            summaries.error_at(len(stack)),
+        )
         near = slack + NEAR * (1 + abs(value))
         said = f"{described(machine)}\n{discount = }, {machine.states[u]}, {stack}: {value = }, of summaries {worth}"
         assert abs(value - worth) <= near, said

@@ -45,7 +45,11 @@ def random_product(random: Random) -> tuple[FiniteDomain, PushdownRewardMachine]
 
 def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
     """Compare what is counted with a plain walk and with the bounds, after 0, 1, 2, … steps."""
-    growth, walk, views = stack_growth(machine), survey(domain, machine, STEPS), find_views(domain, machine)
+    growth, walk, views = (
+        stack_growth(machine),
+        survey(domain, machine, STEPS),
+        find_views(domain, machine),
+    )
     most_rows = domain.states * len(machine.states)
     said = described(machine)
     cases = 0
@@ -53,7 +57,11 @@ def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
         labels = n + int(bool((domain.arrays.start_label != NO_LABEL).any()))
         place = walk.within(n)
         assert place is not None, said
-        acting = [(s, at) for s, at in found if at.state not in machine.final and not domain.arrays.terminal[s]]
+        acting = [
+            (s, at)
+            for s, at in found
+            if at.state not in machine.final and not domain.arrays.terminal[s]
+        ]
         stacks = {at.stack for _, at in found}
         below = {stack[1:] for stack in stacks}
         counted = walk.rows[place], walk.strings[place], walk.counters[place]
@@ -87,7 +95,9 @@ def plain_walk(domain: FiniteDomain, machine: PushdownRewardMachine) -> Iterator
     yield found
 
 
-def successors(domain: FiniteDomain, machine: PushdownRewardMachine, s: int, here: Configuration) -> Iterator[State]:
+def successors(
+    domain: FiniteDomain, machine: PushdownRewardMachine, s: int, here: Configuration
+) -> Iterator[State]:
     """Where a step may lead."""
     arrays = domain.arrays
     if here.state in machine.final or arrays.terminal[s]:
@@ -99,12 +109,16 @@ def successors(domain: FiniteDomain, machine: PushdownRewardMachine, s: int, her
                 yield int(arrays.next[s, a, o]), machine.step(here, label).after
 
 
-def printed_too_small(domain: FiniteDomain, machine: PushdownRewardMachine, growth: StackGrowth) -> bool:
+def printed_too_small(
+    domain: FiniteDomain, machine: PushdownRewardMachine, growth: StackGrowth
+) -> bool:
     """Whether some number printed with Theorem 1 is less than the stack strings that are there."""
     start = int(bool((domain.arrays.start_label != NO_LABEL).any()))
     strings = survey(domain, machine, STEPS, MOST).strings
     bounds = (theorem_1(growth, n + start) for n in range(len(strings)))
-    return any(bound is not None and count > bound for count, bound in zip(strings, bounds, strict=True))
+    return any(
+        bound is not None and count > bound for count, bound in zip(strings, bounds, strict=True)
+    )
 
 
 def main(machines: int) -> None:
@@ -117,7 +131,10 @@ def main(machines: int) -> None:
         silent += any(rule.silent for rule in machine.transitions)
         undefined += growth.silent_pushes is None
         wrong += printed_too_small(domain, machine, growth)
-    print(f"{machines:,} random machines, {silent:,} with silent moves: e does not exist for {undefined:,}; ", end="")
+    print(
+        f"{machines:,} random machines, {silent:,} with silent moves: e does not exist for {undefined:,}; ",
+        end="",
+    )
     print(f"within {STEPS} steps {wrong:,} have more stack strings than Theorem 1 prints")
 
 

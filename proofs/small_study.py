@@ -52,8 +52,15 @@ def small_study(folder: Path) -> Study:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file of the runs, and the tables, but for how long things took."""
-    found = [path for path in (folder / RUNS).rglob("*") if path.is_file() and path.name not in (TIMING, PROGRESS)]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in (*found, folder / CURVES, folder / SUMMARY)}
+    found = [
+        path
+        for path in (folder / RUNS).rglob("*")
+        if path.is_file() and path.name not in (TIMING, PROGRESS)
+    ]
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in (*found, folder / CURVES, folder / SUMMARY)
+    }
 
 
 def check_same(folder: Path, what: str) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORT = re.compile(r"""(?:^\s*(?:from|import) |["'])(pdrm|proofs)(?:\.(\w+)| import ([\w, ]+))""", re.MULTILINE)
+IMPORT = re.compile(
+    r"""(?:^\s*(?:from|import) |["'])(pdrm|proofs)(?:\.(\w+)| import ([\w, ]+))""", re.MULTILINE
+)
 COMPILED = ("pdrm.machines", "pdrm.domains", "pdrm.product", "pdrm.learning", "pdrm.analysis")
 """The chapters with Numba kernels."""
 
@@ -43,13 +45,19 @@ class Sources:
         """The files of a part; none if there is no such part."""
         if part not in self._read:
             place = self.root / ("src" if part.startswith("pdrm.") else "") / part.replace(".", "/")
-            paths = (path for path in (place.with_suffix(".py"), *place.rglob("*")) if path.is_file())
+            paths = (
+                path for path in (place.with_suffix(".py"), *place.rglob("*")) if path.is_file()
+            )
             kept = (path for path in paths if "__pycache__" not in path.parts)
-            self._read[part] = {path.relative_to(self.root).as_posix(): path.read_bytes() for path in kept}
+            self._read[part] = {
+                path.relative_to(self.root).as_posix(): path.read_bytes() for path in kept
+            }
         return self._read[part]
 
     def _imports(self, part: str) -> list[str]:
-        text = "\n".join(data.decode() for name, data in self.files(part).items() if name.endswith(".py"))
+        text = "\n".join(
+            data.decode() for name, data in self.files(part).items() if name.endswith(".py")
+        )
         found = (
             f"{package}.{name.strip()}"
             for package, one, several in IMPORT.findall(text)

@@ -29,13 +29,17 @@ class Bounds(NamedTuple):
     upper: float
 
 
-def exact_solution(plain: Plain, discount: Fraction, given: Mapping[int, Fraction] | None = None) -> list[Fraction]:
+def exact_solution(
+    plain: Plain, discount: Fraction, given: Mapping[int, Fraction] | None = None
+) -> list[Fraction]:
     """The optimal values, by Storm's policy iteration in rational numbers; `given` are those of open states."""
     result, raised = _checked(Rational, plain, discount, given or {}, environments.exact())
     return [Fraction(str(result.get_value(x))) - raised for x in range(len(plain.states))]
 
 
-def sound_solution(plain: Plain, discount: Fraction, given: Mapping[int, Fraction] | None = None) -> list[Bounds]:
+def sound_solution(
+    plain: Plain, discount: Fraction, given: Mapping[int, Fraction] | None = None
+) -> list[Bounds]:
     """Bounds of the optimal values, by Storm's own choice of a sound method in floats."""
     given = given or {}
     largest = max(1, most_paid(plain) / (1 - discount), *map(abs, given.values()))
@@ -53,27 +57,37 @@ def _checked(
     plain: Plain,
     discount: Fraction,
     given: Mapping[int, Fraction],
-    environment: Any,  # noqa: ANN401 - Storm's
+    environment: Any,
 ) -> tuple[Any, Fraction]:
     """Storm's result, and by how much it was raised."""
     rewards = [way.paid for rows in plain.ways for row in rows for way in row]
-    raised = max([Fraction(0), *(-reward for reward in rewards), *(-v * (1 - discount) for v in given.values())])
+    raised = max(
+        [
+            Fraction(0),
+            *(-reward for reward in rewards),
+            *(-v * (1 - discount) for v in given.values()),
+        ]
+    )
     model = _model(kind, plain, discount, given, raised)
-    return stormpy.model_checking(model, _until_sink(), environment=environment), raised / (1 - discount)
+    return stormpy.model_checking(model, _until_sink(), environment=environment), raised / (
+        1 - discount
+    )
 
 
 @cache
-def _until_sink() -> Any:  # noqa: ANN401 - Storm's property
+def _until_sink() -> Any:
     return stormpy.parse_property('R{"paid"}max=? [F "sink"]')
 
 
-def _model(  # noqa: ANN202 - Storm's model
+def _model(
     kind: type, plain: Plain, discount: Fraction, given: Mapping[int, Fraction], raised: Fraction
 ):
     """States of the product, then the end, then the sink."""
     count = len(plain.states)
     end, sink = count, count + 1
-    builder = stormpy.datastructures.SparseMatrixBuilder[kind](columns=count + 2, has_custom_row_grouping=True)
+    builder = stormpy.datastructures.SparseMatrixBuilder[kind](
+        columns=count + 2, has_custom_row_grouping=True
+    )
     number = (lambda q: Rational(str(q))) if kind is Rational else float
     paid, row = [], 0
 
@@ -89,7 +103,10 @@ def _model(  # noqa: ANN202 - Storm's model
         if x in given:
             add(given[x] + raised / (1 - discount), {sink: Fraction(1)})
         for ways in plain.ways[x]:
-            add(sum((way.chance * way.paid for way in ways), raised), _leads(ways, discount, end, sink))
+            add(
+                sum((way.chance * way.paid for way in ways), raised),
+                _leads(ways, discount, end, sink),
+            )
     builder.new_row_group(row)
     add(raised, _leads([Way(Fraction(1), Fraction(0), END)], discount, end, sink))
     builder.new_row_group(row)

@@ -35,7 +35,10 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         case, plain = random_case(random, RULES, MOST_STATES)
-        if not plain.closed or not 1 < len(case.domain.actions) ** len(plain.states) <= MOST_POLICIES:
+        if (
+            not plain.closed
+            or not 1 < len(case.domain.actions) ** len(plain.states) <= MOST_POLICIES
+        ):
             continue
         truth = Truth(plain, case.discount)
         if random.random() < DULL or not alike(truth):
@@ -86,10 +89,14 @@ class Asked:
                 shown = f"{question} at k = {k}: {answer}, asked {self.found.asked}, depth {self.found.depth}"
                 assert right, f"{self.case}\n{shown}"
                 closed = "" if self.found.depth is None else " (to a depth)"
-                counted.update({f"answers{closed}": 1, f"undecided{closed}": int(answer.verdict == UNDECIDED)})
+                counted.update(
+                    {f"answers{closed}": 1, f"undecided{closed}": int(answer.verdict == UNDECIDED)}
+                )
                 counted.update({f"no{closed}": int(answer.verdict == NO)})
                 if answer.verdict == YES:
-                    yes = Certified(self.case, self.truth, self.found, self.number, k, question, answer)
+                    yes = Certified(
+                        self.case, self.truth, self.found, self.number, k, question, answer
+                    )
                     counted += yes.checked(random)
             self._gap(k, given["start"], names)
         return counted
@@ -99,16 +106,24 @@ class Asked:
         for x in self.found.asked.tolist():
             y = self.number[x]
             surely, possibly = int(self.found.surely[x]), int(self.found.possibly[x])
-            assert surely & ~self.truth.optimal[y] == 0, f"{self.case}\nstate {y}: {surely:b} are not all optimal"
-            assert self.truth.optimal[y] & ~possibly == 0, f"{self.case}\nstate {y}: not only {possibly:b} are optimal"
+            assert surely & ~self.truth.optimal[y] == 0, (
+                f"{self.case}\nstate {y}: {surely:b} are not all optimal"
+            )
+            assert self.truth.optimal[y] & ~possibly == 0, (
+                f"{self.case}\nstate {y}: not only {possibly:b} are optimal"
+            )
             value, values = self.truth.value[y], self.found.values
-            assert float(values.lower[x]) <= value <= float(values.upper[x]), f"{self.case}\nstate {y}: {value}"
+            assert float(values.lower[x]) <= value <= float(values.upper[x]), (
+                f"{self.case}\nstate {y}: {value}"
+            )
             assert self.found.exact.get(x, value) == value, f"{self.case}\nstate {y}: {value}"
         named: dict[int, Fraction] = {}
         for x in np.flatnonzero(self.found.tied_region).tolist():
             value = self.truth.value[self.number[x]]
             block = int(self.found.block[x])
-            assert named.setdefault(block, value) == value, f"{self.case}\nblock {block} has two values"
+            assert named.setdefault(block, value) == value, (
+                f"{self.case}\nblock {block} has two values"
+            )
 
     def _groups(self, names: list[Key]) -> list[list[int]]:
         """The states asked about, by class."""
@@ -119,7 +134,8 @@ class Asked:
 
     def _same_values(self, answer: Answer, names: list[Key]) -> bool:
         same = all(
-            len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1 for group in self._groups(names)
+            len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1
+            for group in self._groups(names)
         )
         if answer.verdict == NO:
             one, other = (self.number[x] for x in answer.witness)
@@ -131,14 +147,19 @@ class Asked:
         return same or answer.verdict == UNDECIDED
 
     def _everywhere(self, answer: Answer, names: list[Key]) -> bool:
-        common = [np.bitwise_and.reduce([self.truth.optimal[y] for y in group]) for group in self._groups(names)]
+        common = [
+            np.bitwise_and.reduce([self.truth.optimal[y] for y in group])
+            for group in self._groups(names)
+        ]
         if self.found.depth is None:  # by the definition: some k-policy has the optimal values
             assert self.truth.optimal_policy(names, range(len(names))) == all(common), self.case
         if answer.verdict == NO:
             members = [self.number[x] for x in answer.witness]
             clash = np.bitwise_and.reduce([self.truth.optimal[y] for y in members]) == 0
             return not all(common) and bool(clash) and len({names[y] for y in members}) == 1
-        return (all(common) and self._chosen_well(answer, names, self.asked)) or answer.verdict == UNDECIDED
+        return (
+            all(common) and self._chosen_well(answer, names, self.asked)
+        ) or answer.verdict == UNDECIDED
 
     def _start(self, answer: Answer, names: list[Key]) -> bool:
         if answer.verdict == UNDECIDED:
@@ -157,7 +178,9 @@ class Asked:
         """Whether the chosen actions are optimal in all these states (one that is alone in its class may have none)."""
         choice, groups = self._choice(answer, names), Counter(names[y] for y in self.asked)
         return all(
-            self.truth.optimal[y] >> choice[names[y]] & 1 if names[y] in choice else groups[names[y]] == 1
+            self.truth.optimal[y] >> choice[names[y]] & 1
+            if names[y] in choice
+            else groups[names[y]] == 1
             for y in states
         )
 
@@ -179,6 +202,12 @@ class Asked:
         gap = measure_gap(self.found, k, start.choice)
         best, most = self.truth.best(names), self.truth.best(list(range(len(names))))
         tiny = 1e-9 * max(1.0, abs(best), abs(most))
-        assert gap.found[0] <= best + tiny, f"{self.case}\nat k = {k}: {gap}, but the best is {best}"
-        assert gap.optimal[0] - tiny <= most <= gap.optimal[1] + tiny, f"{self.case}\nat k = {k}: {gap}, not {most}"
-        assert most - best <= gap.gap[1] + tiny, f"{self.case}\nat k = {k}: {gap}, but {most - best} are lost"
+        assert gap.found[0] <= best + tiny, (
+            f"{self.case}\nat k = {k}: {gap}, but the best is {best}"
+        )
+        assert gap.optimal[0] - tiny <= most <= gap.optimal[1] + tiny, (
+            f"{self.case}\nat k = {k}: {gap}, not {most}"
+        )
+        assert most - best <= gap.gap[1] + tiny, (
+            f"{self.case}\nat k = {k}: {gap}, but {most - best} are lost"
+        )

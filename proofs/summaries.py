@@ -62,7 +62,9 @@ def remove_chance(random: Random, domain: FiniteDomain) -> FiniteDomain:
     """The domain in which one outcome of every action always happens, listed at a place of its own."""
     arrays = domain.arrays
     chance = np.zeros(arrays.probability.shape)
-    drawn = np.random.default_rng(random.getrandbits(32)).integers(0, chance.shape[2], chance.shape[:2])
+    drawn = np.random.default_rng(random.getrandbits(32)).integers(
+        0, chance.shape[2], chance.shape[:2]
+    )
     np.put_along_axis(chance, drawn[..., np.newaxis], 1.0, axis=2)
     return replace(domain, arrays=arrays._replace(probability=chance))
 
@@ -81,9 +83,7 @@ def compare_values(case: Case, plain: Plain, solution: Solution) -> Counter[str]
     for (s, u, stack), x in plain.states.items():
         error = Fraction(solution.error_at(len(stack)))
         value = Fraction(solution.value(s, u, stack))
-        shown = (
-            f"{case}\n{(s, u, stack)}: {float(value)} ± {float(error)}, not in [{float(lower[x])}, {float(upper[x])}]"
-        )
+        shown = f"{case}\n{(s, u, stack)}: {float(value)} ± {float(error)}, not in [{float(lower[x])}, {float(upper[x])}]"
         assert lower[x] - error <= value <= upper[x] + error, shown
         counted["values"] += 1
         if lower[x] == upper[x]:
@@ -103,7 +103,9 @@ def bound_values(case: Case, solution: Solution) -> Fraction | None:
     silence = solution.summaries.silence
     if silence.longest is None:
         return None
-    paid = [abs(fraction(rule.reward)) for rule in (*case.machine.transitions, case.machine.otherwise)]
+    paid = [
+        abs(fraction(rule.reward)) for rule in (*case.machine.transitions, case.machine.otherwise)
+    ]
     own = [abs(fraction(reward)) for reward in case.domain.arrays.reward.ravel().tolist()]
     return (max(own) + (1 + silence.longest) * max(paid)) / (1 - case.discount)
 
@@ -116,7 +118,8 @@ def solve_exactly(plain: Plain, discount: Fraction, beyond: Fraction) -> list[Fr
         better = False
         for x, rows in enumerate(plain.ways):
             worth = [
-                sum((way.paid + discount * _worth(value, way.after)) * way.chance for way in ways) for ways in rows
+                sum((way.paid + discount * _worth(value, way.after)) * way.chance for way in ways)
+                for ways in rows
             ]
             if worth and max(worth) > value[x]:
                 chosen[x], better = worth.index(max(worth)), True
@@ -124,7 +127,9 @@ def solve_exactly(plain: Plain, discount: Fraction, beyond: Fraction) -> list[Fr
             return value
 
 
-def follow_policy(plain: Plain, discount: Fraction, chosen: list[int], beyond: Fraction) -> list[Fraction]:
+def follow_policy(
+    plain: Plain, discount: Fraction, chosen: list[int], beyond: Fraction
+) -> list[Fraction]:
     """[state]: the value of always choosing so. Every action has one outcome, so a way ends, or goes round for ever."""
     value: list[Fraction | None] = [None if rows else beyond for rows in plain.ways]
     for begin in range(len(value)):
@@ -178,12 +183,16 @@ def compare_steps(random: Random, case: Case, solution: Solution) -> Counter[str
             continue  # a step begins after its silent moves
         value, best = solution.value(s, u, stack), best_step(case, solution, s, u, stack)
         slack = RELATIVE * max(abs(value), abs(best), 1.0)
-        assert abs(value - best) <= slack, f"{case}\n{(s, u, stack)}: {value}, and one step later {best}"
+        assert abs(value - best) <= slack, (
+            f"{case}\n{(s, u, stack)}: {value}, and one step later {best}"
+        )
         counted["random stacks"] += 1
     return counted
 
 
-def draw_configuration(random: Random, domain: FiniteDomain, machine: PushdownRewardMachine) -> tuple[int, str, Stack]:
+def draw_configuration(
+    random: Random, domain: FiniteDomain, machine: PushdownRewardMachine
+) -> tuple[int, str, Stack]:
     """A random environment state, machine state and stack, of any height up to the highest."""
     height = random.choice((0, 1, 2, 3, 10, 100, HIGHEST))
     stack = tuple(random.choices(machine.stack, k=random.randint(height // 2, height)))

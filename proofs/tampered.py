@@ -60,23 +60,93 @@ def check(seed: int, cases: int = CASES, *, deep: bool = True) -> Counter[str]:
     words = [str(seed), str(cases), *(["deep"] if deep else [])]
     command = [sys.executable, "-X", "faulthandler", "-m", "proofs.tampered", *words]
     done = subprocess.run(
-        command, env={**os.environ, **PLAIN_PYTHON}, capture_output=True, text=True, check=False, errors="replace"
+        command,
+        env={**os.environ, **PLAIN_PYTHON},
+        capture_output=True,
+        text=True,
+        check=False,
+        errors="replace",
     )
     last = done.stdout.splitlines()[-1:] or ["nothing"]
-    assert done.returncode == 0, f"ended with {done.returncode} after `{last[0]}`:\n{done.stderr[-3000:]}"
+    assert done.returncode == 0, (
+        f"ended with {done.returncode} after `{last[0]}`:\n{done.stderr[-3000:]}"
+    )
     return Counter(json.loads(last[0]))
 
 
 # --- In the child: the ways to tamper
 
 JUNK: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, float("nan"), float("inf"), 2**31, 2**63, 10**30, -(2**40)),
-    *("", "0", "full", "q", "letter", "x" * 300, "../../x", "$x$", "\ud800", "a\nb", "é□", "nan", "1e999", "٣", "\x00"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        0.5,
+        -0.0,
+        1e308,
+        float("nan"),
+        float("inf"),
+        2**31,
+        2**63,
+        10**30,
+        -(2**40),
+    ),
+    *(
+        "",
+        "0",
+        "full",
+        "q",
+        "letter",
+        "x" * 300,
+        "../../x",
+        "$x$",
+        "\ud800",
+        "a\nb",
+        "é□",
+        "nan",
+        "1e999",
+        "٣",
+        "\x00",
+    ),
     *([], {}, [[]], [0], {"a": 1}, [None] * 5, [[[[[[[[1]]]]]]]]),
 )
-EDGES = (-(2**63), -(2**31), -3, -2, -1, 0, 1, 2, 3, 7, 100, 2**15, 2**31 - 1, 2**40, 2**62, 2**63 - 1)
+EDGES = (
+    -(2**63),
+    -(2**31),
+    -3,
+    -2,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    7,
+    100,
+    2**15,
+    2**31 - 1,
+    2**40,
+    2**62,
+    2**63 - 1,
+)
 FLOATS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1.0, 1e308, -1e-320)
-KINDS = ("int8", "int32", "int64", "uint64", "float32", "float64", ">i8", "bool", "complex128", "U3", "S4", "M8[s]")
+KINDS = (
+    "int8",
+    "int32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+    ">i8",
+    "bool",
+    "complex128",
+    "U3",
+    "S4",
+    "M8[s]",
+)
 
 
 def tamper_bytes(data: bytes, chance: Random) -> bytes:
@@ -98,7 +168,18 @@ def tamper_bytes(data: bytes, chance: Random) -> bytes:
                 data = data[:at] + flipped + data[at + 1 :]
             case _:
                 piece = chance.choice(
-                    (b"\x00", b"\xff", b'"', b"{", b"[" * 3000, b"9" * 40, b"\\ud800", b",", b"\n", b"PK\x01\x02")
+                    (
+                        b"\x00",
+                        b"\xff",
+                        b'"',
+                        b"{",
+                        b"[" * 3000,
+                        b"9" * 40,
+                        b"\\ud800",
+                        b",",
+                        b"\n",
+                        b"PK\x01\x02",
+                    )
                 )
                 data = data[:at] + piece + data[at:]
     return data
@@ -132,7 +213,13 @@ def tamper_json(data: bytes, chance: Random) -> bytes:
 
 
 def _places(value: object) -> Iterator[tuple[Any, Any]]:
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
     for key in keys:
         yield value, key
         yield from _places(value[key])
@@ -160,14 +247,22 @@ def tamper_arrays(data: bytes, chance: Random) -> bytes:
     return buffer.getvalue()
 
 
-def _tamper_array(array: np.ndarray[Any, Any], chance: Random) -> np.ndarray[Any, Any]:  # noqa: PLR0911 - a way each
+def _tamper_array(array: np.ndarray[Any, Any], chance: Random) -> np.ndarray[Any, Any]:
     changed = np.array(array)
     numbers = FLOATS if changed.dtype.kind == "f" else EDGES
     match chance.randrange(10):
         case 0:
-            return changed[: chance.randrange(len(changed) + 1)] if changed.ndim else changed.reshape(1)
+            return (
+                changed[: chance.randrange(len(changed) + 1)]
+                if changed.ndim
+                else changed.reshape(1)
+            )
         case 1:
-            return np.concatenate((changed, changed[: chance.randrange(1, 4)])) if changed.ndim else changed
+            return (
+                np.concatenate((changed, changed[: chance.randrange(1, 4)]))
+                if changed.ndim
+                else changed
+            )
         case 2:
             return changed.reshape(-1) if chance.random() < 0.5 else changed[None]
         case 3:
@@ -181,8 +276,12 @@ def _tamper_array(array: np.ndarray[Any, Any], chance: Random) -> np.ndarray[Any
         case _ if changed.size and changed.dtype.kind in "iufb":
             flat = changed.reshape(-1)
             for place in (chance.randrange(flat.size) for _ in range(chance.choice((1, 1, 3)))):
-                near = int(flat[place]) + chance.choice((-1, 1)) if changed.dtype.kind in "iu" else 0.1
-                new = chance.choice((near, chance.choice(numbers), flat[chance.randrange(flat.size)]))
+                near = (
+                    int(flat[place]) + chance.choice((-1, 1)) if changed.dtype.kind in "iu" else 0.1
+                )
+                new = chance.choice(
+                    (near, chance.choice(numbers), flat[chance.randrange(flat.size)])
+                )
                 whole = changed.dtype.kind in "iu"  # those wrap round
                 flat[place : place + 1] = (
                     np.array([int(new) % 2**64], np.uint64) if whole else np.array([new])
@@ -199,8 +298,16 @@ Use = Callable[[Path], object]
 class Target:
     """A folder with a file to tamper with. fingerprint: whether another content than the first must be refused."""
 
-    def __init__(self, folder: Path, file: str, use: Use, ways: tuple[Any, ...], *, fingerprint: bool = False) -> None:
-        self.folder, self.file, self.use, self.ways, self.fingerprint = folder, file, use, ways, fingerprint
+    def __init__(
+        self, folder: Path, file: str, use: Use, ways: tuple[Any, ...], *, fingerprint: bool = False
+    ) -> None:
+        self.folder, self.file, self.use, self.ways, self.fingerprint = (
+            folder,
+            file,
+            use,
+            ways,
+            fingerprint,
+        )
         self.data = (folder / file).read_bytes()
         self.truth = use(folder)
 
@@ -211,11 +318,17 @@ class Target:
         try:
             found = self.use(self.folder)
         except PdrmError as error:
-            return "refused" if len(str(error)) < LONGEST_MESSAGE else f"refused with {len(str(error)):,} characters"
+            return (
+                "refused"
+                if len(str(error)) < LONGEST_MESSAGE
+                else f"refused with {len(str(error)):,} characters"
+            )
         finally:
             (self.folder / self.file).write_bytes(self.data)
         same = bool(data == self.data or found == self.truth)
-        assert same or not (self.fingerprint and way is tamper_bytes), f"other content was used: {found!r:.300}"
+        assert same or not (self.fingerprint and way is tamper_bytes), (
+            f"other content was used: {found!r:.300}"
+        )
         return "read as before" if same else "valid all the same"
 
 
@@ -239,7 +352,10 @@ def targets(place: Path, *, deep: bool) -> list[Target]:
         spec = RunSpec(task, agent_for(task, name, {**SMALL, **settings}), 0)
         found += _of_a_run(place / f"run{number}", spec)
     if deep:
-        for name, settings in (("ppo", {"n_steps": 4}), ("dqn", {"buffer_size": 40, "learning_starts": 4})):
+        for name, settings in (
+            ("ppo", {"n_steps": 4}),
+            ("dqn", {"buffer_size": 40, "learning_starts": 4}),
+        ):
             sizes = {
                 "total_timesteps": 64,
                 "test_every": 16,
@@ -269,12 +385,20 @@ def _of_a_run(folder: Path, spec: RunSpec) -> list[Target]:
         Target(done, run_loop.SPEC, lambda at: run_loop.read_spec(at).record(), RECORD),
         Target(done, run_loop.RESULT, lambda at: run.Run(spec, at).result, RECORD),
         Target(done, run_loop.TIMING, lambda at: run.Run(spec, at).timing, RECORD),
-        Target(done, run_loop.CURVE, lambda at: run.Run(spec, at).curve.text(), (tamper_bytes,), fingerprint=True),
+        Target(
+            done,
+            run_loop.CURVE,
+            lambda at: run.Run(spec, at).curve.text(),
+            (tamper_bytes,),
+            fingerprint=True,
+        ),
         Target(done, "policy.json", partial(_play, spec), RECORD),
         Target(done, run_loop.POLICY, partial(_play, spec), BOTH, fingerprint=not spec.agent.deep),
     ]
     if not spec.agent.deep:
-        kinds.append(Target(done, run_loop.POLICY, partial(_play, spec, resealed=True), (tamper_arrays,)))
+        kinds.append(
+            Target(done, run_loop.POLICY, partial(_play, spec, resealed=True), (tamper_arrays,))
+        )
     return kinds
 
 
@@ -285,7 +409,11 @@ def _go_on(spec: RunSpec, _learner: Learner, folder: Path) -> object:
     (tests,) = run_loop._resume(learner, [folder])
     learner.advance(3)
     (test,) = learner.test()
-    return [one.returns.tolist() for one in tests], test.returns.tolist(), learner.snapshot(0)["ints"].tolist()
+    return (
+        [one.returns.tolist() for one in tests],
+        test.returns.tolist(),
+        learner.snapshot(0)["ints"].tolist(),
+    )
 
 
 def _go_on_deep(_spec: RunSpec, learner: Learner, folder: Path) -> object:
@@ -304,13 +432,18 @@ def _play(spec: RunSpec, folder: Path, *, resealed: bool = False) -> object:
     before = beside.read_bytes()
     try:
         if resealed:
-            new = {**json.loads(before), "sha256": sha256((folder / POLICY).read_bytes()).hexdigest()}
+            new = {
+                **json.loads(before),
+                "sha256": sha256((folder / POLICY).read_bytes()).hexdigest(),
+            }
             beside.write_text(json.dumps(new))
         if spec.agent.deep:
             policy: Any = Run(spec, folder).policy
             return [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(policy.network)]
         episode = Run(spec, folder).episode(0)
-        return [(moment.state, moment.action, moment.reward) for moment in episode], Run(spec, folder).policy.digest()
+        return [(moment.state, moment.action, moment.reward) for moment in episode], Run(
+            spec, folder
+        ).policy.digest()
     finally:
         if resealed:
             beside.write_bytes(before)
@@ -332,7 +465,9 @@ def _others(place: Path) -> list[Target]:
     asked = study_file.load_study(place / "study.toml")
     (place / "runs").mkdir(exist_ok=True)
     study.save_studies([asked], place, Store.below(place))
-    fact_cache.read_or_find(place / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}})
+    fact_cache.read_or_find(
+        place / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}}
+    )
     pdrm.check_k("paint", k=[5]).certificate(5, "start").save(place / "proof.json")
     paint, echo = Task("paint"), Task("echo")
     proof = (every := EveryStack.of(echo, 0.99)) and every.prove("everywhere", 1)
@@ -358,13 +493,17 @@ def _others(place: Path) -> list[Target]:
         return True
 
     def facts(at: Path) -> object:
-        return fact_cache.read_or_find(at / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}})
+        return fact_cache.read_or_find(
+            at / "facts.json", {"k": 1}, lambda: {"sizes": [1, 2, 3], "k": {"a": 0.5}}
+        )
 
     def read_study(at: Path) -> object:
         return [spec.id for *_, spec in study_file.load_study(at / "study.toml").runs()]
 
     def read_studies(at: Path) -> object:
-        return [[spec.id for *_, spec in one.runs()] for one in study.load_studies(at, Store.below(at))]
+        return [
+            [spec.id for *_, spec in one.runs()] for one in study.load_studies(at, Store.below(at))
+        ]
 
     return [
         Target(place, "study.toml", read_study, (tamper_bytes,)),
@@ -386,7 +525,10 @@ def _others(place: Path) -> list[Target]:
 @contextmanager
 def _limits() -> Iterator[None]:
     """Some memory more than now for all cases."""
-    now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    now = (
+        int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        * resource.getpagesize()
+    )
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, hard))
     yield
@@ -406,7 +548,10 @@ def main(seed: int, cases: int, *, deep: bool) -> None:
             for case in range(cases):
                 chance = Random(f"{seed}-{case}")
                 target = chance.choice(found)
-                print(f"seed {seed}, case {case}: {target.folder.relative_to(place)}/{target.file}", flush=True)
+                print(
+                    f"seed {seed}, case {case}: {target.folder.relative_to(place)}/{target.file}",
+                    flush=True,
+                )
                 signal.setitimer(signal.ITIMER_PROF, SECONDS)
                 counts[target.one_case(chance)] += 1
                 signal.setitimer(signal.ITIMER_PROF, 0)

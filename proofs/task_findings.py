@@ -40,15 +40,22 @@ def check(seed: int, tasks: int = TASKS) -> Counter[str]:
 def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[str]:
     walk, found = Walk(domain, machine), task_findings.inspect_task(Task(domain, machine))
     until = monotonic() + 60
-    near, far = task_findings._Near(domain, machine, until), task_findings._Far(domain, machine, until)
+    near, far = (
+        task_findings._Near(domain, machine, until),
+        task_findings._Far(domain, machine, until),
+    )
     what = described(machine)
     if far.complete:
         assert walk.ends <= far.ends, f"{walk.ends - far.ends} can be reached\n{what}"
         best = far.best_ending(until)
-        assert best is None or walk.best_ending <= best + NEAR, f"ending pays {walk.best_ending}, not {best}\n{what}"
+        assert best is None or walk.best_ending <= best + NEAR, (
+            f"ending pays {walk.best_ending}, not {best}\n{what}"
+        )
     going_on = near.value_of_going_on(LIMIT, until)
     if going_on is not None and walk.closed:
-        assert going_on <= walk.going_on() + NEAR, f"going on pays {walk.going_on()}, not {going_on}\n{what}"
+        assert going_on <= walk.going_on() + NEAR, (
+            f"going on pays {walk.going_on()}, not {going_on}\n{what}"
+        )
     loop = near.find_loop(until)
     if loop is not None:
         walk.go_round(near, loop, what)
@@ -105,13 +112,20 @@ class Walk:
                 outcomes = []
                 for o in range(arrays.next.shape[2]):
                     if arrays.probability[place, a, o] > 0:
-                        step = self.machine.step(configuration, self.domain.labels[arrays.label[place, a, o]])
-                        ended, after = step.after.state in self.machine.final, int(arrays.next[place, a, o])
+                        step = self.machine.step(
+                            configuration, self.domain.labels[arrays.label[place, a, o]]
+                        )
+                        ended, after = (
+                            step.after.state in self.machine.final,
+                            int(arrays.next[place, a, o]),
+                        )
                         if ended:
                             self.ends.add(step.after.state)
                         there = None if ended or arrays.terminal[after] else (after, step.after)
                         paid = float(arrays.reward[place, a, o]) + step.reward
-                        outcomes.append((float(arrays.probability[place, a, o]), paid, there, ended))
+                        outcomes.append(
+                            (float(arrays.probability[place, a, o]), paid, there, ended)
+                        )
                 self.known[here].append(outcomes)
         return self.known[here]
 

@@ -6,7 +6,12 @@ from __future__ import annotations
 from random import Random
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UndefinedMove
-from pdrm.machines.conversions import BOX, counting_to_pushdown, pushdown_configuration, pushdown_to_counting
+from pdrm.machines.conversions import (
+    BOX,
+    counting_to_pushdown,
+    pushdown_configuration,
+    pushdown_to_counting,
+)
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -36,7 +41,9 @@ def check_translation(seed: int) -> int:
     return cases
 
 
-def same_on(counting: CountingRewardAutomaton, pushdown: PushdownRewardMachine, labels: list[Label]) -> None:
+def same_on(
+    counting: CountingRewardAutomaton, pushdown: PushdownRewardMachine, labels: list[Label]
+) -> None:
     """Read a word with both, step by step."""
     try:
         one = counting.run(labels)
@@ -44,12 +51,20 @@ def same_on(counting: CountingRewardAutomaton, pushdown: PushdownRewardMachine, 
         _undefined_too(pushdown, labels)
         return
     other = pushdown.run(labels)
-    assert (one.accepted, one.unread, len(one.steps)) == (other.accepted, other.unread, len(other.steps)), labels
+    assert (one.accepted, one.unread, len(one.steps)) == (
+        other.accepted,
+        other.unread,
+        len(other.steps),
+    ), labels
     assert one.reward == other.reward, labels
     for counted, stacked in zip(one.steps, other.steps, strict=True):
         assert counted.reward == stacked.reward, (labels, counted, stacked)
         assert counted.after.state == stacked.after.state, (labels, counted, stacked)
-        assert (*[BOX] * counted.after.counters[0], "#") == stacked.after.stack, (labels, counted, stacked)
+        assert (*[BOX] * counted.after.counters[0], "#") == stacked.after.stack, (
+            labels,
+            counted,
+            stacked,
+        )
 
 
 def check_simulation(seed: int) -> int:
@@ -64,7 +79,9 @@ def check_simulation(seed: int) -> int:
     return cases
 
 
-def simulated_on(pushdown: PushdownRewardMachine, counting: CountingRewardAutomaton, labels: list[Label]) -> int:
+def simulated_on(
+    pushdown: PushdownRewardMachine, counting: CountingRewardAutomaton, labels: list[Label]
+) -> int:
     """Read a word with both, step by step; 0 if that would take too many moves."""
     try:
         other = counting.run(labels, most_silent=MOST_SILENT)
@@ -74,10 +91,16 @@ def simulated_on(pushdown: PushdownRewardMachine, counting: CountingRewardAutoma
         _undefined_too(pushdown, labels)
         return 1
     one = pushdown.run(labels)
-    assert (one.accepted, one.unread, one.reward) == (other.accepted, other.unread, other.reward), labels
+    assert (one.accepted, one.unread, one.reward) == (other.accepted, other.unread, other.reward), (
+        labels
+    )
     for stacked, counted in zip(one.steps, other.steps, strict=True):
         assert stacked.reward == counted.reward, (labels, stacked, counted)
-        assert stacked.after == pushdown_configuration(pushdown, counted.after), (labels, stacked, counted)
+        assert stacked.after == pushdown_configuration(pushdown, counted.after), (
+            labels,
+            stacked,
+            counted,
+        )
         assert counted.after.counters[1] == 0, (labels, stacked, counted)
     return 1
 

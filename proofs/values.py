@@ -64,9 +64,13 @@ def compared_closed(case: Case, plain: Plain) -> Counter[str]:
     close = CLOSE * max(1, most_paid(plain) / (1 - case.discount) / 10_000)
     for x, y in enumerate(numbers(product, plain)):
         lower, upper = Fraction(float(found.lower[x])), Fraction(float(found.upper[x]))
-        assert lower <= truth[y] <= upper, f"{case}\n{plain.key(y)}: {truth[y]} is not in [{lower}, {upper}]"
+        assert lower <= truth[y] <= upper, (
+            f"{case}\n{plain.key(y)}: {truth[y]} is not in [{lower}, {upper}]"
+        )
         middle, theirs = (lower + upper) / 2, Fraction(storm[y].lower + storm[y].upper) / 2
-        assert abs(middle - theirs) <= close, f"{case}\n{plain.key(y)}: {float(middle)}, Storm {float(theirs)}"
+        assert abs(middle - theirs) <= close, (
+            f"{case}\n{plain.key(y)}: {float(middle)}, Storm {float(theirs)}"
+        )
     start = at_start(plain, truth)
     lower, upper = map(Fraction, found.at_start(product))
     assert lower <= start <= upper, f"{case}\nfrom the start: {start} is not in [{lower}, {upper}]"
@@ -75,7 +79,9 @@ def compared_closed(case: Case, plain: Plain) -> Counter[str]:
 
 def compared_open(case: Case) -> Counter[str]:
     """Every interval meets the one that Storm's values leave; counted where that is narrow at the start."""
-    free = replace(case, bound=Bound()) if case.bound.rule == "open" else case  # a cap is part of the problem
+    free = (
+        replace(case, bound=Bound()) if case.bound.rule == "open" else case
+    )  # a cap is part of the problem
     further = plain_product(free, FURTHER)
     silent = any(rule.silent for rule in case.machine.transitions)
     if silent and not further.closed:
@@ -97,7 +103,9 @@ def compared_open(case: Case) -> Counter[str]:
             shown = f"{key}: [{found.lower[x]}, {found.upper[x]}], Storm [{lower}, {upper}]"
             assert not apart, f"{case}\n{shown}"
             narrow = narrow and (x not in product.starts or upper - lower <= CLOSE)
-    return Counter({"cases": int(narrow), "states": len(product) * narrow, f"rule {_rule(case)}": int(narrow)})
+    return Counter(
+        {"cases": int(narrow), "states": len(product) * narrow, f"rule {_rule(case)}": int(narrow)}
+    )
 
 
 def bracket(case: Case, further: Plain, sign: int) -> list[Bounds]:
@@ -107,7 +115,9 @@ def bracket(case: Case, further: Plain, sign: int) -> list[Bounds]:
     paid = [fraction(rule.reward) for rule in (*machine.transitions, machine.otherwise)]
     step = sign * (max(sign * reward for reward in own) + max(sign * reward for reward in paid))
     value = sign * max(sign * step, sign * step / (1 - case.discount))
-    return sound_solution(further, case.discount, {y: value for y, ways in enumerate(further.ways) if not ways})
+    return sound_solution(
+        further, case.discount, {y: value for y, ways in enumerate(further.ways) if not ways}
+    )
 
 
 def compare_exact(case: Case, plain: Plain) -> None:
@@ -117,13 +127,20 @@ def compare_exact(case: Case, plain: Plain) -> None:
     found = solve_exactly(product, float(case.discount), np.arange(len(product)), everything)
     assert found is not None, case
     for x, y in enumerate(numbers(product, plain)):
-        assert found.value[x] == truth[y], f"{case}\n{plain.key(y)}: {found.value[x]}, Storm {truth[y]}"
+        assert found.value[x] == truth[y], (
+            f"{case}\n{plain.key(y)}: {found.value[x]}, Storm {truth[y]}"
+        )
         worth = [
-            sum((w.chance * (w.paid + case.discount * _value(truth, w.after)) for w in ways), Fraction(0))
+            sum(
+                (w.chance * (w.paid + case.discount * _value(truth, w.after)) for w in ways),
+                Fraction(0),
+            )
             for ways in plain.ways[y]
         ]
         best = sum(1 << action for action, q in enumerate(worth) if q == max(worth))
-        assert found.optimal[x] == best, f"{case}\n{plain.key(y)}: actions {found.optimal[x]:b}, not {best:b}"
+        assert found.optimal[x] == best, (
+            f"{case}\n{plain.key(y)}: actions {found.optimal[x]:b}, not {best:b}"
+        )
 
 
 def explored(case: Case, plain: Plain) -> FiniteProduct:
@@ -131,7 +148,9 @@ def explored(case: Case, plain: Plain) -> FiniteProduct:
     product = case.product()
     product.explore()
     assert not product.frontier.size, f"{case}\nfrontier: {product.frontier}"
-    assert set(keys(product)) == set(plain.states), f"{case}\n{keys(product)}, not {list(plain.states)}"
+    assert set(keys(product)) == set(plain.states), (
+        f"{case}\n{keys(product)}, not {list(plain.states)}"
+    )
     return product
 
 
@@ -142,7 +161,9 @@ def numbers(product: FiniteProduct, plain: Plain) -> list[int]:
 
 def at_start(plain: Plain, truth: Sequence[Fraction]) -> Fraction:
     """The value from the start."""
-    return sum((way.chance * (way.paid + _value(truth, way.after)) for way in plain.starts), Fraction(0))
+    return sum(
+        (way.chance * (way.paid + _value(truth, way.after)) for way in plain.starts), Fraction(0)
+    )
 
 
 def _value(truth: Sequence[Fraction], x: int) -> Fraction:

@@ -14,12 +14,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.domains.water import PUSHES, START_NUMBERS, STEP_NUMBERS, Water, WaterWorld, advance, begin, observe
+from pdrm.domains.water import (
+    PUSHES,
+    START_NUMBERS,
+    STEP_NUMBERS,
+    Water,
+    WaterWorld,
+    advance,
+    begin,
+    observe,
+)
 
 STEPS = 5_000
 EPISODE = 250
 """Steps before everything starts anew: by then many balls are gone from a small box."""
-WORLDS = (WaterWorld(side=17), WaterWorld(side=20), WaterWorld(side=5), WaterWorld(side=6, continuous=True))
+WORLDS = (
+    WaterWorld(side=17),
+    WaterWorld(side=20),
+    WaterWorld(side=5),
+    WaterWorld(side=6, continuous=True),
+)
 CLOSE = 1e-5
 """Of places and velocities, which are up to 20."""
 EDGE = 1e-4
@@ -34,16 +48,16 @@ def check(seed: int, steps: int = STEPS) -> Counter[str]:
     if not world.continuous:
         pushes = np.array(PUSHES, np.float32)[drawn.integers(len(PUSHES), size=steps)]
     before, after, labels = followed(world, drawn, pushes, numbers)
-    twins, twin_labels, seen = map(jax.device_get, _program(world)(_stacked(before), pushes, numbers))
+    twins, twin_labels, seen = map(
+        jax.device_get, _program(world)(_stacked(before), pushes, numbers)
+    )
     counted = Counter[str]()
     for t, (now, then, label) in enumerate(zip(before, after, labels, strict=True)):
         if on_edge(world, now, pushes[t]):
             counted["too close to an edge to compare"] += 1
             continue
         twin = Water(*(field[t] for field in twins))
-        said = (
-            f"seed {seed}, step {t} of {world}\nfrom {now}\nby {pushes[t]} {numbers[t]}\nto {then} {label}\nor {twin}"
-        )
+        said = f"seed {seed}, step {t} of {world}\nfrom {now}\nby {pushes[t]} {numbers[t]}\nto {then} {label}\nor {twin}"
         assert label == twin_labels[t], f"{said} {twin_labels[t]}"
         assert _alike(then, twin), said
         assert np.abs(observe(world, then, np) - seen[t]).max() <= CLOSE, f"{said}\nseen {seen[t]}"
@@ -52,7 +66,10 @@ def check(seed: int, steps: int = STEPS) -> Counter[str]:
 
 
 def followed(
-    world: WaterWorld, drawn: np.random.Generator, pushes: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any]
+    world: WaterWorld,
+    drawn: np.random.Generator,
+    pushes: np.ndarray[Any, Any],
+    numbers: np.ndarray[Any, Any],
 ) -> tuple[list[Water], list[Water], list[int]]:
     """States before and after each step, and the labels, by NumPy."""
     before, after, labels = list[Water](), list[Water](), list[int]()
@@ -68,10 +85,14 @@ def followed(
 
 def on_edge(world: WaterWorld, water: Water, push: np.ndarray[Any, Any]) -> bool:
     """Whether rounding decides what happens in a step, by 64-bit numbers."""
-    place, velocity, ball_place, ball_velocity = (np.asarray(field, np.float64) for field in water[:4])
+    place, velocity, ball_place, ball_velocity = (
+        np.asarray(field, np.float64) for field in water[:4]
+    )
     velocity = velocity + world.acceleration * push
     velocity = velocity * min(1.0, world.top_speed / max(float(np.linalg.norm(velocity)), 1e-6))
-    moved = np.vstack([place + world.interval * velocity, ball_place + world.interval * ball_velocity])
+    moved = np.vstack(
+        [place + world.interval * velocity, ball_place + world.interval * ball_velocity]
+    )
     walls = np.abs(np.stack([moved - world.radius, moved - (world.side - world.radius)]))
     low, high = world.radius, world.side - world.radius
     moved = np.where(moved < low, 2 * low - moved, np.where(moved > high, 2 * high - moved, moved))
@@ -80,8 +101,8 @@ def on_edge(world: WaterWorld, water: Water, push: np.ndarray[Any, Any]) -> bool
 
 
 @cache
-def _program(world: WaterWorld) -> Any:  # noqa: ANN401 - a compiled function
-    def one(now: Water, push: Any, numbers: Any) -> Any:  # noqa: ANN401 - traced arrays
+def _program(world: WaterWorld) -> Any:
+    def one(now: Water, push: Any, numbers: Any) -> Any:
         after, label = advance(world, now, push, numbers, jnp)
         return after, label, observe(world, after, jnp)
 
@@ -94,4 +115,6 @@ def _stacked(states: list[Water]) -> Water:
 
 def _alike(one: Water, other: Water) -> bool:
     close = all(np.abs(a - b).max() <= CLOSE for a, b in zip(one[:4], other[:4], strict=True))
-    return close and np.array_equal(one.there, other.there) and bool(one.announced == other.announced)
+    return (
+        close and np.array_equal(one.there, other.there) and bool(one.announced == other.announced)
+    )

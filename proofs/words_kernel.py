@@ -55,7 +55,9 @@ class Runs(NamedTuple):
         count = len(words.offsets) - 1
         entries = len(words.labels) + count
         state, node = np.zeros(entries, np.int32), np.zeros(entries, np.int32)
-        return cls(state, node, np.zeros(entries), np.zeros(count, np.int32), np.zeros(count, np.int32))
+        return cls(
+            state, node, np.zeros(entries), np.zeros(count, np.int32), np.zeros(count, np.int32)
+        )
 
 
 @njit(cache=True)

@@ -25,7 +25,9 @@ PATIENCE = 5.0
 MOST_SAID = 2_000
 """Characters that are shown of what a check printed before its process died."""
 ONE_THREAD = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+    ),
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
@@ -71,7 +73,9 @@ class Worker:
         self.pool.shutdown()
 
 
-def run_checks(next_check: Callable[[], tuple[Proof, int] | None], workers: list[Worker]) -> Generator[CheckResult]:
+def run_checks(
+    next_check: Callable[[], tuple[Proof, int] | None], workers: list[Worker]
+) -> Generator[CheckResult]:
     """The results of checks as they come, until `next_check` has none to give and those under way have ended."""
     idle, tried_before = list(workers), set[tuple[str, int]]()
     running: dict[Future[CheckResult], tuple[Worker, Proof, int]] = {}
@@ -91,7 +95,9 @@ def run_checks(next_check: Callable[[], tuple[Proof, int] | None], workers: list
                     tried_before.add((proof.name, seed))
                     running[worker.submit(proof, seed)] = worker, proof, seed
                     continue
-                result = CheckResult(proof.name, seed, 0, 0.0, f"its process died, twice:\n{printed}", {})
+                result = CheckResult(
+                    proof.name, seed, 0, 0.0, f"its process died, twice:\n{printed}", {}
+                )
             idle.append(worker)
             yield result
 

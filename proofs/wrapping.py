@@ -43,18 +43,22 @@ class Playback(gymnasium.Env[Any, Any]):
     def __init__(self, word: list[Label], paid: list[float], case: Case) -> None:
         self.word, self.paid, self.case, self.at = word, paid, case, 0
         number = spaces.Discrete(LONGEST + 2)
-        self.observation_space = spaces.Dict({"at": number, "word": spaces.Text(9)}) if case.nested else number
+        self.observation_space = (
+            spaces.Dict({"at": number, "word": spaces.Text(9)}) if case.nested else number
+        )
 
     def _seen(self) -> object:
         return {"at": self.at, "word": "x"} if self.case.nested else self.at
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin at the first label."""
         super().reset(seed=seed, options=options)
         self.at = 0
         return self._seen(), {}
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ARG002 - plays whatever is done
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The next label is in the info."""
         label, reward = self.word[self.at], self.paid[self.at]
         self.at += 1
@@ -76,7 +80,9 @@ def check(seed: int, episodes: int = EPISODES) -> int:
     return episodes
 
 
-def compare(machine: PushdownRewardMachine, word: list[Label], paid: list[float], case: Case) -> None:
+def compare(
+    machine: PushdownRewardMachine, word: list[Label], paid: list[float], case: Case
+) -> None:
     """One episode by both; raises where they differ."""
     said, begin = f"{described(machine)}\n{word} {paid} {case}", machine.begin()
     here = begin.after
@@ -88,7 +94,10 @@ def compare(machine: PushdownRewardMachine, word: list[Label], paid: list[float]
         assert here.state in machine.final, said
         return
     assert here.state not in machine.final, said
-    assert (info["machine"]["reward"], readable(observation)) == (begin.reward, seen(machine, case, 0, here)), said
+    assert (info["machine"]["reward"], readable(observation)) == (
+        begin.reward,
+        seen(machine, case, 0, here),
+    ), said
     for number, (label, reward) in enumerate(zip(word, paid, strict=True), start=1):
         try:
             step = machine.step(here, label)
@@ -97,11 +106,17 @@ def compare(machine: PushdownRewardMachine, word: list[Label], paid: list[float]
             return
         here, last = step.after, number == case.ends_at
         observation, total, terminated, truncated, info = env.step(0)
-        assert readable(observation) == seen(machine, case, number, here), f"{said}\nstep {number}: {observation}"
+        assert readable(observation) == seen(machine, case, number, here), (
+            f"{said}\nstep {number}: {observation}"
+        )
         own = case.weight * reward
-        assert (total, info["machine"]["reward"]) == (own + step.reward, step.reward), f"{said}\nstep {number}"
+        assert (total, info["machine"]["reward"]) == (own + step.reward, step.reward), (
+            f"{said}\nstep {number}"
+        )
         assert info["machine"]["environment_reward"] == own, f"{said}\nstep {number}"
-        assert Configuration(info["machine"]["state"], info["machine"]["stack"]) == here, f"{said}\nstep {number}"
+        assert Configuration(info["machine"]["state"], info["machine"]["stack"]) == here, (
+            f"{said}\nstep {number}"
+        )
         final, ended = here.state in machine.final, last and not case.truncates and not case.ignores
         truncates = last and case.truncates
         assert (terminated, truncated) == (final or ended, truncates), f"{said}\nstep {number}"
@@ -109,7 +124,9 @@ def compare(machine: PushdownRewardMachine, word: list[Label], paid: list[float]
             return
 
 
-def seen(machine: PushdownRewardMachine, case: Case, at: int, here: Configuration) -> dict[str, Any]:
+def seen(
+    machine: PushdownRewardMachine, case: Case, at: int, here: Configuration
+) -> dict[str, Any]:
     """What should be observed: symbols are numbered from 1, 0 is none."""
     symbols = [machine.stack.index(symbol) + 1 for symbol in here.stack[:SEEN]]
     state = (*machine.states, *machine.final).index(here.state)

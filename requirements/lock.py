@@ -12,7 +12,9 @@ HERE = Path(__file__).parent
 def frozen(python: Path, *packages: str) -> set[str]:
     """Install the packages and list everything that is there, without the build's own suffix (`torch==2.13.0+cpu`)."""
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--upgrade", *packages], check=True)
-    listed = subprocess.run([python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        [python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True
+    ).stdout
     return {line.partition("+")[0] for line in listed.split()}
 
 

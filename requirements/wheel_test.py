@@ -30,7 +30,16 @@ SMOKE = (
 
 def build(folder: Path) -> Path:
     """The wheel, built in a folder with the build tools of this environment."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+    ]
     subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True)
     (wheel,) = folder.glob("pdrm-*.whl")
     return wheel
@@ -52,13 +61,21 @@ for words in sys.argv[1:]:
 
 def smoke(python: Path, folder: Path, environment: Mapping[str, str] | None = None) -> None:
     """Run the commands in a folder, with nothing of this environment to be seen; raises where one fails."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
     clean.update(environment or {})
     command = [str(python), "-W", "error", "-W", WRAPS_ROUND, "-c", EACH, *SMOKE]
-    ended = subprocess.run(command, cwd=folder, env=clean, check=False, capture_output=True, text=True)
+    ended = subprocess.run(
+        command, cwd=folder, env=clean, check=False, capture_output=True, text=True
+    )
     if ended.returncode:
         raise RuntimeError(ended.stderr)
-    told = subprocess.run([python, "-m", "pdrm", "doctor", "--json"], env=clean, check=True, capture_output=True)
+    told = subprocess.run(
+        [python, "-m", "pdrm", "doctor", "--json"], env=clean, check=True, capture_output=True
+    )
     report = json.loads(told.stdout)
     if not report["ok"] or report["jax"] is not None:
         raise RuntimeError(f"not a clean environment with the core alone: {report}")
@@ -75,7 +92,9 @@ def main() -> None:
         python = folder / "venv" / "bin" / "python"
         subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
         smoke(python, folder)
-        sys.stdout.write(f"{wheel.name}: {wheel.stat().st_size:,} bytes, installs and works with the core alone\n")
+        sys.stdout.write(
+            f"{wheel.name}: {wheel.stat().st_size:,} bytes, installs and works with the core alone\n"
+        )
 
 
 if __name__ == "__main__":

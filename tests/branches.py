@@ -30,7 +30,13 @@ def shares(report):
 def main(file):
     low, found = [], shares(json.loads(Path(file).read_text()))
     KEPT.write_text(
-        json.dumps({folder: {"branches": all_of, "taken": taken} for folder, (all_of, taken) in found.items()}) + "\n"
+        json.dumps(
+            {
+                folder: {"branches": all_of, "taken": taken}
+                for folder, (all_of, taken) in found.items()
+            }
+        )
+        + "\n"
     )
     for folder, (branches, taken) in found.items():
         share = 100 * taken / branches

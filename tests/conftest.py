@@ -27,7 +27,10 @@ os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
 COMPILED = Path(__file__).parent.parent / ".cache" / "compiled"
 MOST_COMPILED = 500 * 2**20
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    if COMPILED.exists() and sum(file.stat().st_size for file in COMPILED.iterdir()) > MOST_COMPILED:
+    if (
+        COMPILED.exists()
+        and sum(file.stat().st_size for file in COMPILED.iterdir()) > MOST_COMPILED
+    ):
         shutil.rmtree(COMPILED)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -50,14 +53,25 @@ def pytest_collection_finish():
 
 
 SLOW = (
-    *("tests/learning/", "tests/test_", "tests/proofs/", "tests/pages/", "tests/report/", "tests/experiments/"),
+    *(
+        "tests/learning/",
+        "tests/test_",
+        "tests/proofs/",
+        "tests/pages/",
+        "tests/report/",
+        "tests/experiments/",
+    ),
     *("tests/cli/", "tests/analysis/", "tests/product/"),
 )
 
 
 def pytest_collection_modifyitems(items):
     """Begin with the chapters whose files take longest, so that no worker is left with one of them at the end."""
-    items.sort(key=lambda item: next((at for at, begin in enumerate(SLOW) if item.nodeid.startswith(begin)), len(SLOW)))
+    items.sort(
+        key=lambda item: next(
+            (at for at, begin in enumerate(SLOW) if item.nodeid.startswith(begin)), len(SLOW)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ def probabilities_sum_to_one(domain):
     assert np.allclose(arrays.probability.sum(axis=2), 1, atol=1e-12)
     assert np.isclose(arrays.start_probability.sum(), 1, atol=1e-12)
     assert (arrays.probability >= 0).all()
-    assert arrays.next.shape == arrays.probability.shape == arrays.label.shape == arrays.reward.shape
+    assert (
+        arrays.next.shape == arrays.probability.shape == arrays.label.shape == arrays.reward.shape
+    )
     assert ((arrays.next >= 0) & (arrays.next < domain.states)).all()
 
 
@@ -47,7 +49,9 @@ def trajectory(env, seed, steps, actions):
     """What an episode shows, from a seed and a list of actions: plain values, comparable."""
     seen = [env.reset(seed=seed)]
     seen += [env.step(action) for action in actions[:steps]]
-    return [tuple(part if isinstance(part, dict) else float(part) for part in moment) for moment in seen]
+    return [
+        tuple(part if isinstance(part, dict) else float(part) for part in moment) for moment in seen
+    ]
 
 
 def seeds_are_respected(domain):
@@ -56,7 +60,9 @@ def seeds_are_respected(domain):
     once = [trajectory(FiniteEnv(domain), seed, steps, actions) for seed in range(8)]
     env = FiniteEnv(domain)
     assert once == [trajectory(env, seed, steps, actions) for seed in range(8)]
-    random = (np.count_nonzero(domain.arrays.probability, axis=2) > 1).any() or len(domain.arrays.start_state) > 1
+    random = (np.count_nonzero(domain.arrays.probability, axis=2) > 1).any() or len(
+        domain.arrays.start_state
+    ) > 1
     assert any(other != once[0] for other in once) == bool(random)
 
 
@@ -65,7 +71,11 @@ def support(domain, state, action):
     arrays, possible = domain.arrays, Counter()
     for outcome in np.flatnonzero(arrays.probability[state, action]):
         place = (state, action, outcome)
-        event = (int(arrays.next[place]), domain.labels[arrays.label[place]], float(arrays.reward[place]))
+        event = (
+            int(arrays.next[place]),
+            domain.labels[arrays.label[place]],
+            float(arrays.reward[place]),
+        )
         possible[event] += float(arrays.probability[place])
     return possible
 
@@ -85,7 +95,9 @@ def environment_follows_the_arrays(domain, steps=600):
 def outcomes_have_their_frequencies(domain, places=12):
     env = FiniteEnv(domain)
     env.reset(seed=2)
-    for state, action in np.argwhere(np.count_nonzero(domain.arrays.probability, axis=2) > 1)[:places].tolist():
+    for state, action in np.argwhere(np.count_nonzero(domain.arrays.probability, axis=2) > 1)[
+        :places
+    ].tolist():
         drawn = Counter()
         for _ in range(DRAWS):
             env.state = state
@@ -97,11 +109,16 @@ def outcomes_have_their_frequencies(domain, places=12):
 def starts_have_their_frequencies(domain):
     env, arrays, expected = FiniteEnv(domain), domain.arrays, Counter()
     for state, chance, first in zip(
-        arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist(), strict=True
+        arrays.start_state.tolist(),
+        arrays.start_probability.tolist(),
+        arrays.start_label.tolist(),
+        strict=True,
     ):
         expected[state, None if first == NO_LABEL else domain.labels[first]] += chance
     env.reset(seed=3)
-    drawn = Counter((int(state), info["label"]) for state, info in (env.reset() for _ in range(DRAWS)))
+    drawn = Counter(
+        (int(state), info["label"]) for state, info in (env.reset() for _ in range(DRAWS))
+    )
     assert_frequencies(drawn, expected)
 
 
@@ -109,7 +126,9 @@ def assert_frequencies(drawn, expected):
     assert set(drawn) <= {event for event, chance in expected.items() if chance > 0}
     total = sum(drawn.values())
     for event, chance in expected.items():
-        assert abs(drawn[event] - total * chance) <= 5 * np.sqrt(total * chance * (1 - chance)) + 1e-6, event
+        assert (
+            abs(drawn[event] - total * chance) <= 5 * np.sqrt(total * chance * (1 - chance)) + 1e-6
+        ), event
 
 
 def the_limit_truncates(domain):
@@ -125,7 +144,10 @@ def the_limit_truncates(domain):
 
 
 def rendering_has_the_right_types(domain):
-    words, pixels = FiniteEnv(domain, render_mode="ansi"), FiniteEnv(domain, render_mode="rgb_array")
+    words, pixels = (
+        FiniteEnv(domain, render_mode="ansi"),
+        FiniteEnv(domain, render_mode="rgb_array"),
+    )
     shapes = set()
     for env in (words, pixels):
         env.reset(seed=5)

@@ -7,7 +7,10 @@ import re
 def parse_golden(text):
     """Name -> message."""
     parts = re.split(r"^=== (.+)\n", text, flags=re.MULTILINE)[1:]
-    return {name: message.removesuffix("\n\n") + "\n" for name, message in zip(parts[::2], parts[1::2], strict=True)}
+    return {
+        name: message.removesuffix("\n\n") + "\n"
+        for name, message in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def check_golden(file, found):

@@ -8,7 +8,14 @@ from pdrm.language.loading import parse
 def corridor() -> FiniteDomain:
     """Three cells in a row, start in the middle; `a` on entering the left one, `b` on entering the right one."""
     labels = (frozenset(), frozenset("a"), frozenset("b"))
-    return from_arrays("corridor", [[0, 1], [0, 2], [1, 2]], [[0, 0], [1, 2], [0, 0]], labels, step_limit=20, start=1)
+    return from_arrays(
+        "corridor",
+        [[0, 1], [0, 2], [1, 2]],
+        [[0, 0], [1, 2], [0, 0]],
+        labels,
+        step_limit=20,
+        start=1,
+    )
 
 
 # Collect `a`s on the stack by going left; each `b` then pays one for the `a` it takes off, and 10 for the last.

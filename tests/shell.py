@@ -19,7 +19,9 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$`]")
 def run_commands(script, pdrm):
     """Run a script in the current folder, as `bash -eu` would; returns what was printed."""
     said, files = [], {}
-    marked = FILE.sub(lambda found: f"write {files.setdefault(found[1], found[2]) and found[1]}", script)
+    marked = FILE.sub(
+        lambda found: f"write {files.setdefault(found[1], found[2]) and found[1]}", script
+    )
     for line in marked.replace("\\\n", "").splitlines():
         words = shlex.split(line, comments=True)
         if not words:
@@ -29,7 +31,9 @@ def run_commands(script, pdrm):
         elif words[0] == "cd":
             os.chdir(words[1])
         elif words[0] == "pdrm" and not NEEDS_A_SHELL.search(_unquoted(line)):
-            here = ("--workers", "1") if words[1] == "run" else ()  # workers would outlive the command
+            here = (
+                ("--workers", "1") if words[1] == "run" else ()
+            )  # workers would outlive the command
             outcome = pdrm(*(found for word in words[1:] for found in _matching(word)), *here)
             said += [outcome.out, outcome.err]
             assert outcome.code == 0, f"{line}\n{outcome.err}"

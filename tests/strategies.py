@@ -26,7 +26,9 @@ def formulas(events):
         return st.builds(Not, parts) | st.builds(And, several) | st.builds(Or, several)
 
     return st.recursive(
-        st.builds(Event, st.sampled_from(events)) | st.sampled_from([ALWAYS, Or()]), larger, max_leaves=4
+        st.builds(Event, st.sampled_from(events)) | st.sampled_from([ALWAYS, Or()]),
+        larger,
+        max_leaves=4,
     )
 
 
@@ -42,7 +44,10 @@ rewards = st.sampled_from(REWARDS) | st.floats(-1e6, 1e6)
 def alphabets(draw):
     """One to four events, with up to two exclusive groups."""
     events = draw(prefixes(EVENTS))
-    groups = st.lists(st.lists(st.sampled_from(events), min_size=2, max_size=4, unique=True).map(tuple), max_size=2)
+    groups = st.lists(
+        st.lists(st.sampled_from(events), min_size=2, max_size=4, unique=True).map(tuple),
+        max_size=2,
+    )
     return Alphabet(events, tuple(draw(groups)) if len(events) > 1 else ())
 
 
@@ -50,7 +55,9 @@ def alphabets(draw):
 def transitions(draw, alphabet, stack, states, final):
     """Any rule over these names: reading or silent, looking at a symbol, at `z` or at none."""
     top = draw(st.sampled_from((*stack, ANY, NONE)))
-    pushed = st.lists(st.sampled_from((*stack, ANY) if top == ANY else stack), max_size=3).map(tuple)
+    pushed = st.lists(st.sampled_from((*stack, ANY) if top == ANY else stack), max_size=3).map(
+        tuple
+    )
     guard = st.one_of(guards(alphabet), guards(alphabet), guards(alphabet), st.just(SILENT))
     source, target = st.sampled_from(states), st.sampled_from((*states, *final))
     return draw(st.builds(Transition, source, target, guard, st.just(top), pushed, rewards))
@@ -67,7 +74,15 @@ def machines(draw):
     kept = tuple(fitting(rules, alphabet, stack))
     try:
         return PushdownRewardMachine(
-            "random", alphabet.events, stack, states[0], final, otherwise, kept, alphabet.exclusive, states
+            "random",
+            alphabet.events,
+            stack,
+            states[0],
+            final,
+            otherwise,
+            kept,
+            alphabet.exclusive,
+            states,
         )
     except EndlessSilentMoves:
         assume(condition=False)

@@ -43,7 +43,9 @@ def is_deep(path):
 PEERS = ("stormpy", "automata", "pycrm")
 HOMES = {
     "numba": is_kernel,
-    "jax": lambda path: "product/jax_env" in path.as_posix() or is_deep(path) or chapter(path) == "bench",
+    "jax": lambda path: (
+        "product/jax_env" in path.as_posix() or is_deep(path) or chapter(path) == "bench"
+    ),
     "optax": is_deep,
     "torch": lambda path: is_deep(path) or chapter(path) == "bench",
     "stable_baselines3": lambda path: is_deep(path) or chapter(path) == "bench",
@@ -104,7 +106,11 @@ def test_imports_go_down():
 def test_no_module_imports_itself_by_way_of_others():
     names = {dotted(path): path for path in MODULES}
     graph = {
-        name: {found for text in imported(path) if (found := in_the_house(names, text)) and found != name}
+        name: {
+            found
+            for text in imported(path)
+            if (found := in_the_house(names, text)) and found != name
+        }
         for name, path in names.items()
         if path.name != "__init__.py"
     }
@@ -151,13 +157,18 @@ def test_no_code_is_run_from_data_and_no_generator_is_global():
                 called = ast.unparse(node.func)
                 assert not random.match(called), f"{path}: {called}"
                 # A study may be a Python file of the user's own, named on the command line.
-                assert not run.match(called) or (path.name, called) == ("study_file.py", "runpy.run_path"), path
+                assert not run.match(called) or (path.name, called) == (
+                    "study_file.py",
+                    "runpy.run_path",
+                ), path
         banned = {"pickle", "shelve", "marshal", "dill", "cloudpickle"}
         assert not banned & {name.split(".")[0] for name in imported(path)}, path
 
 
 def test_no_drawer_for_everything():
-    assert not {"utils", "common", "core", "base", "helpers", "misc"} & {path.stem for path in SOURCE.rglob("*")}
+    assert not {"utils", "common", "core", "base", "helpers", "misc"} & {
+        path.stem for path in SOURCE.rglob("*")
+    }
 
 
 def test_the_readme_is_short():

@@ -23,14 +23,21 @@ def test_arrays_that_grow_are_as_copies(monkeypatch: pytest.MonkeyPatch) -> None
         if held and choose.random() < 0.15:
             held.pop(choose.randrange(len(held)))
         if len(held) < 4:
-            kind, width = choose.choice([np.int32, np.int64, np.float64]), choose.choice([(), (3,), (2, 2)])
+            kind, width = (
+                choose.choice([np.int32, np.int64, np.float64]),
+                choose.choice([(), (3,), (2, 2)]),
+            )
             value = choose.choice([0, -1])
-            held.append((np.full((2, *width), value, kind), np.full((2, *width), value, kind), value))
+            held.append(
+                (np.full((2, *width), value, kind), np.full((2, *width), value, kind), value)
+            )
         place = choose.randrange(len(held))
         array, copy, value = held[place]
         rows = len(array) + choose.randrange(3000)
         longer = arrays.lengthen(array, rows, value)
-        right = np.concatenate([copy, np.full((rows - len(copy), *copy.shape[1:]), value, copy.dtype)])
+        right = np.concatenate(
+            [copy, np.full((rows - len(copy), *copy.shape[1:]), value, copy.dtype)]
+        )
         assert np.array_equal(longer, right)
         row, number = choose.randrange(rows), choose.randrange(1, 9)
         longer[row:], right[row:] = number, number
@@ -78,5 +85,7 @@ def test_a_process_with_large_arrays_can_be_forked() -> None:
         "child = os.fork()\n"
         "os._exit(int(held[0].sum()) - 1) if child == 0 else print(os.waitpid(child, 0)[1])"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert ended.stdout.strip() == "0"

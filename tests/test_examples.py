@@ -8,7 +8,10 @@ from pathlib import Path
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
-SMALLER = {"counterfactual_dqn.py": ["--steps", "600", "--output", "new/folder"], "minigrid_sb3.py": ["--steps", "600"]}
+SMALLER = {
+    "counterfactual_dqn.py": ["--steps", "600", "--output", "new/folder"],
+    "minigrid_sb3.py": ["--steps", "600"],
+}
 """What is given to examples that take minutes."""
 SHORTER = {"three_agents.py": ("16_384", "2_048")}
 """Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same PPO to the end."""

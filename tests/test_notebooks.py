@@ -22,7 +22,9 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glo
 
 def forms(value):
     """The forms that a notebook is given of a value."""
-    found = {kind: getattr(value, f"_repr_{kind}_", lambda: None)() for kind in ("html", "svg", "png")}
+    found = {
+        kind: getattr(value, f"_repr_{kind}_", lambda: None)() for kind in ("html", "svg", "png")
+    }
     return {kind: form for kind, form in found.items() if form is not None}
 
 
@@ -64,7 +66,7 @@ def test_an_error_shows_the_users_own_line_whatever_code_it_came_through():
         assert ": lambda: pdrm." in place
         assert first.startswith("error[E0")
     scope = {"pdrm": pdrm}
-    exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)  # noqa: S102 - a line without a text
+    exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)
     with pytest.raises(pdrm.PdrmError) as caught:
         scope["ask"]()
     assert caught.value._render_traceback_()[0].endswith(': scope["ask"]()')
@@ -89,7 +91,10 @@ def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path
     assert whole.folder == stopped.folder, "the same line goes on"
     again = pdrm.train("letter", settings, watch=told.append)
     assert again.folder != whole.folder
-    assert (again.result, again.curve.returns.tolist()) == (whole.result, whole.curve.returns.tolist())
+    assert (again.result, again.curve.returns.tolist()) == (
+        whole.result,
+        whole.curve.returns.tolist(),
+    )
     assert len(told) == 4
     place = whole.folder
     del whole, again, stopped
@@ -127,7 +132,9 @@ def test_a_bar_begins_where_the_run_was_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("pdrm.learning.run.show_progress", show)
     for watch in (stop, None):
         with suppress(KeyboardInterrupt):
-            pdrm.train("letter", "q", k=1, episodes=400, test_every=100, folder=tmp_path, watch=watch)
+            pdrm.train(
+                "letter", "q", k=1, episodes=400, test_every=100, folder=tmp_path, watch=watch
+            )
     assert [done for done, _ in shown] == [100, 100, 200, 300, 400]
     assert shown[1][1] == "going on from 25%"
 
@@ -147,7 +154,9 @@ def stop_at_once(*_):
 
 def test_a_machine_too_large_to_draw_shows_its_rules():
     lines = "\n".join(f"s{i} -> s{i + 1} : a, z / z, 1" for i in range(200))
-    machine = pdrm.parse(f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n")
+    machine = pdrm.parse(
+        f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n"
+    )
     assert list(forms(machine)) == ["html"]
     assert "160 more" in forms(machine)["html"]
 
@@ -165,7 +174,12 @@ def test_draw_gives_the_picture_and_saves_it(tmp_path):
     for ending, begins in (("html", b"<figure"), ("png", b"\x89PNG"), ("svg", b"<svg")):
         pdrm.draw(pdrm.Task("maze-5x5")).save(tmp_path / f"task.{ending}")
         assert (tmp_path / f"task.{ending}").read_bytes().startswith(begins)
-    assert ElementTree.parse(tmp_path / "task.svg").getroot()[0].attrib["href"].startswith("data:image/png")  # noqa: S314
+    assert (
+        ElementTree.parse(tmp_path / "task.svg")
+        .getroot()[0]
+        .attrib["href"]
+        .startswith("data:image/png")
+    )
     with pytest.raises(UnknownFormat):
         picture.save(tmp_path / "letter.bmp")
     with pytest.raises(BadSetting):
@@ -213,7 +227,9 @@ def test_a_policy_is_a_table_of_rows(tmp_path):
         rows[len(rows)]
     assert f"{len(rows) - 20} more rows" in str(rows)
     options = pdrm.train("letter", "hrm", episodes=200, folder=tmp_path).policy
-    assert {row.best for row in options.table()} <= {rule for rules in options.options.values() for rule in rules}
+    assert {row.best for row in options.table()} <= {
+        rule for rules in options.options.values() for rule in rules
+    }
 
 
 def test_rows_become_a_frame():
@@ -230,7 +246,9 @@ def test_curves_and_words_become_frames(tmp_path):
     run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
     kept = pandas.read_csv(run.folder / "curve.csv")
     pandas.testing.assert_frame_equal(run.curve.frame(), kept, check_dtype=False)
-    results = pdrm.Study("letter", pdrm.QLearning(k=1, episodes=200), seeds=2).run(tmp_path / "study")
+    results = pdrm.Study("letter", pdrm.QLearning(k=1, episodes=200), seeds=2).run(
+        tmp_path / "study"
+    )
     kept = pandas.read_csv(tmp_path / "study" / "curves.csv")
     pandas.testing.assert_frame_equal(results.curves().frame(), kept, check_dtype=False, rtol=1e-8)
     assert results.table()["panel"] == ["letter"]
@@ -269,7 +287,9 @@ def test_the_notebooks_run():
     whole = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(whole, timeout=300).execute()
     outputs = [output for cell in whole.cells for output in cell.get("outputs", ())]
-    assert {output.get("name") for output in outputs} <= {None, "stdout"}, "nothing is printed in red"
+    assert {output.get("name") for output in outputs} <= {None, "stdout"}, (
+        "nothing is printed in red"
+    )
     kinds = [kind for output in outputs for kind in output.get("data", {})]
     assert {"image/svg+xml", "image/png", "text/html"} <= set(kinds)
     bars = [output for output in outputs if output.output_type == "display_data"]
@@ -280,8 +300,12 @@ def test_the_notebooks_run():
 def test_notebooks_are_kept_with_what_they_show():
     """As `python -m pages notebooks` wrote them: every cell was executed, in order and without an error, and none is large."""
     for path in NOTEBOOKS:
-        cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
-        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), path.name
+        cells = [
+            cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"
+        ]
+        assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1)), (
+            path.name
+        )
         outputs = [output for cell in cells for output in cell["outputs"]]
         assert all(cell["outputs"] for cell in cells), path.name
         assert "error" not in {output["output_type"] for output in outputs}, path.name
@@ -292,10 +316,18 @@ def test_where_tables_and_networks_meet_each_axis_says_whose_it_is():
     at, flat = np.array([10, 20]), np.ones(2)
     lines = [
         CurveLine(name, "echo", unit, at, flat, flat, flat)
-        for name, unit in (("q 1", "episodes"), ("cprm 1", "episodes"), ("ppo 1", "timesteps"), ("dqn 1", "timesteps"))
+        for name, unit in (
+            ("q 1", "episodes"),
+            ("cprm 1", "episodes"),
+            ("ppo 1", "timesteps"),
+            ("dqn 1", "timesteps"),
+        )
     ]
     below, above = study_plot([lines]).axes
-    assert (below.get_xlabel(), above.get_xlabel()) == ("episodes of q 1, cprm 1", "timesteps of ppo 1, dqn 1")
+    assert (below.get_xlabel(), above.get_xlabel()) == (
+        "episodes of q 1, cprm 1",
+        "timesteps of ppo 1, dqn 1",
+    )
     shades = [line.get_color() for line in (*below.lines, *above.lines)]
     assert len(set(shades)) == 4
     styles = [{line.get_linestyle() for line in axes.lines} for axes in (below, above)]

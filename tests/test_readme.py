@@ -19,9 +19,11 @@ def run_blocks(page, capsys):
     """Run the Python of a page, block by block; what it prints is what its comments say."""
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):
         if ">>>" not in code:
-            exec(compile(code, f"{page.name} block {number}", "exec"), {})  # noqa: S102 - our own pages
+            exec(compile(code, f"{page.name} block {number}", "exec"), {})
             expected = re.findall(r"print\(.*?\) +# (.*)", code)
-            assert capsys.readouterr().out.split("\n")[:-1] == expected, f"{page.name}, block {number}"
+            assert capsys.readouterr().out.split("\n")[:-1] == expected, (
+                f"{page.name}, block {number}"
+            )
 
 
 def test_the_python_of_the_readme_runs(capsys):
@@ -49,7 +51,10 @@ def test_the_error_shown_is_the_one_printed():
 def test_links_lead_somewhere():
     for page in (ROOT / "README.md", *PAGES):
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-            assert target.startswith("https://") or (page.parent / target).exists(), (page.name, target)
+            assert target.startswith("https://") or (page.parent / target).exists(), (
+                page.name,
+                target,
+            )
 
 
 def test_the_commands_are_known(pdrm):

@@ -24,7 +24,10 @@ def test_the_commands_say_what_a_new_user_should_see(pdrm, tmp_path, monkeypatch
     assert "core: ok" in said
     assert "retrace: ok" in said
     assert "ended in home, # (final); reward 11.3" in said
-    assert re.search(r"100 episodes of garden: .*\n  the optimal value, .* is 10\.56.*\n  ended in home: \d+", said)
+    assert re.search(
+        r"100 episodes of garden: .*\n  the optimal value, .* is 10\.56.*\n  ended in home: \d+",
+        said,
+    )
     assert re.search(r"its top, counterfactual\s+.*success 100% of 3 seeds", said)
     assert "100 episodes of van: mean return 9" in said
     assert "from the start: k = 1 is enough" in said
@@ -32,7 +35,9 @@ def test_the_commands_say_what_a_new_user_should_see(pdrm, tmp_path, monkeypatch
 
 def test_every_section_is_timed_and_the_timings_can_be_written_anew():
     parts = sections(TEXT)
-    assert re.findall(r"^\| (\d\. .+?) \| [\d.]+ s \|$", TEXT, re.MULTILINE) == [part.title for part in parts]
+    assert re.findall(r"^\| (\d\. .+?) \| [\d.]+ s \|$", TEXT, re.MULTILINE) == [
+        part.title for part in parts
+    ]
     again = with_timings(TEXT, parts, [1.0] * len(parts))
     assert f"| all | {len(parts)} s |" in again
     assert sections(again) == parts

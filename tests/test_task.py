@@ -60,8 +60,12 @@ def test_one_task_however_it_is_given(folder):
 
 
 def test_tasks_cross_processes(folder):
-    for task in (Task("letter"), Task("water-20"), Task(folder / "map.txt", MACHINE, success="done")):
-        again = pickle.loads(pickle.dumps(task))  # noqa: S301 - our own
+    for task in (
+        Task("letter"),
+        Task("water-20"),
+        Task(folder / "map.txt", MACHINE, success="done"),
+    ):
+        again = pickle.loads(pickle.dumps(task))
         assert again == task
         assert again.record() == task.record()
 
@@ -75,7 +79,10 @@ def test_what_is_wrong_is_said_with_a_way_out(folder):
         (lambda: Task("letter", 3), BadSetting),
         (lambda: Task("letter", success="home"), UnknownChoice),
         (lambda: Task("water-17").finite, BadSetting),
-        (lambda: Task("letter", "letter", folder=Path("nowhere")).domain and Task("x.txt"), PdrmError),
+        (
+            lambda: Task("letter", "letter", folder=Path("nowhere")).domain and Task("x.txt"),
+            PdrmError,
+        ),
     ]
     for make, kind in wrong:
         with pytest.raises(kind) as caught:
@@ -90,13 +97,15 @@ def test_the_machine_as_agents_need_it():
     plain = pdrm.parse(PLAIN)
     assert pushdown_machine(plain) == Task("letter", plain).pushdown
     with pytest.raises(CannotTranslate):
-        Task("letter", plain).counting  # noqa: B018 - asking is what fails
+        Task("letter", plain).counting
     assert find_machine("letter") == pdrm.catalogue("letter")
 
 
 def test_events_that_are_never_emitted_are_warned_of():
     assert Task("letter").warnings == ()
-    (warning,) = Task("letter", PLAIN.replace("A B C", "A B C D E").replace(": A", ": A | D | E")).warnings
+    (warning,) = Task(
+        "letter", PLAIN.replace("A B C", "A B C D E").replace(": A", ": A | D | E")
+    ).warnings
     assert "`D`, `E`" in warning
 
 
@@ -115,24 +124,33 @@ def test_a_domain_emits_what_the_machine_can_read(folder):
         line = caught.value.fix.split("`")[1]
         assert line in ("place k key", "bump door")
         mended = wrong.replace(after, line) if after != "standing no" else f"{line}\n{wrong}"
-        (folder / "wrong.txt").write_text(mended if "bump" not in line else MAP.replace(before, f"{line}\n{before}"))
+        (folder / "wrong.txt").write_text(
+            mended if "bump" not in line else MAP.replace(before, f"{line}\n{before}")
+        )
         assert Task(folder / "wrong.txt", machine)
     with pytest.raises(SeveralErrors) as several:  # no map, so no place; all of them at once
         Task("letter", "events Ax Bx Cx\nstart u\notherwise stay 0\nu -> u : Ax | Bx | Cx, 1")
     assert [error.code for error in several.value.errors] == ["E0202"] * 3
     with pytest.raises(ImpossibleLabel):
-        Task("maze-5x5", "events u d l r t x\nexclusive r t\nstart s\notherwise stay 0\ns -> s : t, 1")
+        Task(
+            "maze-5x5",
+            "events u d l r t x\nexclusive r t\nstart s\notherwise stay 0\ns -> s : t, 1",
+        )
 
 
 def test_a_machine_of_another_map_is_called_one_and_the_right_one_is_named(folder):
     """And so is a machine beside a map that comes without one; of several files, one that can be read and knows every event."""
-    (folder / "yard.txt").write_text("place t tree\nplace h house\nplace w well\nstep_limit 9\n@twh\n")
+    (folder / "yard.txt").write_text(
+        "place t tree\nplace h house\nplace w well\nstep_limit 9\n@twh\n"
+    )
     (folder / "a.pdrm").write_text("events tree\nthis is no machine")
     (folder / "other.pdrm").write_text(MACHINE)
     with pytest.raises(UnknownEvent) as caught:
         Task(folder / "yard.txt", folder / "other.pdrm")
     assert ".pdrm" not in caught.value.fix
-    (folder / "yard.pdrm").write_text(MACHINE.replace("key", "tree").replace("events tree", "events tree house well"))
+    (folder / "yard.pdrm").write_text(
+        MACHINE.replace("key", "tree").replace("events tree", "events tree house well")
+    )
     for machine, kind in ((folder / "other.pdrm", UnknownEvent), (None, NoMachine)):
         with pytest.raises(kind) as caught:
             Task(folder / "yard.txt", machine)
@@ -150,13 +168,20 @@ def test_continuous_worlds():
 
 
 def test_success_is_what_pays_unless_it_is_named():
-    text = (
-        "events A B C\nexclusive A B C\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, 1\nu -> bad : B, {}"
+    text = "events A B C\nexclusive A B C\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, 1\nu -> bad : B, {}"
+    assert (
+        Task("letter", text.format(-1)).success
+        == Task("letter", text.format(0)).success
+        == ("good",)
     )
-    assert Task("letter", text.format(-1)).success == Task("letter", text.format(0)).success == ("good",)
     assert Task("letter", text.format(2)).success == ("good", "bad")
-    assert Task("letter", text.replace("A, 1", "A, 0").format(0), success=None).success == ("good", "bad")
-    assert Task("letter", text.replace("stay 0", "go good 1").format(3), success=["bad"]).success == ("bad",)
+    assert Task("letter", text.replace("A, 1", "A, 0").format(0), success=None).success == (
+        "good",
+        "bad",
+    )
+    assert Task(
+        "letter", text.replace("stay 0", "go good 1").format(3), success=["bad"]
+    ).success == ("bad",)
     with pytest.raises(UnknownChoice, match="name one of good, bad"):
         Task("letter", text.format(0), success="god")
     with pytest.raises(WrongKind):
@@ -178,5 +203,11 @@ def test_a_map_may_be_given_as_text_and_a_task_says_what_it_is():
     task = pdrm.Task("step_limit 20\n#####\n#@.k#\n#####", machine)
     assert (task.domain.states, task.domain.events) == (3, ("k",))
     said = str(task)
-    for words in ("3 states, 4 actions", "up to 20 steps", "fetch: 2 states", "success  done", "pdrm.draw(task)"):
+    for words in (
+        "3 states, 4 actions",
+        "up to 20 steps",
+        "fetch: 2 states",
+        "success  done",
+        "pdrm.draw(task)",
+    ):
         assert words in said

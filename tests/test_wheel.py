@@ -34,8 +34,12 @@ def clean(wheel, tmp_path_factory):
         if line.partition("==")[0] not in TOOLS:
             files = metadata.distribution(line.partition("==")[0]).files
             for name in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-                (packages / name).symlink_to(here / name) if not (packages / name).exists() else None
-    zipfile.ZipFile(wheel).extractall(packages)  # what installing a pure wheel does, but for the command's script
+                (packages / name).symlink_to(here / name) if not (
+                    packages / name
+                ).exists() else None
+    zipfile.ZipFile(wheel).extractall(
+        packages
+    )  # what installing a pure wheel does, but for the command's script
     return folder / "bin" / "python"
 
 
@@ -43,8 +47,14 @@ def test_it_is_small_and_holds_the_package_and_nothing_else(wheel):
     assert wheel.stat().st_size < wheel_test.LARGEST
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     ours = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file()}
-    assert inside == {name for name in ours if "__pycache__" not in name and not name.endswith(".pyc")}
-    assert {"pdrm/py.typed", "pdrm/cli/templates/grid/task.pdrm", "pdrm/machines/catalogue/letter.pdrm"} <= inside
+    assert inside == {
+        name for name in ours if "__pycache__" not in name and not name.endswith(".pyc")
+    }
+    assert {
+        "pdrm/py.typed",
+        "pdrm/cli/templates/grid/task.pdrm",
+        "pdrm/machines/catalogue/letter.pdrm",
+    } <= inside
 
 
 def test_it_works_with_the_core_alone(clean, tmp_path):

@@ -46,7 +46,9 @@ v -> done : eps,   # / #,       1
 
 def combination() -> pdrm.PushdownRewardMachine | pdrm.machines.RewardMachine:
     """Brackets beside a formula."""
-    return pdrm.combine({"pairs": pdrm.parse(PAIRS), "rest": pdrm.from_ltlf("F rest", ["rest"], reward=0.5)})
+    return pdrm.combine(
+        {"pairs": pdrm.parse(PAIRS), "rest": pdrm.from_ltlf("F rest", ["rest"], reward=0.5)}
+    )
 
 
 def rows(formulas: Sequence[str]) -> tuple[Row, ...]:
@@ -56,7 +58,9 @@ def rows(formulas: Sequence[str]) -> tuple[Row, ...]:
     for text in formulas:
         machine = pdrm.from_ltlf(text, ["a", "b"], accept="end")
         reads = [labels[: at + 1] if formulas is PAST else labels[at:] for at in range(len(labels))]
-        found.append((text, tuple(machine.run([*word, frozenset({"end"})]).accepted for word in reads)))
+        found.append(
+            (text, tuple(machine.run([*word, frozenset({"end"})]).accepted for word in reads))
+        )
     return tuple(found)
 
 
@@ -77,7 +81,13 @@ def formulas_plot(trace: Sequence[str], future: Sequence[Row], past: Sequence[Ro
             for at, true in enumerate(holds):
                 fill = COLOURS[0] if true else "none"
                 axes.plot(
-                    left + 1.6 * at, height, "o", markersize=13, color=INK, markerfacecolor=fill, markeredgewidth=0.8
+                    left + 1.6 * at,
+                    height,
+                    "o",
+                    markersize=13,
+                    color=INK,
+                    markerfacecolor=fill,
+                    markeredgewidth=0.8,
                 )
             height -= 1.0
         height += 0.6

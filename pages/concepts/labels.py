@@ -42,6 +42,12 @@ def labels_plot(rows: Sequence[str], place: Point, moves: Sequence[Move]) -> Fig
         arrow(axes, cell(at, rows, SIDE, place), cell(at, rows, SIDE, target), colour)
         height = tall - 1.6 - 1.4 * number
         words(axes, (right + 0.4, height), move.action, 12)
-        words(axes, (right + 3.6, height), "the next cell" if move.moves else "a wall: stays", 11, color=colour)
+        words(
+            axes,
+            (right + 3.6, height),
+            "the next cell" if move.moves else "a wall: stays",
+            11,
+            color=colour,
+        )
         words(axes, (right + 6.4, height), move.label, 12)
     return figure

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 PALE = "#f7f6f2"
 
 
-def product_plot(rows: Sequence[str], place: Point, label: str, state: str, symbols: Sequence[str]) -> Figure:
+def product_plot(
+    rows: Sequence[str], place: Point, label: str, state: str, symbols: Sequence[str]
+) -> Figure:
     """One moment: the agent on the map, the label it led to, the machine with its stack; the agent sees the top symbol."""
     figure, axes = sheet(7.2, 4.3)
     box(axes, (0.4, 3.6), (17.2, 6.6), PALE, linestyle="--", linewidth=1.1)

@@ -34,7 +34,12 @@ def run_plot(moments: Sequence[Moment]) -> Figure:
     highest = max(len(moment.stack) for moment in moments)
     top = 1.2 + 0.8 * highest
     figure, axes = sheet((LEFT + SIDE * len(moments) + 0.3) / 2.5, (top + 2.6) / 2.5)
-    names = {"label read": top + 2.0, "state": top + 1.0, "stack": 0.95 + 0.4 * highest, "reward": 0.45}
+    names = {
+        "label read": top + 2.0,
+        "state": top + 1.0,
+        "stack": 0.95 + 0.4 * highest,
+        "reward": 0.45,
+    }
     for name, height in names.items():
         words(axes, (LEFT - 0.4, height), name, 11, color=SOFT, ha="right")
     symbols = list(dict.fromkeys(symbol for moment in moments for symbol in reversed(moment.stack)))
@@ -45,7 +50,9 @@ def run_plot(moments: Sequence[Moment]) -> Figure:
         for height, symbol in enumerate(reversed(moment.stack)):
             tint = TINTS[symbols.index(symbol)]
             corner = (x + 0.06, 0.95 + 0.8 * height)
-            axes.add_patch(Rectangle(corner, SIDE - 0.12, 0.8, facecolor=tint, edgecolor=INK, linewidth=0.6))
+            axes.add_patch(
+                Rectangle(corner, SIDE - 0.12, 0.8, facecolor=tint, edgecolor=INK, linewidth=0.6)
+            )
             words(axes, (x + SIDE / 2, corner[1] + 0.38), symbol, 11)
     x = LEFT
     for state, group in groupby(moments, key=lambda moment: moment.state):

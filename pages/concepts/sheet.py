@@ -33,16 +33,18 @@ def sheet(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def words(axes: Axes, at: Point, text: str, size: float = 10, **style: Any) -> None:  # noqa: ANN401 - matplotlib's
+def words(axes: Axes, at: Point, text: str, size: float = 10, **style: Any) -> None:
     """Some words around a point."""
     look: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center"}
     axes.text(*at, text, **look | style)
 
 
-def box(axes: Axes, at: Point, size: Point, fill: str, **style: Any) -> None:  # noqa: ANN401 - matplotlib's
+def box(axes: Axes, at: Point, size: Point, fill: str, **style: Any) -> None:
     """A box with round corners from its lower left one."""
     look: dict[str, Any] = {"facecolor": fill, "edgecolor": INK, "linewidth": 0.9}
-    axes.add_patch(FancyBboxPatch(at, *size, boxstyle="round,pad=0,rounding_size=0.18", **look | style))
+    axes.add_patch(
+        FancyBboxPatch(at, *size, boxstyle="round,pad=0,rounding_size=0.18", **look | style)
+    )
 
 
 def arrow(axes: Axes, start: Point, end: Point, colour: str = INK, bend: float = 0.0) -> None:
@@ -50,29 +52,43 @@ def arrow(axes: Axes, start: Point, end: Point, colour: str = INK, bend: float =
     curve = f"arc3,rad={bend}"
     axes.add_patch(
         FancyArrowPatch(
-            start, end, arrowstyle="-|>", mutation_scale=13, linewidth=1.4, color=colour, connectionstyle=curve
+            start,
+            end,
+            arrowstyle="-|>",
+            mutation_scale=13,
+            linewidth=1.4,
+            color=colour,
+            connectionstyle=curve,
         )
     )
 
 
-def stack(axes: Axes, at: Point, symbols: Sequence[str], seen: int | None = None, side: float = 0.62) -> None:
+def stack(
+    axes: Axes, at: Point, symbols: Sequence[str], seen: int | None = None, side: float = 0.62
+) -> None:
     """A stack, top uppermost, standing on a point (its lower left corner); symbols that are not seen are grey."""
     for height, symbol in enumerate(reversed(symbols)):
         shown = seen is None or len(symbols) - height <= seen
         corner = (at[0], at[1] + height * side)
         fill = SEEN if shown else UNSEEN
-        axes.add_patch(Rectangle(corner, side * 1.5, side, facecolor=fill, edgecolor=INK, linewidth=0.8))
+        axes.add_patch(
+            Rectangle(corner, side * 1.5, side, facecolor=fill, edgecolor=INK, linewidth=0.8)
+        )
         middle = (corner[0] + 0.75 * side, corner[1] + side / 2 - 0.02)
         words(axes, middle, symbol, 10, color=INK if shown else HIDDEN)
 
 
-def grid(axes: Axes, at: Point, rows: Sequence[str], side: float, agent: Point | None = None) -> None:
+def grid(
+    axes: Axes, at: Point, rows: Sequence[str], side: float, agent: Point | None = None
+) -> None:
     """A map, its lower left corner at a point; the agent is a dot in (row, column)."""
     for row, line in enumerate(rows):
         for column, shown in enumerate(line):
             x, y = at[0] + column * side, at[1] + (len(rows) - 1 - row) * side
             fill = {WALL: STONE, FLOOR: "#ffffff"}.get(shown, PLACE)
-            axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor="#d8d5cc", linewidth=0.6))
+            axes.add_patch(
+                Rectangle((x, y), side, side, facecolor=fill, edgecolor="#d8d5cc", linewidth=0.6)
+            )
             if shown not in (WALL, FLOOR):
                 words(axes, (x + side / 2, y + side / 2), shown, 13 * side)
     if agent is not None:

@@ -46,7 +46,9 @@ def moments() -> list[Moment]:
     steps = MACHINE.run(WORD).steps
     labels = ["" if step.label is None else label_text(step.label) for step in steps]
     return [
-        Moment(label, step.after.state, step.after.stack, spell_number(step.reward) if label else "")
+        Moment(
+            label, step.after.state, step.after.stack, spell_number(step.reward) if label else ""
+        )
         for label, step in zip(labels, steps, strict=True)
     ]
 
@@ -66,7 +68,14 @@ def labels(steps: int) -> tuple[Any, ...]:
     moves = []
     for number, action in enumerate(MAZE.actions):
         label = MAZE.labels[MAZE.arrays.label[s, number, 0]]
-        moves.append(Move(action, TOWARDS[action], bool(MAZE.arrays.next[s, number, 0] != s), label_text(label)))
+        moves.append(
+            Move(
+                action,
+                TOWARDS[action],
+                bool(MAZE.arrays.next[s, number, 0] != s),
+                label_text(label),
+            )
+        )
     return ROWS, CELL[s], moves
 
 
@@ -94,7 +103,14 @@ def counterfactuals(steps: int) -> tuple[Any, ...]:
             then = step.after
             real = (state, stack) == (here.state, here.stack)
             found.append(
-                Imagined(state, " ".join(stack), then.state, " ".join(then.stack), spell_number(step.reward), real)
+                Imagined(
+                    state,
+                    " ".join(stack),
+                    then.state,
+                    " ".join(then.stack),
+                    spell_number(step.reward),
+                    real,
+                )
             )
     return ROWS, (CELL[s], CELL[after]), label_text(WORD[steps]), found
 
@@ -113,7 +129,13 @@ def witness(k: int) -> tuple[Any, ...]:
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
         Situation(
-            one.place, one.state, one.stack, k, " ".join(one.way), " or ".join(one.actions), f"{one.value[0]:.6g}"
+            one.place,
+            one.state,
+            one.stack,
+            k,
+            " ".join(one.way),
+            " or ".join(one.actions),
+            f"{one.value[0]:.6g}",
         )
         for one in report.witness(k, "everywhere")
     ]
@@ -136,10 +158,17 @@ def trade() -> tuple[Any, ...]:
     _, task = deliveries()
     report = pdrm.check_k(task, k=range(3))
     best = report.record()["value_from_start"][0]
-    sizes = {size["what"]: size["reachable"] for size in sizes_record(task, k=tuple(report.gaps))["sizes"]}
+    sizes = {
+        size["what"]: size["reachable"]
+        for size in sizes_record(task, k=tuple(report.gaps))["sizes"]
+    }
     kept = [round(100 * (1 - gap.gap[1] / best), 1) for gap in report.gaps.values()]
     rows = [sizes[f"{k}-policy"] for k in report.gaps]
-    return [*(f"k = {k}" for k in report.gaps), "whole stack"], [*kept, 100.0], [*rows, sizes["full policy"]]
+    return (
+        [*(f"k = {k}" for k in report.gaps), "whole stack"],
+        [*kept, 100.0],
+        [*rows, sizes["full policy"]],
+    )
 
 
 @cache

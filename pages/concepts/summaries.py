@@ -39,7 +39,9 @@ def ways(symbol: str, s: int | None = None) -> tuple[Way, ...]:
     solution = _solution()
     place = solution.begins[0].s if s is None else s
     number = solution.machine.stack.index(symbol) + 1
-    found = solution.summaries.operator(place, solution.machine.states.index("deliver"), number).lines
+    found = solution.summaries.operator(
+        place, solution.machine.states.index("deliver"), number
+    ).lines
     rows = [(line.t, line.c, solution.domain.describe(line.place)) for line in found]
     return tuple(sorted(rows))
 
@@ -53,10 +55,13 @@ def shown_composition() -> tuple[Sequence[str], tuple[tuple[Way, tuple[Way, ...]
     """The stack, and for some exits of its top symbol the quickest exits of the next."""
     solution = _solution()
     number = solution.machine.stack.index(SYMBOLS[0]) + 1
-    found = solution.summaries.operator(solution.begins[0].s, solution.machine.states.index("deliver"), number).lines
+    found = solution.summaries.operator(
+        solution.begins[0].s, solution.machine.states.index("deliver"), number
+    ).lines
     first = sorted(found, key=lambda line: line.t)[:2]
     pairs = [
-        ((line.t, line.c, solution.domain.describe(line.place)), ways(SYMBOLS[1], line.place)[:2]) for line in first
+        ((line.t, line.c, solution.domain.describe(line.place)), ways(SYMBOLS[1], line.place)[:2])
+        for line in first
     ]
     return (*SYMBOLS, "#"), tuple(pairs)
 
@@ -67,9 +72,18 @@ def lines_plot(lines: tuple[Way, ...], discount: float) -> Figure:
     axes = figure.add_subplot()
     w = np.linspace(0.0, MOST, 50)
     heights = [c + discount**t * w for t, c, _ in lines]
-    axes.plot(w, np.max(heights, axis=0), color=SEEN, linewidth=9, solid_capstyle="butt", label="the operator")
+    axes.plot(
+        w,
+        np.max(heights, axis=0),
+        color=SEEN,
+        linewidth=9,
+        solid_capstyle="butt",
+        label="the operator",
+    )
     for (t, c, where), height, colour in zip(lines, heights, COLOURS, strict=False):
-        axes.plot(w, height, color=colour, linewidth=1.6, label=f"{where}: {c:.0f} + {discount:g}^{t} w")
+        axes.plot(
+            w, height, color=colour, linewidth=1.6, label=f"{where}: {c:.0f} + {discount:g}^{t} w"
+        )
     axes.set_xlabel("w: what the stack below is worth, if it were worth the same at every exit")
     axes.set_ylabel(f"worth with {SYMBOLS[0]} on top")
     axes.legend(frameon=False, fontsize=9)
@@ -77,7 +91,9 @@ def lines_plot(lines: tuple[Way, ...], discount: float) -> Figure:
     return figure
 
 
-def composition_plot(symbols: Sequence[str], pairs: tuple[tuple[Way, tuple[Way, ...]], ...]) -> Figure:
+def composition_plot(
+    symbols: Sequence[str], pairs: tuple[tuple[Way, tuple[Way, ...]], ...]
+) -> Figure:
     """A stack, the exits of its top symbol, and from each of these the exits of the next one."""
     figure, axes = sheet(7.2, 3.4)
     stack(axes, (0.4, 2.6), symbols, side=0.95)
@@ -91,11 +107,17 @@ def composition_plot(symbols: Sequence[str], pairs: tuple[tuple[Way, tuple[Way, 
         for place, way in enumerate(later):
             _draw_way(axes, (11.7, y + 0.75 - 1.65 * place), way)
             arrow(axes, (8.6, y + 0.8), (11.6, y + 1.4 - 1.65 * place))
-    words(axes, (9.0, 0.35), "one way through both: gain c + γᵗ c′, and t + t′ steps", 10.5, color=SOFT)
+    words(
+        axes,
+        (9.0, 0.35),
+        "one way through both: gain c + γᵗ c′, and t + t′ steps",
+        10.5,
+        color=SOFT,
+    )
     return figure
 
 
-def _draw_way(axes: Any, at: tuple[float, float], way: Way) -> None:  # noqa: ANN401 - matplotlib's
+def _draw_way(axes: Any, at: tuple[float, float], way: Way) -> None:
     t, c, where = way
     box(axes, at, (4.3, 1.35), PLACE)
     words(axes, (at[0] + 2.15, at[1] + 0.95), where, 9)
@@ -115,13 +137,31 @@ def growth_plot(*rows: dict[str, Any]) -> Figure:
     """Seconds, and numbers kept, by the size of the maze."""
     figure = Figure(figsize=(7, 2.9), layout="constrained")
     sizes = [row["size"] for row in rows]
-    for place, (name, what) in enumerate((("seconds", "seconds to solve"), ("numbers", "numbers kept"))):
+    for place, (name, what) in enumerate(
+        (("seconds", "seconds to solve"), ("numbers", "numbers kept"))
+    ):
         axes = figure.add_subplot(1, 2, place + 1)
-        axes.plot(sizes, [row[name] for row in rows], marker="o", color=COLOURS[place], linewidth=1.8)
+        axes.plot(
+            sizes, [row[name] for row in rows], marker="o", color=COLOURS[place], linewidth=1.8
+        )
         for row in rows:
             said = f"{row[name]:,}" if place else f"{row[name]:.2g} s"
-            axes.annotate(said, (row["size"], row[name]), (-4, 5), textcoords="offset points", ha="right", fontsize=8)
-        axes.set(xscale="log", yscale="log", xlim=(2.5, 50), xticks=sizes, xlabel="cells a side", title=what)
+            axes.annotate(
+                said,
+                (row["size"], row[name]),
+                (-4, 5),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8,
+            )
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlim=(2.5, 50),
+            xticks=sizes,
+            xlabel="cells a side",
+            title=what,
+        )
         axes.set_xticklabels([str(size) for size in sizes])
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
@@ -144,10 +184,16 @@ def mazes_plot(*rows: dict[str, Any]) -> Figure:
     for row in rows:
         place, colour = lines.index(row["line"]), COLOURS[lines.index(row["line"])]
         needed = [never if count is None else count for count in row["needed"]]
-        height = -tasks.index(row["task"]) + 0.17 - 0.34 * place + np.linspace(-0.1, 0.1, len(needed))
+        height = (
+            -tasks.index(row["task"]) + 0.17 - 0.34 * place + np.linspace(-0.1, 0.1, len(needed))
+        )
         label = names[row["line"]] if row["task"] == tasks[0] else None
         axes.scatter(needed, height, s=22, color=colour, alpha=0.75, label=label, linewidths=0)
-    axes.set(xscale="log", xlabel="training episodes needed", yticks=[-place for place in range(len(tasks))])
+    axes.set(
+        xscale="log",
+        xlabel="training episodes needed",
+        yticks=[-place for place in range(len(tasks))],
+    )
     axes.set_yticklabels(tasks)
     axes.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
     axes.grid(visible=True, axis="x", color="#e4e2dc", linewidth=0.6)
@@ -168,8 +214,12 @@ def deliveries() -> tuple[dict[str, Any], ...]:
 def deliveries_plot(*rows: dict[str, Any]) -> Figure:
     """The median share of the optimum that each agent has, by the number of deliveries."""
     figure = Figure(figsize=(7, 3.4), layout="constrained")
-    counts, agents = (list(dict.fromkeys(row[name] for row in rows)) for name in ("deliveries", "agent"))
-    for place, (axes, count) in enumerate(zip(figure.subplots(1, len(counts), sharey=True), counts, strict=True)):
+    counts, agents = (
+        list(dict.fromkeys(row[name] for row in rows)) for name in ("deliveries", "agent")
+    )
+    for place, (axes, count) in enumerate(
+        zip(figure.subplots(1, len(counts), sharey=True), counts, strict=True)
+    ):
         mine = [row for row in rows if row["deliveries"] == count]
         kept = [100 * (1 - row["lost_median"]) for row in mine]
         shades = [COLOURS[0] if row["agent"] == "summary" else SOFT for row in mine]

@@ -26,7 +26,9 @@ def trade_plot(views: Sequence[str], kept: Sequence[float], rows: Sequence[int])
     return figure
 
 
-def _bars(axes: Axes, views: Sequence[str], heights: Sequence[float], colour: str, shown: Sequence[str]) -> None:
+def _bars(
+    axes: Axes, views: Sequence[str], heights: Sequence[float], colour: str, shown: Sequence[str]
+) -> None:
     bars = axes.bar(views, heights, color=colour, width=0.62)
     axes.bar_label(bars, labels=shown, padding=2, fontsize=10, color=INK)
     axes.set_xlabel("what is seen of the stack", fontsize=10, color=INK)

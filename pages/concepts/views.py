@@ -29,6 +29,8 @@ def views_plot(one: Stack, other: Stack, views: Sequence[tuple[str, int]]) -> Fi
         alike = one[:seen] == other[:seen]
         words(axes, (middle, 1.3), "look alike" if alike else "told apart", 11)
     for x, fill, name in ((5.4, SEEN, "seen"), (9.4, UNSEEN, "hidden")):
-        axes.add_patch(Rectangle((x, 0.28), 0.7, 0.45, facecolor=fill, edgecolor=INK, linewidth=0.8))
+        axes.add_patch(
+            Rectangle((x, 0.28), 0.7, 0.45, facecolor=fill, edgecolor=INK, linewidth=0.8)
+        )
         words(axes, (x + 0.95, 0.5), name, 11, ha="left", color=SOFT)
     return figure

@@ -25,7 +25,17 @@ if _typing.TYPE_CHECKING:
     from pdrm.language.loading import catalogue, load, parse, save
     from pdrm.language.logic.regular_expressions import from_regex
     from pdrm.language.logic.temporal_logic import from_ltlf
-    from pdrm.learning.agents import DQN, PPO, SAC, CountingQ, CpRM, Hierarchical, QLearning, RecurrentPPO, Summary
+    from pdrm.learning.agents import (
+        DQN,
+        PPO,
+        SAC,
+        CountingQ,
+        CpRM,
+        Hierarchical,
+        QLearning,
+        RecurrentPPO,
+        Summary,
+    )
     from pdrm.learning.run import Run, train
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.product.wrapping import wrap, wrap_vector
@@ -33,7 +43,7 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphabet's
+__all__ = [
     # A machine: what is rewarded
     "parse",
     "load",
@@ -77,7 +87,7 @@ __all__ = [  # noqa: RUF022 - the order a newcomer needs them in, not the alphab
 _find, _list = _lazy.lazy(__name__)
 
 
-def __getattr__(name: str) -> _typing.Any:  # noqa: ANN401 - a module's attribute is any object
+def __getattr__(name: str) -> _typing.Any:
     """A public name, or a chapter, imported when it is first used."""
     return _import_module(f"pdrm.{name}") if name in _lazy.CHAPTERS else _find(name)
 
@@ -97,5 +107,7 @@ _lazy.lend(
     frame_word="pdrm.drawing.rows",
 )
 
-if "gymnasium" in _sys.modules:  # else its import would make this one slow; `import pdrm.domains` registers them too
+if (
+    "gymnasium" in _sys.modules
+):  # else its import would make this one slow; `import pdrm.domains` registers them too
     _import_module("pdrm.domains")

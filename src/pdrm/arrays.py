@@ -29,7 +29,9 @@ RESERVE = 2**33
 UNCOUNTED = 0
 """The flag of address space that Linux does not count as memory: else a process that has much of it cannot be forked. -1: not known."""
 if sys.platform == "linux":
-    UNCOUNTED = getattr(mmap, "MAP_NORESERVE", {"x86_64": 0x4000, "aarch64": 0x4000}.get(platform.machine(), -1))
+    UNCOUNTED = getattr(
+        mmap, "MAP_NORESERVE", {"x86_64": 0x4000, "aarch64": 0x4000}.get(platform.machine(), -1)
+    )
 MOST_SPARE = 32
 """Spaces without an array that are kept for the next ones: a run has about a dozen."""
 
@@ -73,7 +75,9 @@ def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]
         longer = np.full(shape, value, array.dtype)
     else:
         longer = np.ndarray(shape, array.dtype, buffer=lease)  # type: ignore[arg-type] # it is a buffer
-        until = rows if value else min(rows, -(-lease.space.written // row))  # what was never written to is 0
+        until = (
+            rows if value else min(rows, -(-lease.space.written // row))
+        )  # what was never written to is 0
         longer[before:until] = value
         lease.rows, lease.space.written = rows, max(lease.space.written, rows * row)
     if fresh:
@@ -92,7 +96,11 @@ def _find_lease(array: npt.NDArray[A]) -> _Lease | None:
 def _reserve(rows: int, row: int) -> _Lease | None:
     """Space for so many rows of so many bytes and what they may grow to; None where they are few or too many, or where the system gives
     none. Arrays with rows of one size tend to grow as long as the ones before."""
-    if not RESERVED_FROM <= rows * row <= RESERVE or UNCOUNTED < 0 or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if (
+        not RESERVED_FROM <= rows * row <= RESERVE
+        or UNCOUNTED < 0
+        or not hasattr(mmap, "MAP_ANONYMOUS")
+    ):
         return None
     try:
         if _spare:

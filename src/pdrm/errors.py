@@ -8,19 +8,15 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import update_wrapper
 from itertools import islice
 from pathlib import Path
-from traceback import FrameSummary, extract_tb
-from types import FunctionType
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 
 class PdrmError(Exception):
@@ -37,7 +33,9 @@ class PdrmError(Exception):
         super().__init_subclass__()
         cls.code = code
 
-    def __init__(self, message: str | PdrmError, *, where: Where | None = None, fix: str = "", word: str = "") -> None:
+    def __init__(
+        self, message: str | PdrmError, *, where: Where | None = None, fix: str = "", word: str = ""
+    ) -> None:
         said = message
         if isinstance(message, PdrmError):  # as Gymnasium raises again what another process raised
             said, where, fix, word = message.message, message.where, message.fix, message.word
@@ -56,40 +54,9 @@ class PdrmError(Exception):
     def __str__(self) -> str:
         where = f"\n  --> {self.where}" if self.where else ""
         picture = f"\n{self.where.picture()}" if self.where and self.where.line else ""
-        return f"error[{self.code}]: {self.message}{where}{picture}" + (f"\n  fix: {self.fix}" if self.fix else "")
-
-    def _render_traceback_(self) -> list[str]:
-        """What IPython and notebooks print of it: the line that made the call, and the message, without the lines of this package."""
-        calls = _find_users_calls(self)
-        place = [f"line {calls[-1].lineno}: {calls[-1].line}"] if calls and calls[-1].line else []
-        return [*place, *str(self).split("\n")]
-
-
-def _find_users_calls(error: BaseException) -> list[FrameSummary]:
-    """The user's own calls that an error came through: neither of this package, nor of the standard library or of an installed
-    package, nor made by a program, as the methods of dataclasses are."""
-    from sysconfig import get_paths  # noqa: PLC0415 - only where something went wrong
-
-    homes = tuple({str(Path(__file__).parent), *get_paths().values()} - {get_paths()["data"]})
-    calls = extract_tb(error.__traceback__)
-    return [call for call in calls if not call.filename.startswith((*homes, "<string>", "<frozen"))]
-
-
-TRACEBACK = "PDRM_TRACEBACK"
-"""The variable that is `full` where tracebacks are to have the lines of this package, too."""
-
-
-def _shorten_traceback(error: PdrmError | Interrupted) -> None:
-    """Take from an error what says nothing to whoever called the package: the package's own calls that it came through, and the error
-    beneath it, which its message tells. What has a call of the user's own in it, as of a function that was given, stays; of Ctrl-C
-    nothing does."""
-    if os.environ.get(TRACEBACK) == "full":
-        return
-    stopped, beneath = isinstance(error, Interrupted), error.__cause__ or error.__context__
-    if stopped or not _find_users_calls(error):
-        error.__traceback__ = None
-    if stopped or (beneath is not None and not _find_users_calls(beneath)):
-        error.__cause__ = None  # which hides the context, too
+        return f"error[{self.code}]: {self.message}{where}{picture}" + (
+            f"\n  fix: {self.fix}" if self.fix else ""
+        )
 
 
 class Interrupted(KeyboardInterrupt):
@@ -168,23 +135,6 @@ class Where:
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
 
 
-BOTH = re.compile(
-    r"""(?:(?:\w+\ =\ )?pdrm\.\w+\([^()]*\) | run\.\w+\([^()]*\) | \w+=(?:"[^"]*"|\([^()]*\)|[^\s,()]+)(?:,\ \w+=(?:"[^"]*"|[^\s,()]+))* | "\w+")
-    \ \((?:in\ a\ shell:\ )?((?:--|pdrm\ |DOMAIN\ )[^()]+)\)""",
-    re.VERBOSE,
-)
-"""A fix in the words of Python, followed by those of the command line in brackets."""
-
-
-def choose_shell(fix: str) -> str:
-    """A fix as the command line says it: where it is in the words of Python and of the shell, only the latter.
-
-    >>> choose_shell('use k="full" (--k full)'), choose_shell('train one: run = pdrm.train("letter") (pdrm train letter)')
-    ('use --k full', 'train one: pdrm train letter')
-    """
-    return BOTH.sub(r"\1", fix)
-
-
 MOST_COMPARED, MOST_LETTERS = 200, 100
 """Words that a misspelt one is compared with, and letters of it: comparing takes a while."""
 
@@ -193,8 +143,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint that names the closest known word, or lists the few there are."""
     words, name = list(dict.fromkeys(known)), name[:MOST_LETTERS]
     same = [word for word in words if word.casefold() == name.casefold()]
-    like = words if len(words) <= MOST_COMPARED else [word for word in words if word[:1] == name[:1]][:MOST_COMPARED]
-    close = same or get_close_matches(name, [word for word in like if len(word) <= MOST_LETTERS], n=1, cutoff=0.5)
+    like = (
+        words
+        if len(words) <= MOST_COMPARED
+        else [word for word in words if word[:1] == name[:1]][:MOST_COMPARED]
+    )
+    close = same or get_close_matches(
+        name, [word for word in like if len(word) <= MOST_LETTERS], n=1, cutoff=0.5
+    )
     if close:
         return f"did you mean `{close[0]}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
@@ -213,66 +169,12 @@ def name_alike(word: str, known: Iterable[str]) -> str:
     """
     words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
     same = [one for one in words if one.casefold() == word.casefold()]
-    same = same or [one for one in words if len(one) > 2 and sorted(one) == sorted(word)]  # letters swapped
+    same = same or [
+        one for one in words if len(one) > 2 and sorted(one) == sorted(word)
+    ]  # letters swapped
     if same:
         return same[0]
     return next(iter(get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=ALIKE)), "")
-
-
-CALLED_HERE = {
-    "gamma": ("discount",),
-    "max_k": ("k",),
-    "start": ("from_",),
-    "ks": ("k",),
-    "view": ("k",),
-    "k": ("view",),
-    "alpha": ("learning_rate",),
-    "lr": ("learning_rate",),
-    "steps": ("total_timesteps",),
-    "timesteps": ("total_timesteps",),
-    "n_episodes": ("episodes",),
-    "epsilon": ("exploration_initial_eps",),
-    "epsilon_least": ("exploration_final_eps",),
-    "n_eval_episodes": ("episodes",),
-    "num_envs": ("n_envs",),
-    "seed": ("seeds",),
-    "n_seeds": ("seeds",),
-    "out": ("path", "folder"),
-    "filename": ("path", "folder"),
-    "output": ("path", "folder"),
-    "time_limit": ("seconds", "step_limit"),
-    "timeout": ("seconds",),
-    "max_steps": ("step_limit", "steps"),
-    "max_episode_steps": ("step_limit", "steps"),
-    "env_id": ("env",),
-    "labelling": ("labels",),
-    "labeling": ("labels",),
-    "label_fn": ("labels",),
-    "labelling_function": ("labels",),
-    "n_jobs": ("workers",),
-    "verbose": ("progress",),
-}
-"""What others, and the command line, call some settings and arguments; of several words the one that there is."""
-
-
-EXAMPLES = {"step": 'machine.step(machine.begin().after, {"a"}), or machine.run("a b") from the start on'}
-"""How to call what is most often called otherwise."""
-
-
-def name_right_word(word: str, known: Iterable[str]) -> str:
-    """What a setting or an argument is called here, by its meaning elsewhere or by its spelling.
-
-    >>> name_right_word("gamma", ["discount", "k"]), name_right_word("gama", ["discount", "k"])
-    ('it is called `discount` here', 'it is called `discount` here')
-    >>> name_right_word("discuont", ["discount", "k"])
-    'did you mean `discount`?'
-    """
-    words = list(known)
-    elsewhere = {other: here for other, names in CALLED_HERE.items() for here in names[::-1] if here in words}
-    close = get_close_matches(word[:MOST_LETTERS], [*words, *elsewhere], n=1, cutoff=0.7)
-    if word not in elsewhere and not (close and close[0] in elsewhere):
-        return did_you_mean(word, words)
-    return f"it is called `{elsewhere[word if word in elsewhere else close[0]]}` here"
 
 
 def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -286,109 +188,9 @@ def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:
     words = list(known)
     for word in given:
         if word not in words:
-            raise WrongArguments(f"`{name}` has no argument `{word}`", fix=name_right_word(word, words))
-
-
-Named = TypeVar("Named", bound=Callable[..., Any])
-
-
-def explain_arguments(named: Named) -> Named:
-    """Have wrong arguments of a public function, or of a class when it is made, answered by `WrongArguments`.
-
-    >>> @explain_arguments
-    ... def look(domain, *, discount=0.99): ...
-    >>> look("maze", gamma=0.9)
-    Traceback (most recent call last):
-    pdrm.errors.WrongArguments: error[E0812]: `look` has no argument `gamma`
-      fix: it is called `discount` here
-    """
-    if isinstance(named, type):
-        kind: Any = named
-        kind.__init__ = _guard(kind.__init__, named.__name__)
-        return named
-    guarded: Named = _guard(named, named.__name__)
-    return guarded
-
-
-def _guard(function: Any, name: str) -> Any:  # noqa: ANN401 - a function of any kind
-    """The function, with a TypeError of the call itself explained, and errors and Ctrl-C without the lines of this package. A
-    TypeError that comes from within is left alone: its traceback goes on."""
-
-    def call(*args, **words):  # type: ignore[no-untyped-def] # noqa: ANN002, ANN003, ANN202 - as the function's
-        try:
-            return function(*args, **words)
-        except known as error:
-            shorten(error)
-            raise
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
-            fault = explain(function, name, args, words, error)
-        raise fault
-
-    explain, shorten, known = _explain_call, _shorten_traceback, (PdrmError, Interrupted)
-    # In the function's own module, which is where doctest looks.
-    moved = FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
-    return update_wrapper(moved, function)
-
-
-ELSEWHERE = {"Study.run": ("seeds", "settings", "machine", "success", "name", "title")}
-"""What functions are asked for by the name of an argument of the study that they belong to."""
-
-
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else "…"
-
-
-def _explain_call(
-    function: Any,  # noqa: ANN401 - of any kind
-    name: str,
-    args: tuple[Any, ...],
-    words: dict[str, Any],
-    error: TypeError,
-) -> PdrmError:
-    """What is wrong with a call: an argument of an unknown name, one that is missing, or too many."""
-    from inspect import Parameter, signature  # noqa: PLC0415 - calls are seldom wrong
-
-    every = list(signature(function).parameters.values())
-    skip = int(bool(every) and every[0].name in ("self", "cls"))
-    mine = every[skip:]
-    names = [one.name for one in mine if one.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
-    called = f"{name}({', '.join(names)})"
-    unknown = [word for word in words if word not in names]
-    if unknown and not any(one.kind is Parameter.VAR_KEYWORD for one in mine):
-        word = unknown[0]
-        fix = name_right_word(word, names)
-        if word in ELSEWHERE.get(function.__qualname__, ()):
-            return WrongArguments(
-                f"`{name}` has no argument `{word}`",
-                fix=f"it is one of the study's: pdrm.Study(…, {word}={_shorten(words[word])})",
+            raise WrongArguments(
+                f"`{name}` has no argument `{word}`", fix=did_you_mean(word, words)
             )
-        if "settings" in names and word not in CALLED_HERE:
-            fix += f"; a setting of the agents: settings={{{word!r}: …}}"
-        return WrongArguments(f"`{name}` has no argument `{word}`", fix=fix)
-    placed = [one for one in mine if one.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
-    given = args[skip:]
-    missing = [
-        one.name
-        for one in mine
-        if one.default is Parameter.empty
-        and one.name in names
-        and one.name not in words
-        and one not in placed[: len(given)]
-    ]
-    if missing:
-        return WrongArguments(f"`{name}` needs `{missing[0]}`", fix=EXAMPLES.get(name, called))
-    if len(given) > len(placed):
-        fault = f"`{name}` takes {len(placed)} arguments by position, and {len(given)} are given"
-        left = [one.name for one in mine if one.kind is Parameter.KEYWORD_ONLY and one.name not in words]
-        extra = given[len(placed) :]
-        if len(extra) > len(left):
-            return WrongArguments(fault, fix=f"name the others: {called}")
-        others = ", ".join(f"{one}={_shorten(value)}" for one, value in zip(left, extra, strict=False))
-        return WrongArguments(fault, fix=f"name the others: {name}(…, {others})")
-    return WrongArguments(str(error), fix=called)
 
 
 class CannotRead(PdrmError, code="E0101"):
@@ -692,7 +494,10 @@ def warn_caller(warning: UserWarning) -> None:
 def count_to_caller() -> int:
     """The `stacklevel` with which the function that asks warns of the line that called the package, past the wrappers of Gymnasium."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pdrm", "gymnasium"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "pdrm",
+        "gymnasium",
+    ):
         frame, level = frame.f_back, level + 1
     return level
 
@@ -1072,6 +877,11 @@ def explanations() -> dict[str, tuple[str, str]]:
     'nondeterministic'
     """
     kinds = [*PdrmError.__subclasses__(), *BadSetting.__subclasses__()]
-    table = {kind.code: (re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "") for kind in kinds}
-    table |= {code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()}
+    table = {
+        kind.code: (re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower(), kind.__doc__ or "")
+        for kind in kinds
+    }
+    table |= {
+        code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()
+    }
     return dict(sorted(table.items()))

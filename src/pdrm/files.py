@@ -37,14 +37,17 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete."""
     try:
         mode = _mode(path)
-        if mode is not None and (not stat.S_ISREG(mode) or str(path.absolute()).startswith(STRAIGHT)):
+        if mode is not None and (
+            not stat.S_ISREG(mode) or str(path.absolute()).startswith(STRAIGHT)
+        ):
             path.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(path)), mode, data)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise CannotWrite(
-            f"{path} cannot be written: {reason}", fix="check the folder, its permissions and the space"
+            f"{path} cannot be written: {reason}",
+            fix="check the folder, its permissions and the space",
         ) from error
 
 
@@ -59,14 +62,19 @@ def check_writable(path: Path) -> None:
     """
     folder = path.parent
     if path.is_dir():
-        raise CannotWrite(f"{path} cannot be written: it is a folder", fix=f"name a file in it: {path / 'proof.json'}")
+        raise CannotWrite(
+            f"{path} cannot be written: it is a folder",
+            fix=f"name a file in it: {path / 'proof.json'}",
+        )
     if not folder.is_dir():
         raise CannotWrite(
-            f"{path} cannot be written: there is no folder {folder}", fix="create the folder, or choose another"
+            f"{path} cannot be written: there is no folder {folder}",
+            fix="create the folder, or choose another",
         )
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise CannotWrite(
-            f"{path} cannot be written: permission denied", fix="check its permissions, or choose another"
+            f"{path} cannot be written: permission denied",
+            fix="check its permissions, or choose another",
         )
 
 
@@ -118,7 +126,9 @@ def read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
     data = read_beginning(path, most + 1)
     if len(data) > most:
         raise TooLarge(
-            f"{path} has more than {most:,} bytes", where=Where(str(path)), fix="check that it is the right file"
+            f"{path} has more than {most:,} bytes",
+            where=Where(str(path)),
+            fix="check that it is the right file",
         )
     return data
 
@@ -133,7 +143,11 @@ def read_beginning(path: Path, most: int) -> bytes:
             raise _refuse_folder(path) from error
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
         like = _find_alike(path) if isinstance(error, FileNotFoundError) else ""
-        fix = f"did you mean {path.with_name(like)}?" if like else "check the path and its permissions"
+        fix = (
+            f"did you mean {path.with_name(like)}?"
+            if like
+            else "check the path and its permissions"
+        )
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
 
 
@@ -146,7 +160,11 @@ def _refuse_folder(path: Path) -> CannotOpen:
     inside = list[str]()
     with suppress(OSError), os.scandir(path) as entries:
         inside = sorted(entry.path for entry in entries if entry.is_file())
-    runs = [path] if (path / RUN_RECORD).exists() else sorted(file.parent for file in path.glob(f"*/{RUN_RECORD}"))
+    runs = (
+        [path]
+        if (path / RUN_RECORD).exists()
+        else sorted(file.parent for file in path.glob(f"*/{RUN_RECORD}"))
+    )
     if runs:
         fix = f'pdrm.Run.load("{runs[0]}") (pdrm evaluate {runs[0]})'
         return CannotOpen(f"{path} is a folder of runs, and a file is needed", fix=fix)
@@ -207,7 +225,9 @@ def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
             name = entry.filename.removesuffix(ENDING)
             if name in found or name == entry.filename:
                 raise ValueError(
-                    f"it holds `{name[:40]}` twice" if name in found else f"`{name[:40]}` in it is not an array"
+                    f"it holds `{name[:40]}` twice"
+                    if name in found
+                    else f"`{name[:40]}` in it is not an array"
                 )
             try:
                 found[name] = _read_array(archive, entry)
@@ -243,7 +263,9 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray
             raise _ArrayFault("holds Python objects")
         size, there = kind.itemsize * math.prod(shape), entry.file_size - file.tell()
         if size != there or not kind.itemsize or min(shape, default=0) < 0:
-            raise _ArrayFault(f"is damaged (its header asks for {size:,} bytes, and {there:,} are there)")
+            raise _ArrayFault(
+                f"is damaged (its header asks for {size:,} bytes, and {there:,} are there)"
+            )
         flat = np.empty(size, np.uint8)
         for begin in range(0, size, CHUNK):
             part = file.read(min(CHUNK, size - begin))
@@ -257,14 +279,24 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether columns come first, and type of the numbers, as an array's header says."""
     version = np.lib.format.read_magic(file)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     if version not in readers:
-        raise _ArrayFault(f"is of format {version[0]}.{version[1]}, which this program does not read")
+        raise _ArrayFault(
+            f"is of format {version[0]}.{version[1]}, which this program does not read"
+        )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy and Python's parser warn of headers that no program writes today
+            warnings.simplefilter(
+                "error"
+            )  # NumPy and Python's parser warn of headers that no program writes today
             return readers[version](file)
-    except (MemoryError, Warning) as error:  # MemoryError: so the parser calls what is nested too deep
+    except (
+        MemoryError,
+        Warning,
+    ) as error:  # MemoryError: so the parser calls what is nested too deep
         raise _ArrayFault("has a header that cannot be read") from error
 
 
@@ -294,7 +326,9 @@ def distinct(array: npt.NDArray[Any]) -> bool:
     """Whether no number, or row of numbers, occurs twice."""
     if array.ndim > 1:
         return len(np.unique(array, axis=0)) == len(array)
-    ordered = np.sort(array)  # np.unique hashes integers, which takes ten times as long for millions of them
+    ordered = np.sort(
+        array
+    )  # np.unique hashes integers, which takes ten times as long for millions of them
     return not np.any(ordered[1:] == ordered[:-1])
 
 
@@ -373,7 +407,7 @@ class _Passage:
 # --- JSON that we wrote ourselves
 
 
-def parse_json(data: bytes) -> Any:  # noqa: ANN401 - JSON is any value
+def parse_json(data: bytes) -> Any:
     """The value in the bytes of a JSON file; `ValueError` says what is wrong.
 
     >>> parse_json(b"[" * 100_000)
@@ -414,7 +448,9 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite(f"the folder {folder} cannot be created: {error.strerror}", fix=fix) from error
+        raise CannotWrite(
+            f"the folder {folder} cannot be created: {error.strerror}", fix=fix
+        ) from error
     return folder
 
 
@@ -433,7 +469,7 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
         return True
     path, file = Path(word), folder / word
     # Not the methods of `Path`: they raise where a name is longer than a file's can be.
-    there = os.path.exists(file) and not (os.path.isdir(file) and name_alike(word, known))  # noqa: PTH110, PTH112
+    there = os.path.exists(file) and not (os.path.isdir(file) and name_alike(word, known))
     return path.name == word and not path.suffix and not there
 
 

@@ -17,9 +17,19 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from pdrm.errors import NotHere, missing_jax, name_alike
-from pdrm.habits import CALLS
+from pdrm.habits import HABITS
 
-CHAPTERS = ("machines", "language", "domains", "product", "learning", "analysis", "experiments", "drawing", "report")
+CHAPTERS = (
+    "machines",
+    "language",
+    "domains",
+    "product",
+    "learning",
+    "analysis",
+    "experiments",
+    "drawing",
+    "report",
+)
 """The packages of the library that have names for users."""
 
 
@@ -31,7 +41,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     (Event(name='a'), True)
     """
 
-    def get_attribute(name: str) -> Any:  # noqa: ANN401 - a module's attribute is any object
+    def get_attribute(name: str) -> Any:
         homes = _find_homes(package)
         if name not in homes:
             fault, fix = f"module {package!r} has no attribute {name!r}", _suggest(package, name)
@@ -60,27 +70,37 @@ def _suggest(package: str, name: str) -> str:
     if name.startswith("_"):
         return ""
     top = package.partition(".")[0]
-    if package == top and name in CALLS:
-        return CALLS[name]
+    if package == top and name in HABITS:
+        return HABITS[name]
     for other in (top, *(f"{top}.{chapter}" for chapter in CHAPTERS)):
         if name in _find_homes(other):
             return f"there is {other}.{name}"
-    alike = name_alike(name, (*_find_homes(package), *(CALLS if package == top else ())))
-    if alike in CALLS:
-        return CALLS[alike]
+    alike = name_alike(name, _find_homes(package))
     return f"did you mean `{alike}`?" if alike else ""
 
 
 @cache
 def _find_homes(package: str) -> dict[str, str]:
     """The module that each public name comes from."""
-    import ast  # noqa: PLC0415 - not needed until a name is used
+    import ast
 
     found = find_spec(package)
     loader: Any = None if found is None else found.loader
-    blocks = [node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)]
-    lines = [line for block in blocks if ast.unparse(block.test).endswith("TYPE_CHECKING") for line in block.body]
-    return {name.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for name in line.names}
+    blocks = [
+        node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)
+    ]
+    lines = [
+        line
+        for block in blocks
+        if ast.unparse(block.test).endswith("TYPE_CHECKING")
+        for line in block.body
+    ]
+    return {
+        name.name: str(line.module)
+        for line in lines
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
 
 
 # --- Values that show themselves in a notebook

@@ -87,8 +87,12 @@ class _Budget:
         if self.left <= self.look:
             self.look = self.left - 1_000
             if self.left < 0 or time.thread_time() > self.until:
-                fix = "use fewer or smaller loops, rules and formulas, or build the machine in Python"
-                raise TooLarge("reading this takes too long", where=where or Where(self.file), fix=fix)
+                fix = (
+                    "use fewer or smaller loops, rules and formulas, or build the machine in Python"
+                )
+                raise TooLarge(
+                    "reading this takes too long", where=where or Where(self.file), fix=fix
+                )
 
 
 _budget: ContextVar[_Budget | None] = ContextVar("budget", default=None)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
@@ -31,12 +31,10 @@ from pdrm.errors import (
     UnknownChoice,
     UnknownEvent,
     WrongKind,
-    explain_arguments,
     name_alike,
     raise_all,
 )
 from pdrm.files import means_name
-from pdrm.habits import OF_TASKS, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
@@ -67,8 +65,7 @@ FAILURES = ("lost", "no")
 """What final states that mean failure are called in the catalogue's machines."""
 
 
-@explain_arguments
-class Task(Displayed, Explained):
+class Task(Displayed):
     """A domain and a machine that belong together.
 
     >>> Task("maze-5x5")
@@ -83,8 +80,6 @@ class Task(Displayed, Explained):
     folder: where relative paths start.
     """
 
-    _called: ClassVar[str] = "tasks"
-    _habits: ClassVar[Mapping[str, str]] = OF_TASKS
     domain: Domain
     machine: AnyMachine
     """As it was given; `pushdown` and `counting` are what agents learn with."""
@@ -146,7 +141,10 @@ class Task(Displayed, Explained):
         return hash(self._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        domain, machine = self.name if self.catalogued else self.domain, None if self.text is None else self.machine
+        domain, machine = (
+            self.name if self.catalogued else self.domain,
+            None if self.text is None else self.machine,
+        )
         return partial(Task, domain, machine, success=self.success), ()
 
     @property
@@ -188,7 +186,7 @@ class Task(Displayed, Explained):
             case CountingRewardAutomaton():
                 return machine
             case PushdownRewardMachine():
-                from pdrm.machines.conversions import pushdown_to_counting  # noqa: PLC0415 - few tasks need it
+                from pdrm.machines.conversions import pushdown_to_counting
 
                 return pushdown_to_counting(machine)
         raise CannotTranslate(f"`{machine.name}` counts nothing", fix="use agent `q`")
@@ -199,10 +197,11 @@ class Task(Displayed, Explained):
         if isinstance(self.domain, WaterWorld):
             return self.name in SIDES and self.domain == water_world(self.name)
         known = _paper_domain(self.name) if self.name in paper_domains() else None
-        return known is not None and (known is self.domain or domain_bytes(known) == domain_bytes(self.domain))
+        return known is not None and (
+            known is self.domain or domain_bytes(known) == domain_bytes(self.domain)
+        )
 
-    @explain_arguments
-    def env(  # noqa: PLR0913 - each is a choice of its own
+    def env(
         self,
         k: int | str = 1,
         *,
@@ -224,14 +223,16 @@ class Task(Displayed, Explained):
         """
         bare: gymnasium.Env[Any, Any]
         if isinstance(self.domain, WaterWorld):
-            from pdrm.domains.water_env import WaterEnv  # noqa: PLC0415 - training needs no environment
+            from pdrm.domains.water_env import WaterEnv
 
             bare = WaterEnv(replace(self.domain, continuous=continuous), render_mode)
         else:
-            from pdrm.domains.finite_env import FiniteEnv  # noqa: PLC0415
+            from pdrm.domains.finite_env import FiniteEnv
 
             if continuous:
-                raise DoesNotApply(f"`{self.name}` has numbered actions", fix="leave `continuous` out")
+                raise DoesNotApply(
+                    f"`{self.name}` has numbered actions", fix="leave `continuous` out"
+                )
             bare = FiniteEnv(self.domain, render_mode)
         made: gymnasium.Env[Any, Any] = borrow("wrap")(
             bare, self.pushdown, labels="info", k=k, flatten=flatten, discrete=discrete, depth=depth
@@ -261,7 +262,9 @@ class Task(Displayed, Explained):
             return ()
         named = ", ".join(f"`{event}`" for event in self.unheard_events)
         plural = "s" * (len(self.unheard_events) > 1)
-        return (f"machine `{self.machine.name}` reads event{plural} {named}, which `{self.name}` never emits",)
+        return (
+            f"machine `{self.machine.name}` reads event{plural} {named}, which `{self.name}` never emits",
+        )
 
     def _check_labels(self) -> None:
         """Raise unless the machine can read every label that the domain can emit; where a map names the event, with its line."""
@@ -276,7 +279,9 @@ class Task(Displayed, Explained):
 
     def _is_like_one(self, event: str) -> bool:
         """Whether an event that the machine does not have is spelt like one that it has, or begins one that the domain never emits."""
-        return bool(name_alike(event, self.machine.events)) or any(one.startswith(event) for one in self.unheard_events)
+        return bool(name_alike(event, self.machine.events)) or any(
+            one.startswith(event) for one in self.unheard_events
+        )
 
     def _explain_strange(self, unknown: Sequence[str], emitted: int) -> UnknownEvent:
         """The error that the machine knows so few of the domain's events that another one must be meant."""
@@ -286,7 +291,9 @@ class Task(Displayed, Explained):
         fix = f"give a machine whose `events` line has {named}"
         if beside := find_beside(self.domain):
             fix = f'use {beside}, which has these events: machine="{beside}" (--machine {quote(beside)})'
-        where = self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
+        where = (
+            self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
+        )
         return UnknownEvent(fault, where=where, fix=fix, word=unknown[0])
 
     def _explain_unknown(self, event: str) -> UnknownEvent:
@@ -296,8 +303,12 @@ class Task(Displayed, Explained):
         like = name_alike(event, self.unheard_events) or name_alike(event, self.machine.events)
         written = [] if where is None else where.text.partition("//")[0].split()
         row = len(written) == 1  # of the map: only its settings have blanks
-        if not like and (row or written[:1] == ["place"]):  # a place that the machine waits for has no other name
-            like = next(iter(sorted(self.unheard_events, key=lambda one: not one.startswith(event[0]))), "")
+        if not like and (
+            row or written[:1] == ["place"]
+        ):  # a place that the machine waits for has no other name
+            like = next(
+                iter(sorted(self.unheard_events, key=lambda one: not one.startswith(event[0]))), ""
+            )
         if like and where is not None and (row or event == written[-1]):
             line = f"place {event} {like}" if row else " ".join([*written[:-1], like])
             fix = f"in {where.file}, write `{line}` (or {fix})"
@@ -332,7 +343,9 @@ def largest_reward(domain: Domain, machine: AnyMachine) -> float:
     own = 0.0
     if isinstance(domain, FiniteDomain):
         own = float(abs(domain.arrays.reward[domain.arrays.probability > 0]).max(initial=0.0))
-    return max(own, *(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise)))
+    return max(
+        own, *(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise))
+    )
 
 
 def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -345,7 +358,8 @@ def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
         return (words,)
     if words is not None and not isinstance(words, Iterable):
         raise WrongKind(
-            f"{_shorten(words)} is not a state or several", fix='success="home", or success=["home", "away"]'
+            f"{_shorten(words)} is not a state or several",
+            fix='success="home", or success=["home", "away"]',
         )
     return tuple(words or ())
 
@@ -391,18 +405,23 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
     if isinstance(given, str) and "\n" in given:
         if RULE in given:
             fix = "a machine's text comes second: pdrm.Task(domain, text), or machine=text"
-            raise WrongKind(f"{_shorten(given)} is a machine's text, and a domain is needed", fix=fix)
+            raise WrongKind(
+                f"{_shorten(given)} is a machine's text, and a domain is needed", fix=fix
+            )
         return parse_map_file(given, "map")
     if isinstance(given, str | os.PathLike):
         if given in paper_domains():
             return _paper_domain(str(given))
         return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
     if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
-        raise WrongKind(f"{_shorten(given)} is a machine", fix="the domain comes first: pdrm.Task(domain, machine)")
+        raise WrongKind(
+            f"{_shorten(given)} is a machine",
+            fix="the domain comes first: pdrm.Task(domain, machine)",
+        )
     raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
 
 
-def suggest_domain(given: Any) -> str:  # noqa: ANN401 - anything that is no domain
+def suggest_domain(given: Any) -> str:
     """What to do with something that is no domain: an environment without a table is for agents of other libraries."""
     if not hasattr(given, "step") or not hasattr(given, "reset"):
         return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
@@ -424,10 +443,14 @@ MOST_BESIDE = 10
 
 def find_beside(domain: Domain) -> str:
     """The first machine file beside a domain's map that knows all its events; nothing where there is none."""
-    if not isinstance(domain, FiniteDomain) or not domain.events:  # any machine knows all of no events
+    if (
+        not isinstance(domain, FiniteDomain) or not domain.events
+    ):  # any machine knows all of no events
         return ""
     maps = {Path(where.file) for where in domain.sources.values()}
-    for path in sorted(path for one in maps if one.is_file() for path in one.parent.glob("*.pdrm"))[:MOST_BESIDE]:
+    for path in sorted(path for one in maps if one.is_file() for path in one.parent.glob("*.pdrm"))[
+        :MOST_BESIDE
+    ]:
         with suppress(PdrmError):
             if set(domain.events) <= set(load(path).events):
                 return path.as_posix()
@@ -445,7 +468,11 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
     if isinstance(machine, str | os.PathLike):
-        return catalogue(str(machine)) if means_name(machine, catalogue_names(), folder) else load(folder / machine)
+        return (
+            catalogue(str(machine))
+            if means_name(machine, catalogue_names(), folder)
+            else load(folder / machine)
+        )
     fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
     raise WrongKind(f"{_shorten(machine)} is not a machine", fix=fix)
 
@@ -459,7 +486,7 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     found = find_machine(machine)
     if isinstance(found, PushdownRewardMachine):
         return found
-    from pdrm.machines import conversions  # noqa: PLC0415 - few tasks need it
+    from pdrm.machines import conversions
 
     if isinstance(found, RewardMachine):
         return conversions.reward_machine_to_pushdown(found)

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.compiled
 
 
 def verdicts(report):
-    return {k: tuple(answer.verdict for answer in asked.values()) for k, asked in report.answers.items()}
+    return {
+        k: tuple(answer.verdict for answer in asked.values()) for k, asked in report.answers.items()
+    }
 
 
 def test_a_limit_holds_within_others():
@@ -47,7 +49,10 @@ def test_the_phases_of_a_plan_end_one_after_another():
                     plan.explore(0.0, answers) >= 0.4 * seconds
                 )  # the half of the rest, less the end of the best policy
             assert plan.every_stack(left=9.0) <= 9.0 - plan.high
-    soon, late = Plan(10.0, solving=2.0), Plan(10.0, solving=3.0)  # a quarter of the time is between them
+    soon, late = (
+        Plan(10.0, solving=2.0),
+        Plan(10.0, solving=3.0),
+    )  # a quarter of the time is between them
     assert soon.follow == 10.0 - soon.high == 7.0
     assert late.follow == Plan(10.0).follow == 8.5
 
@@ -56,14 +61,19 @@ def test_time_is_left_for_witnesses_of_any_height_if_any_height_is_asked_about()
     maze = Task("maze-5x5")
     for bound in (None, Bound()):  # as from Python, and as from the command line
         assert KSearch(maze, bound=bound).plan.high > 0
-    for settings in ({"bound": Bound(9)}, {"depth": 3}):  # for the optimal value, and from the start
+    for settings in (
+        {"bound": Bound(9)},
+        {"depth": 3},
+    ):  # for the optimal value, and from the start
         assert KSearch(maze, **settings).plan.high > 0
     assert KSearch(maze, bound=Bound(9, "block")).plan.high == 0  # another task
 
 
 def test_without_k_the_smallest_is_found():
     paint = check_k("paint")
-    assert {question: paint.smallest(question) for question in QUESTIONS} == dict.fromkeys(QUESTIONS, 5)
+    assert {question: paint.smallest(question) for question in QUESTIONS} == dict.fromkeys(
+        QUESTIONS, 5
+    )
     assert list(paint.answers) == [0, 1, 2, 3, 4, 5]
 
 
@@ -80,7 +90,10 @@ def test_the_cap_of_states_is_kept():
     for most, ends in ((20, "states"), (1_000, "decided")):
         report = check_k("maze-5x5", k=[0, 1], most=most, seconds=None)
         assert len(report.optimal.product) <= most
-        assert (report.ended, report.complete) == (ends, ends == "decided")  # by witnesses that are farther away
+        assert (report.ended, report.complete) == (
+            ends,
+            ends == "decided",
+        )  # by witnesses that are farther away
         for depth in (2, 30):
             report = check_k("maze-10x10", k=[0, 1], depth=depth, most=most, seconds=10)
             assert len(report.optimal.product) <= most
@@ -99,7 +112,9 @@ def test_the_time_is_kept():
     ):
         begun = monotonic()
         report = check_k(name, seconds=seconds, **settings)
-        assert monotonic() - begun < seconds + 20  # of what takes minutes, on a machine that may be busy
+        assert (
+            monotonic() - begun < seconds + 20
+        )  # of what takes minutes, on a machine that may be busy
         assert report.ended == "time"
         assert report.answers
         assert not report.complete
@@ -146,14 +161,20 @@ def test_wherever_it_is_stopped_the_answers_hold(name, settings):
                     proof = report.certificate(k, question)
                     assert find_fault(task.finite, task.pushdown, proof) is None
                     certified += 1
-    assert certified or name == "letter"  # where it is a no, or undecided from the start: it goes on for ever
+    assert (
+        certified or name == "letter"
+    )  # where it is a no, or undecided from the start: it goes on for ever
 
 
 def test_a_snapshot_stays_as_it_is():
     product = FiniteProduct(domain("letter"), catalogue("letter"))
     product.explore(3)
     before = product.snapshot()
-    count, frontier, stacks = len(before), before.frontier.tolist(), [before.stack(x) for x in range(len(before))]
+    count, frontier, stacks = (
+        len(before),
+        before.frontier.tolist(),
+        [before.stack(x) for x in range(len(before))],
+    )
     product.explore(9)
     assert len(product) > len(before) == count
     assert before.frontier.tolist() == frontier

@@ -18,7 +18,13 @@ from pdrm.machines.configurations import Configuration
 from pdrm.task import Task
 
 FOUR_EIGHT = deliver_tasks(*sequences_of(catalogue("deliver-four")))[1]
-CASES = [("paint", None, 5), ("echo", 5, 1), ("letter", 8, 1), ("maze-5x5", 3, 0), (FOUR_EIGHT, None, 2)]
+CASES = [
+    ("paint", None, 5),
+    ("echo", 5, 1),
+    ("letter", 8, 1),
+    ("maze-5x5", 3, 0),
+    (FOUR_EIGHT, None, 2),
+]
 
 
 def made(name, depth, k):
@@ -68,9 +74,15 @@ def test_changed_values_are_found(paint):
     where, machine, proof = paint
     for x in range(5):
         value = str(Fraction(proof.exact[str(x)]) + Fraction(1, 10**30))
-        assert "exact value" in find_fault(where, machine, replace(proof, exact={**proof.exact, str(x): value}))
-    assert "lower bound" in find_fault(where, machine, replace(proof, lower=[value + 1e-6 for value in proof.lower]))
-    assert "upper bound" in find_fault(where, machine, replace(proof, upper=[value - 1e-6 for value in proof.upper]))
+        assert "exact value" in find_fault(
+            where, machine, replace(proof, exact={**proof.exact, str(x): value})
+        )
+    assert "lower bound" in find_fault(
+        where, machine, replace(proof, lower=[value + 1e-6 for value in proof.lower])
+    )
+    assert "upper bound" in find_fault(
+        where, machine, replace(proof, upper=[value - 1e-6 for value in proof.upper])
+    )
 
 
 def test_changed_choices_are_found(echo):
@@ -78,13 +90,19 @@ def test_changed_choices_are_found(echo):
     wrong = [(s, u, seen, 1 - a) for s, u, seen, a in proof.choice]
     assert "chooses badly" in find_fault(where, machine, replace(proof, choice=wrong))
     assert "no action" in find_fault(where, machine, replace(proof, choice=[]))
-    assert "two actions" in find_fault(where, machine, replace(proof, choice=[*proof.choice, proof.choice[0]]))
+    assert "two actions" in find_fault(
+        where, machine, replace(proof, choice=[*proof.choice, proof.choice[0]])
+    )
 
 
 def test_changed_states_are_found(echo):
     where, machine, proof = echo
-    assert "missing" in find_fault(where, machine, replace(proof, states=[*proof.states[:-1], (0, 0, 0)]))
-    assert "twice" in find_fault(where, machine, replace(proof, states=[*proof.states[:-1], proof.states[0]]))
+    assert "missing" in find_fault(
+        where, machine, replace(proof, states=[*proof.states[:-1], (0, 0, 0)])
+    )
+    assert "twice" in find_fault(
+        where, machine, replace(proof, states=[*proof.states[:-1], proof.states[0]])
+    )
     assert find_fault(where, machine, replace(proof, depth=proof.depth + 3)) is not None
     assert "frontier" in find_fault(where, machine, replace(proof, depth=None))
 
@@ -97,7 +115,11 @@ def test_changed_bounds_of_open_states_are_found(echo):
         where,
         machine,
         replace(
-            proof, upper=[0.0 if not looked else upper for upper, looked in zip(proof.upper, proof.looked, strict=True)]
+            proof,
+            upper=[
+                0.0 if not looked else upper
+                for upper, looked in zip(proof.upper, proof.looked, strict=True)
+            ],
         ),
     )
 
@@ -126,11 +148,17 @@ def test_damaged_files(tmp_path):
 
 def test_what_is_no_certificate_at_all_is_said_to_be_damaged(paint):
     where, machine, proof = paint
-    for changed in ({"states": [(0, 99, 0), *proof.states[1:]]}, {"exact": {"0": "much"}}, {"choice": [(0,)]}):
+    for changed in (
+        {"states": [(0, 99, 0), *proof.states[1:]]},
+        {"exact": {"0": "much"}},
+        {"choice": [(0,)]},
+    ):
         said = find_fault(where, machine, replace(proof, **changed))
         assert "is damaged: something is missing" in said
         assert "Error" not in said
-    assert "out of order" in find_fault(where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)]))
+    assert "out of order" in find_fault(
+        where, machine, replace(proof, stacks=[proof.stacks[0], (5, 1)])
+    )
     assert "no such rule" in find_fault(where, machine, replace(proof, rule="bend"))
     assert "below 0" in find_fault(where, machine, replace(proof, k=-1))
 
@@ -139,7 +167,9 @@ def test_where_the_environment_ends_open_states_are_bounded_too():
     """A walk along three cells, the last of which ends it; a pushes for ever. Only states within 2 steps are asked about."""
     text = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n"
     moves, labels = [[0, 1], [0, 2], [2, 2]], [[0, 1], [0, 1], [1, 1]]
-    where = from_arrays("d", moves, labels, [("a",), ("b",)], step_limit=9, terminal=[False, False, True])
+    where = from_arrays(
+        "d", moves, labels, [("a",), ("b",)], step_limit=9, terminal=[False, False, True]
+    )
     report = check_k(where, parse(text), [1], depth=2, most=20)
     assert report.optimal.product.frontier.size
     proof = report.certificate(1, "everywhere")
@@ -159,7 +189,9 @@ def test_a_step_of_more_silent_moves_than_can_be_followed_is_refused():
     with pytest.raises(BadCertificate, match="too many silent moves"):
         find_ends(many, Configuration("u", ("#",)), frozenset("a"))
     few = parse(head + "u -> v : a, z / S9 z, 0\n" + rules + last)
-    assert find_ends(few, Configuration("u", ("#",)), frozenset("a")) == {(0.0, Configuration("v", ("#",)))}
+    assert find_ends(few, Configuration("u", ("#",)), frozenset("a")) == {
+        (0.0, Configuration("v", ("#",)))
+    }
 
 
 def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path, monkeypatch):
@@ -174,7 +206,9 @@ def test_certificates_that_would_fill_the_memory_are_refused(paint, tmp_path, mo
         replace(proof, upper=[float("inf")] * len(proof.upper)),
     ):
         changed.save(file)
-        with pytest.raises(BadCertificate, match=r"proof\.json is damaged: .*(fraction|finite number|symbols)"):
+        with pytest.raises(
+            BadCertificate, match=r"proof\.json is damaged: .*(fraction|finite number|symbols)"
+        ):
             load_certificate(file)
     proof.save(file)
     with monkeypatch.context() as patch:

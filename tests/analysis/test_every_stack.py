@@ -64,7 +64,11 @@ def echo():
 
 def test_echo_needs_one_symbol_however_high_the_stack(echo):
     for question in ("everywhere", "start"):
-        assert [echo.answers[k][question].scope for k in (0, 1, 3)] == [None, EVERY_STACK, EVERY_STACK]
+        assert [echo.answers[k][question].scope for k in (0, 1, 3)] == [
+            None,
+            EVERY_STACK,
+            EVERY_STACK,
+        ]
     assert echo.loss(1) == (0.0, 0.0)
     assert echo.record()["scopes"]["1"] == {"everywhere": "every stack", "start": "every stack"}
     assert echo.record()["k"]["1"]["everywhere"] == "yes"
@@ -81,7 +85,11 @@ def test_a_certificate_is_saved_read_and_checked(echo, tmp_path):
     proof.save(tmp_path / "proof.json")
     read = load_certificate(tmp_path / "proof.json")
     assert find_fault(task.finite, task.pushdown, read) is None
-    assert read.describe() == proof.describe() == "some 1-policy is optimal from every state, with every stack"
+    assert (
+        read.describe()
+        == proof.describe()
+        == "some 1-policy is optimal from every state, with every stack"
+    )
     damaged = (tmp_path / "proof.json").read_text().replace('"0"', '"1e9"', 1)
     (tmp_path / "proof.json").write_text(damaged)
     with pytest.raises(pdrm.PdrmError, match="not a fraction"):
@@ -94,7 +102,9 @@ def test_the_checker_says_what_is_wrong(echo):
         "in (1, 1, (2,)) action 0 may be better than action 1": {
             "views": [(s, u, seen, 1) for s, u, seen, _ in proof.views]
         },
-        "the view (1, 1, (3,)) is missing": {"views": [view for view in proof.views if view[2] != [3] or not view[0]]},
+        "the view (1, 1, (3,)) is missing": {
+            "views": [view for view in proof.views if view[2] != [3] or not view[0]]
+        },
         "it is about another task": {"domain": "paint"},
         "the discount is out of range": {"discount": 1.0},
         "there is no such question": {"question": "why"},
@@ -104,7 +114,9 @@ def test_the_checker_says_what_is_wrong(echo):
             "operators": [(*row[:4], [] if row[2] == 2 else row[4]) for row in proof.operators]
         },
         "the operator at (1, 1, 1) is too high": {
-            "operators": [(*row[:3], "2" if row[2] == 1 else row[3], row[4]) for row in proof.operators],
+            "operators": [
+                (*row[:3], "2" if row[2] == 1 else row[3], row[4]) for row in proof.operators
+            ],
             "ranges": [(*row[:4], "2") for row in proof.ranges],
         },
         "the worth at (1, 1, 2) may be more than its range says": {
@@ -131,8 +143,14 @@ def test_a_key_and_a_door():
 
 def test_outcomes_that_are_the_same_and_starts_without_a_chance_change_nothing():
     chances = [[[0.333333333] * 3] * 2] * 2
-    thrice = [[[place] * 3] * 2 for place in (0, 1)], [[[1] * 3, [2] * 3]] * 2, [(), ("key",), ("door",)]
-    where = from_arrays("thrice", *thrice, step_limit=20, probability=chances, start={0: 1.0, 1: 0.0})
+    thrice = (
+        [[[place] * 3] * 2 for place in (0, 1)],
+        [[[1] * 3, [2] * 3]] * 2,
+        [(), ("key",), ("door",)],
+    )
+    where = from_arrays(
+        "thrice", *thrice, step_limit=20, probability=chances, start={0: 1.0, 1: 0.0}
+    )
     task = Task(where, pdrm.parse(KEYS))
     every = EveryStack.of(task, 0.9)
     assert [every.prove("same_values", k) is not None for k in (0, 1)] == [False, True]
@@ -148,11 +166,18 @@ def test_a_claim_of_one_value_is_refused_where_it_depends_on_what_is_below():
 
 def test_two_ways_to_compare_operators_agree():
     """The one that looks for a proof, and the checker's, which shares no code with it; and a yes holds wherever one looks."""
-    random, power, checked, yes = Random(5), Powers(Fraction(1, 2)), stack_checker.Powers(Fraction(1, 2)), 0
+    random, power, checked, yes = (
+        Random(5),
+        Powers(Fraction(1, 2)),
+        stack_checker.Powers(Fraction(1, 2)),
+        0,
+    )
     exits = [(0, 0), (1, 0)]
     for _ in range(120):
         box = {
-            e: (Fraction(low), Fraction(low + random.randint(0, 6))) for e in exits for low in [random.randint(-3, 3)]
+            e: (Fraction(low), Fraction(low + random.randint(0, 6)))
+            for e in exits
+            for low in [random.randint(-3, 3)]
         }
         one, other = (
             ExactOperator(
@@ -171,12 +196,19 @@ def test_two_ways_to_compare_operators_agree():
         heights = [
             stack_checker.Height(
                 [] if operator.constant is None else [operator.constant],
-                [stack_checker.Way(e, t, c) for e, ways in operator.lines.items() for t, c in ways.items()],
+                [
+                    stack_checker.Way(e, t, c)
+                    for e, ways in operator.lines.items()
+                    for t, c in ways.items()
+                ],
             )
             for operator in (other, one)
         ]
         assert stack_checker.is_covered(*heights, low, high, checked) == said
-        points = [[low + (high - low) * Fraction(part, 4) for part in range(5)] for low, high in box.values()]
+        points = [
+            [low + (high - low) * Fraction(part, 4) for part in range(5)]
+            for low, high in box.values()
+        ]
         for pair in product(*points) if said else ():
             worth = dict(zip(exits, pair, strict=True))
             assert one.at(worth, power) >= other.at(worth, power)

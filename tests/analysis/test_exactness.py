@@ -24,7 +24,9 @@ STAY = "name m\nevents a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherw
 def test_rewards_that_floats_add_up_wrongly_still_tie():
     """0.1 and 0.2 by the environment and the machine are 0.3, as another action pays at once."""
     machine = parse(STAY.format(0, 0.2, 0.3))
-    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[0.1, 0.0]], step_limit=9)
+    where = from_arrays(
+        "d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[0.1, 0.0]], step_limit=9
+    )
     found = find_optimal(FiniteProduct(where, machine), 0.9)
     assert found.exact[0] == Fraction(3, 10)
     assert found.surely[0] == 0b11
@@ -48,7 +50,11 @@ def test_rewards_are_what_was_written_whatever_a_rule_pays_that_never_applies():
                 parse(to_json(written)),
             ):
                 report = check_k(where, machine, k=[0], discount=0.9)
-                assert [answer.verdict for answer in report.answers[0].values()] == ["no", "no", "yes"]
+                assert [answer.verdict for answer in report.answers[0].values()] == [
+                    "no",
+                    "no",
+                    "yes",
+                ]
                 assert find_fault(where, machine, report.certificate(0, "start")) is None
 
 
@@ -61,9 +67,13 @@ def test_the_discount_is_below_1_however_near():
         proof = report.certificate(0, "everywhere")
         assert report.optimal.exact[0] == 1
         assert find_fault(where, machine, proof) is None
-        forged = replace(proof, exact={"0": "100"}, lower=[100.0], upper=[100.0], choice=[(0, 0, [], 0)])
+        forged = replace(
+            proof, exact={"0": "100"}, lower=[100.0], upper=[100.0], choice=[(0, 0, [], 0)]
+        )
         assert "exact value" in find_fault(where, machine, forged)
-        assert "stand for" in find_fault(where, machine, replace(forged, guesses={repr(discount): "1"}))
+        assert "stand for" in find_fault(
+            where, machine, replace(forged, guesses={repr(discount): "1"})
+        )
 
 
 def test_a_chain_of_silent_moves_rounds_by_no_more_than_is_known():
@@ -79,7 +89,9 @@ def test_a_chain_of_silent_moves_rounds_by_no_more_than_is_known():
 
 
 def test_a_number_that_was_computed_is_guessed_and_the_certificate_says_so():
-    where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[1 / 3, 0.0]], step_limit=9)
+    where = from_arrays(
+        "d", [[0, 0]], [[0, 1]], [("a",), ("b",)], reward=[[1 / 3, 0.0]], step_limit=9
+    )
     machine = parse(STAY.format(0, 0, 0))
     report = check_k(where, machine, k=[0])
     proof = report.certificate(0, "everywhere")
@@ -87,14 +99,24 @@ def test_a_number_that_was_computed_is_guessed_and_the_certificate_says_so():
     assert proof.guesses == {"0.3333333333333333": "1/3"}
     assert find_fault(where, machine, proof) is None
     assert find_fault(where, machine, replace(proof, guesses={})) is not None
-    assert "stand for" in find_fault(where, machine, replace(proof, guesses={"0.3333333333333333": "1/4"}))
-    assert "not computed" in find_fault(where, machine, replace(proof, guesses={**proof.guesses, "0.5": "1/2"}))
+    assert "stand for" in find_fault(
+        where, machine, replace(proof, guesses={"0.3333333333333333": "1/4"})
+    )
+    assert "not computed" in find_fault(
+        where, machine, replace(proof, guesses={**proof.guesses, "0.5": "1/2"})
+    )
 
 
 def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():
     machine = parse(STAY.format(1, 0, 0))
     where = from_arrays(
-        "d", [[[0] * 3]], [[[0] * 3]], [()], step_limit=9, probability=[[[0.333333333] * 3]], events=["a", "b"]
+        "d",
+        [[[0] * 3]],
+        [[[0] * 3]],
+        [()],
+        step_limit=9,
+        probability=[[[0.333333333] * 3]],
+        events=["a", "b"],
     )
     report = check_k(where, machine, k=[0])
     assert report.optimal.exact[0] == 100
@@ -103,7 +125,9 @@ def test_probabilities_that_fall_short_of_1_are_taken_to_sum_to_it():
 
 
 def test_a_start_without_a_chance_is_no_start():
-    where = from_arrays("d", [[0], [1]], [[0], [0]], [()], step_limit=9, start={0: 1.0, 1: 0.0}, events=["a", "b"])
+    where = from_arrays(
+        "d", [[0], [1]], [[0], [0]], [()], step_limit=9, start={0: 1.0, 1: 0.0}, events=["a", "b"]
+    )
     product = FiniteProduct(where, parse(STAY.format(1, 0, 0)))
     product.explore()
     assert product.place.tolist() == [0]
@@ -138,7 +162,10 @@ def test_a_step_that_pops_all_there_is_can_be_certified():
         "name m\nevents a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
         "u -> u : a, z / A z, 0\nu -> v : b, A / eps, 1\nv -> v : eps, A / eps, 0\nv -> end : eps, # / #, 0\n"
     )
-    where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
+    where, machine = (
+        from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9),
+        parse(text),
+    )
     report = check_k(where, machine, k=[1], depth=2)
     assert report.optimal.product.frontier.size
     assert report.answers[1]["everywhere"].verdict == "yes"
@@ -151,10 +178,16 @@ def solved(product, discount):
     chance = product.probability[product.place]
     leads = np.zeros((*product.next.shape[:2], len(product)))
     for o in range(product.next.shape[2]):
-        np.add.at(leads, (everyone[:, None], np.arange(4), product.next[:, :, o]), discount * chance[:, :, o])
+        np.add.at(
+            leads,
+            (everyone[:, None], np.arange(4), product.next[:, :, o]),
+            discount * chance[:, :, o],
+        )
     paid = (chance * product.reward).sum(axis=2)
     while True:
-        value = np.linalg.solve(np.eye(len(product)) - leads[everyone, policy], paid[everyone, policy])
+        value = np.linalg.solve(
+            np.eye(len(product)) - leads[everyone, policy], paid[everyone, policy]
+        )
         q = paid + leads @ value
         if np.all(q.max(axis=1) <= value + 1e-12 * (1 + abs(value))):
             return value

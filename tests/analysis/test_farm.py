@@ -63,7 +63,11 @@ def test_the_solution_decides_what_exploring_does_not(farm):
     low, high = report.value_from_start
     assert isclose(low, solution.start_value, rel_tol=1e-6)
     assert isclose(high, solution.start_value, rel_tol=1e-6)
-    assert (report.recommendation.k, report.recommendation.agent, report.over_limit) == (None, "summary", True)
+    assert (report.recommendation.k, report.recommendation.agent, report.over_limit) == (
+        None,
+        "summary",
+        True,
+    )
     assert "--seconds may help" not in str(report)
 
 

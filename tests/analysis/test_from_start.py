@@ -20,7 +20,9 @@ class Drawn:
         self.bits = [random.randrange(1, 1 << self.actions) for _ in states]
         self.unknown = {x for x in states if random.random() < 0.05}
         self.after = {
-            (x, a): random.sample(states, random.choice((0, 1, 1, 1, 2))) for x in states for a in range(self.actions)
+            (x, a): random.sample(states, random.choice((0, 1, 1, 1, 2)))
+            for x in states
+            for a in range(self.actions)
         }
         self.first = random.sample(states, random.randint(1, 2))
 
@@ -47,7 +49,11 @@ class Drawn:
             x = new.pop()
             if not self.bits[x] >> action[self.class_of[x]] & 1:
                 return False
-            after = [y for y in self.after[x, action[self.class_of[x]]] if self.is_known(y) and y not in met]
+            after = [
+                y
+                for y in self.after[x, action[self.class_of[x]]]
+                if self.is_known(y) and y not in met
+            ]
             met.update(after)
             new += after
         return True

@@ -53,7 +53,10 @@ def test_what_is_best_depends_on_how_high_the_stack_is(tmp_path):
 def test_where_it_does_not_apply():
     assert HighWitnesses.of(Task("letter"), 0.99) is None  # chance
     assert HighWitnesses.of(Task("multi-20x20"), 0.99) is None  # too large
-    assert check_k("letter", k=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (UNDECIDED, "yes")
+    assert check_k("letter", k=[1], most=200, seconds=None).answers[1]["everywhere"].verdict in (
+        UNDECIDED,
+        "yes",
+    )
 
 
 def test_all_that_a_witness_needs_is_compiled_before_the_clock_runs(monkeypatch):
@@ -61,7 +64,9 @@ def test_all_that_a_witness_needs_is_compiled_before_the_clock_runs(monkeypatch)
     for name in ("settle", "evaluate", "check"):
         kernel = getattr(operators, name)
         monkeypatch.setattr(
-            operators, name, lambda *args, kernel=kernel, name=name: (called.add(name), kernel(*args))[1]
+            operators,
+            name,
+            lambda *args, kernel=kernel, name=name: (called.add(name), kernel(*args))[1],
         )
     compile_solver.__wrapped__()
     assert called == {"settle", "evaluate", "check"}
@@ -103,7 +108,9 @@ def test_without_time_or_a_start_nothing_is_found():
     assert high.find("everywhere", 1) is None  # a pop is best with any stack
     with limit_time(0):
         assert high.find("everywhere", 1) is None
-    over = from_arrays("over", [[0, 0]], [[0, 1]], [("more",), ("less",)], step_limit=9, terminal=[True])
+    over = from_arrays(
+        "over", [[0, 0]], [[0, 1]], [("more",), ("less",)], step_limit=9, terminal=[True]
+    )
     assert HighWitnesses.of(Task(over, LIFT), 0.9).find("same_values", 0) is None
 
 
@@ -134,6 +141,10 @@ sell -> done : market, # / #, 0"""
     assert 5 <= picked <= 8
     assert high.follow_optimal(most=5) == Followed(6, ends=None)
     never = HighWitnesses.of(
-        Task(stall, text.replace("sell -> done : market, # / #, 0", "sell -> sell : market, # / #, 0")), 0.9
+        Task(
+            stall,
+            text.replace("sell -> done : market, # / #, 0", "sell -> sell : market, # / #, 0"),
+        ),
+        0.9,
     )
     assert never.follow_optimal().ends is False

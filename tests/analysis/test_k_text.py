@@ -8,7 +8,13 @@ import pytest
 from pdrm.analysis.solving import solve
 from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
 from pdrm.analysis.sufficient_k.checker import verify
-from pdrm.analysis.sufficient_k.k_report import _count_rows, explain_no, format_report, list_shown, summarize
+from pdrm.analysis.sufficient_k.k_report import (
+    _count_rows,
+    explain_no,
+    format_report,
+    list_shown,
+    summarize,
+)
 from pdrm.analysis.sufficient_k.k_words import format_numbers
 from pdrm.analysis.sufficient_k.questions import MOST_K, Answer
 from pdrm.errors import BadSetting, DoesNotApply, UnknownDomain, WrongKind
@@ -25,18 +31,29 @@ def paint():
     [
         ("no no no no", "no k up to 6 is enough"),
         ("undecided undecided undecided undecided", "undecided for k = 3…6; look further"),
-        ("no no undecided undecided", "no k up to 4 is enough; undecided for k = 5, 6; look further"),
+        (
+            "no no undecided undecided",
+            "no k up to 4 is enough; undecided for k = 5, 6; look further",
+        ),
         ("no undecided yes yes", "k = 5 is enough (undecided for k = 4)"),
         ("no no yes undecided", "k = 5 is enough"),
     ],
 )
 def test_what_answers_come_to(paint, verdicts, said):
     answers = {k: {"start": Answer(v)} for k, v in zip(range(3, 7), verdicts.split(), strict=True)}
-    assert summarize(replace(paint, answers=answers, ended="time"), "start", {"time": "look further"}) == said
+    assert (
+        summarize(replace(paint, answers=answers, ended="time"), "start", {"time": "look further"})
+        == said
+    )
 
 
 def test_runs_of_numbers():
-    assert [format_numbers(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == ["", "4", "1, 2", "0, 2…4"]
+    assert [format_numbers(ks) for ks in ([], [4], [1, 2], [0, 2, 3, 4])] == [
+        "",
+        "4",
+        "1, 2",
+        "0, 2…4",
+    ]
 
 
 def test_a_report_is_printed_as_its_table(paint):
@@ -45,7 +62,9 @@ def test_a_report_is_printed_as_its_table(paint):
     assert "why not from the start at k = 4: these look alike" in str(paint)
     assert "k    same values       everywhere        from the start    loss" in str(paint)
     assert "from the start: k = 5 is enough" in str(paint)
-    assert repr(paint) == ("<KReport of paint with paint: smallest k same values 5, everywhere 5, from the start 5>")
+    assert repr(paint) == (
+        "<KReport of paint with paint: smallest k same values 5, everywhere 5, from the start 5>"
+    )
 
 
 def test_a_k_out_of_range_is_refused():
@@ -63,7 +82,11 @@ def test_a_bound_below_the_first_stack_is_refused():
 def test_a_certified_yes_loses_nothing(paint):
     """Whatever the arithmetic of its gap left over; what is undecided may lose."""
     start = {**paint.answers, 3: {**paint.answers[3], "start": Answer("undecided")}}
-    rounded = replace(paint, answers=start, gaps={k: replace(gap, found=(-9.0, -8.0)) for k, gap in paint.gaps.items()})
+    rounded = replace(
+        paint,
+        answers=start,
+        gaps={k: replace(gap, found=(-9.0, -8.0)) for k, gap in paint.gaps.items()},
+    )
     assert rounded.loss(5) == (0.0, 0.0)
     assert rounded.loss(3)[0] > 7
     assert format_report(rounded, ["start"])[6] == "5    yes               0"
@@ -71,7 +94,9 @@ def test_a_certified_yes_loses_nothing(paint):
 
 
 def test_one_state_is_one_state():
-    assert "1 state within 0 steps, " in format_report(check_k("letter", k=[0], depth=0, most=100))[1]
+    assert (
+        "1 state within 0 steps, " in format_report(check_k("letter", k=[0], depth=0, most=100))[1]
+    )
 
 
 def test_a_report_shows_itself_in_a_notebook(paint):
@@ -81,19 +106,36 @@ def test_a_report_shows_itself_in_a_notebook(paint):
 
 
 def test_smallest_is_for_all_states_unless_a_depth_is_given(paint):
-    answers = {k: {"everywhere": Answer("yes", depth=d)} for k, d in ((3, 2), (4, 2), (5, 6), (6, None))}
+    answers = {
+        k: {"everywhere": Answer("yes", depth=d)} for k, d in ((3, 2), (4, 2), (5, 6), (6, None))
+    }
     report = replace(paint, answers=answers)
-    assert [report.smallest("everywhere", depth) for depth in (None, 1, 2, 3, 6, 7)] == [6, 3, 3, 5, 5, 6]
+    assert [report.smallest("everywhere", depth) for depth in (None, 1, 2, 3, 6, 7)] == [
+        6,
+        3,
+        3,
+        5,
+        5,
+        6,
+    ]
     assert report.furthest("everywhere") == 6
     near = replace(paint, answers={k: answers[k] for k in (3, 4, 5)})
     assert (near.smallest("everywhere"), near.furthest("everywhere")) == (None, 5)
 
 
 def test_what_there_is_not_is_refused_with_what_there_is(paint):
-    for ask in (lambda: paint.smallest("begin"), lambda: paint.furthest("begin"), lambda: paint.witness(4, "begin")):
+    for ask in (
+        lambda: paint.smallest("begin"),
+        lambda: paint.furthest("begin"),
+        lambda: paint.witness(4, "begin"),
+    ):
         with pytest.raises(BadSetting, match="known: `same_values`, `everywhere`, `start`"):
             ask()
-    for ask in (lambda: paint.loss(9), lambda: paint.witness(9, "start"), lambda: paint.certificate(9, "start")):
+    for ask in (
+        lambda: paint.loss(9),
+        lambda: paint.witness(9, "start"),
+        lambda: paint.certificate(9, "start"),
+    ):
         with pytest.raises(BadSetting, match=r"k = 9 was not asked about: there are k = 3…6"):
             ask()
 
@@ -112,7 +154,7 @@ def test_what_there_is_not_is_refused_with_what_there_is(paint):
         (Answer("no"), Answer("no"), 0.2, None, "nothing"),
     ],
 )
-def test_what_is_recommended(paint, everywhere, start, lost, k, proved):  # noqa: PLR0917 - a table
+def test_what_is_recommended(paint, everywhere, start, lost, k, proved):
     found = {"same_values": Answer("no"), "everywhere": everywhere, "start": start}
     value = 10.0, 10.0
     gap = replace(paint.gaps[3], found=(10 - 10 * lost, 10 - 10 * lost))
@@ -141,7 +183,9 @@ def test_of_the_k_that_were_tried_on_the_way_those_next_to_a_change_are_shown():
     report = check_k("paint")
     answers = {k: report.answers[min(k, 5)] for k in (0, 1, 2, 3, 4, 9, 10, 30, 31)}
     found = {**answers, 9: report.answers[4]}
-    tried = replace(report, answers=found, gaps={k: report.gaps[min(k, 5)] for k in found}, beyond=32)
+    tried = replace(
+        report, answers=found, gaps={k: report.gaps[min(k, 5)] for k in found}, beyond=32
+    )
     assert list_shown(tried) == [0, 1, 2, 3, 4, 9, 10, 31]
     assert "9, 10: next to where the answers change; 30 tried, too" in str(tried)
     assert list_shown(replace(tried, beyond=None)) == list(found)
@@ -166,11 +210,15 @@ def test_what_is_no_certificate_is_said_and_a_task_of_ones_own_is_asked_for(pain
 
 
 def test_english_of_small_numbers(paint):
-    zero = replace(paint, answers={0: {"start": Answer("no"), "everywhere": Answer("no")}}, beyond=1)
+    zero = replace(
+        paint, answers={0: {"start": Answer("no"), "everywhere": Answer("no")}}, beyond=1
+    )
     assert summarize(zero, "start") == "k = 0 is not enough"
     one = replace(zero, answers={1: zero.answers[0]}, beyond=2)
     assert "with more than 1 symbol all states" in summarize(one, "everywhere")
-    assert summarize(one, "start") == "no k up to 1 is enough"  # states that are not asked about count there, too
+    assert (
+        summarize(one, "start") == "no k up to 1 is enough"
+    )  # states that are not asked about count there, too
 
 
 def test_a_situation_is_short_where_a_list_of_them_is_shown(paint):
@@ -186,9 +234,13 @@ def test_a_number_in_the_place_of_the_machine_is_answered():
 
 
 def test_a_large_loss_is_said_where_it_is_known(paint):
-    lost = replace(paint, gaps={k: replace(gap, found=(-9.0, -9.0)) for k, gap in paint.gaps.items()})
+    lost = replace(
+        paint, gaps={k: replace(gap, found=(-9.0, -9.0)) for k, gap in paint.gaps.items()}
+    )
     assert "(more than all of it)" in str(lost)
-    wide = replace(paint, gaps={k: replace(gap, found=(-9.0, 0.0)) for k, gap in paint.gaps.items()})
+    wide = replace(
+        paint, gaps={k: replace(gap, found=(-9.0, 0.0)) for k, gap in paint.gaps.items()}
+    )
     assert "not known" in str(wide)
 
 

@@ -31,14 +31,19 @@ def walk_plainly(task, discount, k, policy, steps):
     """What a policy gets within some steps, by the table alone."""
     arrays, total = task.finite.arrays, 0.0
     table = tabulate(task.pushdown, task.finite.labels)
-    for chance, first in zip(arrays.start_probability.tolist(), arrays.start_state.tolist(), strict=True):
+    for chance, first in zip(
+        arrays.start_probability.tolist(), arrays.start_state.tolist(), strict=True
+    ):
         (u, stack, paid), weight, s = begin_table(table), 1.0, first
         for _ in range(steps):
             if u >= table.first_final or arrays.terminal[s]:
                 break
             a = policy[s, u, stack[:k]]
             u, stack, reward = step_table(table, u, stack, int(arrays.label[s, a, 0]))
-            paid, weight = paid + weight * (reward + float(arrays.reward[s, a, 0])), weight * discount
+            paid, weight = (
+                paid + weight * (reward + float(arrays.reward[s, a, 0])),
+                weight * discount,
+            )
             s = int(arrays.next[s, a, 0])
         total += chance * paid
     return total
@@ -55,13 +60,17 @@ def test_a_way_is_worth_what_plain_steps_get():
             low, high = walks.follow(k, policy, lambda *_: random.randrange(4)).value
             kinds.add((len(policy) > 6, round(low) != 0))
             assert low <= high < low + 1e-3
-            assert walk_plainly(task, 0.9, k, policy, 300) == pytest.approx((low + high) / 2, abs=1e-3)
+            assert walk_plainly(task, 0.9, k, policy, 300) == pytest.approx(
+                (low + high) / 2, abs=1e-3
+            )
     assert len(kinds) > 2
 
 
 def test_a_wrong_end_of_a_way_is_noticed(monkeypatch):
     monkeypatch.setattr("pdrm.analysis.sufficient_k.k_walks._repeats", lambda *_: True)
-    with pytest.raises((AssertionError, KeyError)):  # another value, or a view that it should have reached
+    with pytest.raises(
+        (AssertionError, KeyError)
+    ):  # another value, or a view that it should have reached
         test_a_way_is_worth_what_plain_steps_get()
 
 
@@ -76,9 +85,23 @@ def test_a_policy_that_was_followed_bounds_the_loss():
 def test_answers_carry_over_to_other_k():
     search = KSearch(Task("paint"), k=[0])
     answers = Answers(search.optimal, short=True)
-    given = {0: Answer(UNDECIDED), 1: Answer(YES, 2), 2: Answer(UNDECIDED), 3: Answer(YES), 4: Answer(YES, 5)}
-    no = {0: Answer(UNDECIDED), 1: Answer(YES, 2), 2: Answer(NO, witness=(0, 1)), 3: Answer(UNDECIDED), 4: Answer(YES)}
-    answers.found = {k: {"same_values": Answer(NO), "everywhere": no[k], "start": given[k]} for k in given}
+    given = {
+        0: Answer(UNDECIDED),
+        1: Answer(YES, 2),
+        2: Answer(UNDECIDED),
+        3: Answer(YES),
+        4: Answer(YES, 5),
+    }
+    no = {
+        0: Answer(UNDECIDED),
+        1: Answer(YES, 2),
+        2: Answer(NO, witness=(0, 1)),
+        3: Answer(UNDECIDED),
+        4: Answer(YES),
+    }
+    answers.found = {
+        k: {"same_values": Answer(NO), "everywhere": no[k], "start": given[k]} for k in given
+    }
     answers.carry_over()
     found = {q: [answers.found[k][q] for k in given] for q in ("everywhere", "start")}
     assert [one.reach for one in found["start"]] == [-1, 2, 2, float("inf"), float("inf")]

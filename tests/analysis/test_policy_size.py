@@ -105,13 +105,18 @@ grow -> end  : eps, # / #,     0
 
 def test_strings_are_those_one_can_list():
     for symbols, length in product((1, 2, 3), (0, 1, 4)):
-        listed = [string for size in range(length + 1) for string in product(range(symbols), repeat=size)]
+        listed = [
+            string for size in range(length + 1) for string in product(range(symbols), repeat=size)
+        ]
         assert count_strings(symbols, length) == len(listed)
 
 
 def test_the_theorems_numbers():
     maze = stack_growth(catalogue("treasure-maze"))
-    assert (theorem_1(maze, 9), count_stack_strings(maze, 9)) == ((5**10 - 1) // 4, (5**11 - 1) // 4)
+    assert (theorem_1(maze, 9), count_stack_strings(maze, 9)) == (
+        (5**10 - 1) // 4,
+        (5**11 - 1) // 4,
+    )
     assert [theorem_2(maze, k) for k in range(4)] == [1, 6, 31, 156]
     assert theorem_4(20) == 2**20
     with pytest.raises(BadSetting):
@@ -120,17 +125,31 @@ def test_the_theorems_numbers():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [(SWEEP, (4, 1, None, 1, 1)), (ANYTHING, (2, 1, 0, 1, 1)), (SINGLE, (2, 1, 0, 1, 1)), (BEGINS, (2, 2, 3, 4, 2))],
+    [
+        (SWEEP, (4, 1, None, 1, 1)),
+        (ANYTHING, (2, 1, 0, 1, 1)),
+        (SINGLE, (2, 1, 0, 1, 1)),
+        (BEGINS, (2, 2, 3, 4, 2)),
+    ],
 )
 def test_growth_by_hand(text, expected):
     growth = stack_growth(parse(text))
-    assert (growth.symbols, growth.added, growth.silent_pushes, growth.begun, growth.step) == expected
+    assert (
+        growth.symbols,
+        growth.added,
+        growth.silent_pushes,
+        growth.begun,
+        growth.step,
+    ) == expected
 
 
 def test_the_highest_stack_of_the_catalogue_is_reached_in_one_step():
     for machine in map(pushdown_machine, catalogue_names()):
         growth = stack_growth(machine)
-        heights = [len(machine.step(machine.begin().after, label).after.stack) for label in machine.alphabet.labels()]
+        heights = [
+            len(machine.step(machine.begin().after, label).after.stack)
+            for label in machine.alphabet.labels()
+        ]
         assert max(heights) == growth.longest(1), machine.name
 
 
@@ -138,7 +157,9 @@ def test_the_highest_stack_of_the_catalogue_is_reached_in_one_step():
 @settings(max_examples=60, deadline=None)
 def test_no_silent_moves_push_more_often_than_e(machine):
     growth = stack_growth(machine)
-    starts = [Configuration(state, stack) for state in machine.states for stack in stacks_of(machine, 3)]
+    starts = [
+        Configuration(state, stack) for state in machine.states for stack in stacks_of(machine, 3)
+    ]
     reached_by_labels = reading_targets(machine)
     pushed = max(pushes(machine, here) for here in starts if here.state in reached_by_labels)
     if growth.silent_pushes is not None:
@@ -199,7 +220,9 @@ def test_counts_of_the_catalogue_by_hand():
     # what is left of 64 sequences of eight: as many strings as they have different ends, the empty one shared
     deliver = survey(domain("deliver-8"), catalogue("deliver"))
     assert deliver.closed
-    assert deliver.strings[-1] == len({stack[i:] for stack in deliver_sequences() for i in range(9)})
+    assert deliver.strings[-1] == len(
+        {stack[i:] for stack in deliver_sequences() for i in range(9)}
+    )
     assert deliver.within(10**6) == deliver.steps
 
 
@@ -217,7 +240,8 @@ def test_a_walk_stops_before_it_is_too_long():
 
 
 @pytest.mark.parametrize(
-    ("name", "high"), [("maze-5x5", 6), ("letter", 4), ("deliver-4-8", 5), ("paint", 6), ("echo", 6)]
+    ("name", "high"),
+    [("maze-5x5", 6), ("letter", 4), ("deliver-4-8", 5), ("paint", 6), ("echo", 6)],
 )
 def test_views_agree_with_the_stacks_they_are_of(name, high):
     where = domain(name)
@@ -226,7 +250,9 @@ def test_views_agree_with_the_stacks_they_are_of(name, high):
     deepest = survey(where, machine, steps=5)
     for n in range(6):
         place = deepest.within(n)
-        assert views.within(high, n) == deepest.rows[place]  # seeing that many symbols is seeing the whole stack
+        assert (
+            views.within(high, n) == deepest.rows[place]
+        )  # seeing that many symbols is seeing the whole stack
         assert views.within(0, n) <= views.within(1, n) <= views.within(2, n) <= deepest.rows[place]
 
 
@@ -249,7 +275,9 @@ def test_what_no_automaton_can_hold_is_refused():
 
 def test_a_label_without_a_rule():
     one = from_arrays("one", [[0]], [[0]], [("B", "C")], step_limit=3, events=("A", "B", "C"))
-    machine = parse("name m\nevents A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
+    machine = parse(
+        "name m\nevents A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n"
+    )
     with pytest.raises(UndefinedMove):
         survey(one, machine)
     with pytest.raises(UndefinedMove):
@@ -270,7 +298,10 @@ def test_counter_configurations_are_those_of_the_automaton(task):
     found = set(layer)
     for _ in range(steps):
         layer = {
-            (int(arrays.next[s, a, o]), automaton.step(here, where.labels[arrays.label[s, a, o]]).after)
+            (
+                int(arrays.next[s, a, o]),
+                automaton.step(here, where.labels[arrays.label[s, a, o]]).after,
+            )
             for s, here in layer
             if here.state not in automaton.final
             for a in range(arrays.next.shape[1])
@@ -311,8 +342,12 @@ def test_marked_palindromes_need_exponentially_many_configurations():
 
 def test_the_two_counters_stand_for_the_stacks():
     machine = catalogue("marked-palindrome")
-    for n, stacked, (counted, _) in zip(range(6), _run_pushdown(machine), _run_counting(machine), strict=False):
-        assert counted == {counting_configuration(machine, configuration) for configuration in stacked}, n
+    for n, stacked, (counted, _) in zip(
+        range(6), _run_pushdown(machine), _run_counting(machine), strict=False
+    ):
+        assert counted == {
+            counting_configuration(machine, configuration) for configuration in stacked
+        }, n
 
 
 @pytest.mark.compiled
@@ -329,9 +364,12 @@ def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
 
 def test_the_claims():
     facts = size_claims(
-        [sizes_record(Task("letter")), sizes_record(Task("maze-5x5"), most=10_000)], measure_blowup(6, 6)
+        [sizes_record(Task("letter")), sizes_record(Task("maze-5x5"), most=10_000)],
+        measure_blowup(6, 6),
     )
-    assert [(fact["id"], fact["holds"]) for fact in facts] == [(f"size-{x}", True) for x in ("full", "k", "cra")]
+    assert [(fact["id"], fact["holds"]) for fact in facts] == [
+        (f"size-{x}", True) for x in ("full", "k", "cra")
+    ]
     full, top, cra = (fact["numbers"] for fact in facts)
     assert 3.9 < full["maze-5x5"]["grows_last_step"] <= 4.0
     assert full["letter"]["strings"] == 151
@@ -365,7 +403,10 @@ def test_what_runs_met_goes_to_its_size():
         {"agent": "cra-q", "k": "full", "rows": 80, "strings": None, "counters": 6},
     ]
     record = sizes_record(Task("letter"), steps=20, k=(1, 2), seen=seen)
-    met = {size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]] for size in record["sizes"]}
+    met = {
+        size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]]
+        for size in record["sizes"]
+    }
     assert met == {
         "stack strings": [("q", 2, 7)],
         "full policy": [("q", 2, 90)],

@@ -28,7 +28,9 @@ def test_the_first_stack_may_need_more_room_than_there_is(first):
 
 
 def test_a_start_without_a_chance_is_not_counted():
-    machine = parse("name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 0\n")
+    machine = parse(
+        "name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 0\n"
+    )
     where = from_arrays("d", [[0], [1]], [[0], [0]], [("a",)], step_limit=3, start={0: 1.0, 1: 0.0})
     assert survey(where, machine).rows == (1, 2, 2)
     both = replace(where, arrays=where.arrays._replace(start_probability=np.array([0.5, 0.5])))
@@ -39,7 +41,11 @@ def test_a_start_without_a_chance_is_not_counted():
 def test_states_to_begin_with_count_once():
     following = np.array([[[1]], [[1]], [[0]]], np.int32)
     possible, looked = np.ones((3, 1), np.bool_), np.ones(3, np.bool_)
-    assert mark_reached(following, possible, looked, np.array([0, 0, 0])).tolist() == [True, True, False]
+    assert mark_reached(following, possible, looked, np.array([0, 0, 0])).tolist() == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_more_labels_than_can_be_listed_are_refused():

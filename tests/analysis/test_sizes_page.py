@@ -40,7 +40,10 @@ def blowup_lines():
 
 
 def counting_states():
-    return {name: len(pushdown_to_counting(catalogue(name)).states) for name in ("marked-palindrome", "treasure-maze")}
+    return {
+        name: len(pushdown_to_counting(catalogue(name)).states)
+        for name in ("marked-palindrome", "treasure-maze")
+    }
 
 
 @pytest.mark.parametrize("name", DOMAINS)

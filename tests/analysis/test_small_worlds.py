@@ -37,7 +37,9 @@ def choosing(paying, actions="abc"):
 def starting(ways, actions):
     """One state; an episode starts with x, y, w or v, and an action is an event."""
     labels = [(event,) for event in EVENTS]
-    where = from_arrays("d", [[0] * len(actions)], [[EVENTS.index(a) for a in actions]], labels, step_limit=9)
+    where = from_arrays(
+        "d", [[0] * len(actions)], [[EVENTS.index(a) for a in actions]], labels, step_limit=9
+    )
     arrays = where.arrays._replace(
         start_state=np.zeros(ways, np.int32),
         start_probability=np.full(ways, 1 / ways),
@@ -65,7 +67,9 @@ def test_three_that_look_alike_may_clash_though_no_two_do():
 def test_of_those_that_clash_only_the_needed_ones_are_shown():
     """X allows all actions: it has no part in the clash of Y and W, nor in that of Y, W and V."""
     machine, where = choosing({"X": {"a": 1, "b": 1, "c": 1}, "Y": {"b": 1}, "W": {"c": 1}})
-    assert sorted(one.stack[0] for one in check_k(where, machine, [0]).witness(0, "everywhere")) == ["W", "Y"]
+    assert sorted(
+        one.stack[0] for one in check_k(where, machine, [0]).witness(0, "everywhere")
+    ) == ["W", "Y"]
     three = [{"a": 1, "b": 1}, {"b": 1, "c": 1}, {"a": 1, "c": 1}]
     for free in range(4):  # nearer than the others, between them, or farther
         machine, where = choosing(
@@ -87,7 +91,9 @@ def test_values_that_no_interval_tells_apart_are_told_apart_exactly():
 
 
 def test_where_the_episode_is_over_at_once_nothing_is_asked():
-    machine = parse("name m\nevents a\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : eps, # / #, 1\n")
+    machine = parse(
+        "name m\nevents a\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : eps, # / #, 1\n"
+    )
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     report = check_k(where, machine, [0])
     assert verdicts(report, 0) == ("yes", "yes", "yes")
@@ -133,7 +139,10 @@ def test_equal_actions_of_different_values_are_no_proof_of_equal_values():
 
 def test_the_first_action_alone_is_proved_where_the_discount_is_0():
     text = "name m\nevents a b\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> u : b, A / A, 1\n"
-    where, machine = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9), parse(text)
+    where, machine = (
+        from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9),
+        parse(text),
+    )
     proof = check_k(where, machine, [0], discount=0.0).certificate(0, "start")
     assert find_fault(where, machine, proof) is None
     assert find_fault(where, machine, replace(proof, discount=0.5)) is not None
@@ -146,7 +155,11 @@ def test_a_state_alone_in_its_class_is_proved_whatever_its_best_action(monkeypat
     monkeypatch.setattr("pdrm.analysis.optimal.MOST_TIED", 0)
     report = check_k(where, machine, [30], depth=3, most=500)
     assert report.optimal.decided_share < 1
-    assert verdicts(report, 30) == ("yes", "yes", "undecided")  # a policy from the start goes on beyond these steps
+    assert verdicts(report, 30) == (
+        "yes",
+        "yes",
+        "undecided",
+    )  # a policy from the start goes on beyond these steps
     assert report.answers[30]["everywhere"].depth == 3
     proof = report.certificate(30, "everywhere")
     assert find_fault(where, machine, proof) is None
@@ -159,7 +172,9 @@ def test_what_rests_on_open_states_is_undecided():
     where = from_arrays("d", [[0, 0]], [[0, 1]], [("a",), ("b",)], step_limit=9)
     report = check_k(where, machine, [0], depth=3, most=100)
     assert verdicts(report, 0) == ("undecided", "undecided", "yes")
-    assert report.answers[0]["start"].scope == "every stack"  # which is proved without a list of states
+    assert (
+        report.answers[0]["start"].scope == "every stack"
+    )  # which is proved without a list of states
 
 
 @pytest.mark.compiled
@@ -211,7 +226,14 @@ def test_answers_do_not_depend_on_a_start_without_a_chance():
     """With a start of chance 0 in a state of its own, all is as without it, and the certificate holds."""
     machine = parse(GROWING)
     settings = {"step_limit": 9, "events": ["a", "b"]}
-    where = from_arrays("d", [[0, 0], [1, 1]], [[0, 1], [1, 1]], [("a",), ("b",)], start={0: 1.0, 1: 0.0}, **settings)
+    where = from_arrays(
+        "d",
+        [[0, 0], [1, 1]],
+        [[0, 1], [1, 1]],
+        [("a",), ("b",)],
+        start={0: 1.0, 1: 0.0},
+        **settings,
+    )
     report = check_k(where, machine, [0], height=3, rule="block")
     assert verdicts(report, 0) == ("yes", "yes", "yes")
     assert find_fault(where, machine, report.certificate(0, "everywhere")) is None
@@ -244,7 +266,9 @@ def test_what_is_asked_before_ties_are_sought_is_answered_the_same(monkeypatch):
             for module in ("optimal", "sufficient_k.check_k"):
                 patch.setattr(f"pdrm.analysis.{module}.MANY", 0)
             early = check_k(where, machine, ks)
-        assert {k: verdicts(early, k) for k in early.answers} == {k: verdicts(late, k) for k in late.answers}
+        assert {k: verdicts(early, k) for k in early.answers} == {
+            k: verdicts(late, k) for k in late.answers
+        }
 
 
 def test_bounds_by_the_top_symbol_hold_after_any_number_of_sweeps():

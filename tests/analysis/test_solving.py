@@ -7,7 +7,14 @@ import pytest
 
 import pdrm
 from pdrm.domains.array_domain import from_arrays
-from pdrm.errors import BadSetting, NoDiscount, StochasticMoves, TaskWarning, UndefinedMove, UnknownConfiguration
+from pdrm.errors import (
+    BadSetting,
+    NoDiscount,
+    StochasticMoves,
+    TaskWarning,
+    UndefinedMove,
+    UnknownConfiguration,
+)
 from pdrm.machines.tables import tabulate
 from pdrm.product.summaries.heads import find_heads, measure_silence
 from pdrm.product.summaries.operators import Summaries, world_of
@@ -28,7 +35,14 @@ u -> f : pop, # / #, 10
 
 def one_state(labels, **more):
     count = len(labels)
-    return from_arrays("one", [[0] * count], [list(range(count))], [(label,) for label in labels], step_limit=9, **more)
+    return from_arrays(
+        "one",
+        [[0] * count],
+        [list(range(count))],
+        [(label,) for label in labels],
+        step_limit=9,
+        **more,
+    )
 
 
 def counting(otherwise="stay 0", **more):
@@ -72,7 +86,10 @@ def test_silent_moves_that_pay_for_every_symbol():
     assert measure_silence(tabulate(task.pushdown, task.finite.labels)).longest is None
     solution = pdrm.solve(task, discount=0.9)
     for height in (1, 10, 500):
-        assert abs(solution.value(0, "u", ("A",) * height + ("#",)) - height) <= solution.error_at(height) + 1e-9
+        assert (
+            abs(solution.value(0, "u", ("A",) * height + ("#",)) - height)
+            <= solution.error_at(height) + 1e-9
+        )
 
 
 def test_what_is_refused():
@@ -84,7 +101,9 @@ def test_what_is_refused():
         pdrm.solve("paint", precision=0.0)
     with pytest.raises(UndefinedMove, match="wait"):
         pdrm.solve(counting(otherwise="error"))
-    apart = pdrm.solve(one_state(("push", "pop")), COUNT.replace("OTHERWISE", "error"))  # the stack is never empty
+    apart = pdrm.solve(
+        one_state(("push", "pop")), COUNT.replace("OTHERWISE", "error")
+    )  # the stack is never empty
     with pytest.raises(UndefinedMove, match="push"):
         apart.action_values(0, "u", ())
     solution = pdrm.solve("maze-5x5")
@@ -106,7 +125,9 @@ def test_outcomes_that_are_the_same_are_one():
         probability=[[[0.5, 0.5]]],
         events=("push", "pop", "wait"),
     )
-    assert pdrm.solve(domain, COUNT.replace("OTHERWISE", "stay 0"), discount=0.5).start_value == 10.0
+    assert (
+        pdrm.solve(domain, COUNT.replace("OTHERWISE", "stay 0"), discount=0.5).start_value == 10.0
+    )
 
 
 def test_stand_ins_change_nothing(monkeypatch):
@@ -131,10 +152,14 @@ def test_a_solution_shows_its_value_and_how_to_ask():
 
 
 def test_states_of_one_name_are_told_by_number():
-    domain = from_arrays("two", [[1], [0]], [[0], [0]], [("a",)], step_limit=9, state_names=("here", "here"))
+    domain = from_arrays(
+        "two", [[1], [0]], [[0], [0]], [("a",)], step_limit=9, state_names=("here", "here")
+    )
     machine = "events a\nstack #\nstart u\nfinal f\notherwise stay 1\nu -> f : a, # / #, 1"
     solution = pdrm.solve(domain, machine)
-    with pytest.raises(UnknownConfiguration, match=r"give the number of one: 0 \(here\), 1 \(here\)"):
+    with pytest.raises(
+        UnknownConfiguration, match=r"give the number of one: 0 \(here\), 1 \(here\)"
+    ):
         solution.value("here", "u", ("#",))
     assert solution.value("1", "u", ("#",)) == 1.0
 
@@ -153,4 +178,9 @@ def test_a_solution_shows_itself_in_a_notebook():
     shown = solution._repr_html_()
     assert shown.count("<tr>") == 21  # the head, and the first of 64 starts
     assert f"{solution.start_value:.6g}" in shown
-    assert " or ".join(solution.actions(solution.begins[0].s, solution.begins[0].u, solution.begins[0].stack)) in shown
+    assert (
+        " or ".join(
+            solution.actions(solution.begins[0].s, solution.begins[0].u, solution.begins[0].stack)
+        )
+        in shown
+    )

@@ -33,11 +33,15 @@ def report(name, ks, **options):
     """Without a limit of time: on a busy computer the answers are the same."""
     options = {"seconds": None, **options}
     where = domain(name) if isinstance(name, str) else name.finite
-    return check_k(where, catalogue(where.machine) if isinstance(name, str) else name.pushdown, ks, **options)
+    return check_k(
+        where, catalogue(where.machine) if isinstance(name, str) else name.pushdown, ks, **options
+    )
 
 
 def verdicts(found):
-    return {k: tuple(answer.verdict for answer in asked.values()) for k, asked in found.answers.items()}
+    return {
+        k: tuple(answer.verdict for answer in asked.values()) for k, asked in found.answers.items()
+    }
 
 
 def test_states_look_alike_if_their_top_symbols_are_the_same():
@@ -46,7 +50,10 @@ def test_states_look_alike_if_their_top_symbols_are_the_same():
     for chosen in (np.arange(len(product)), np.arange(0, len(product), 7), np.arange(0)):
         classes, told_apart = Classes(product, chosen), {}
         for k in (KEPT + 3, 0, 1, KEPT - 1, KEPT, 20):  # in any order
-            seen = [(product.place[x], product.machine_state(x), product.stack(x)[:k]) for x in chosen.tolist()]
+            seen = [
+                (product.place[x], product.machine_state(x), product.stack(x)[:k])
+                for x in chosen.tolist()
+            ]
             number = classes.at(k).tolist()
             assert len(set(zip(seen, number, strict=True))) == len(set(seen)) == len(set(number))
             told_apart[k] = len(set(seen)) == len(seen)
@@ -56,7 +63,10 @@ def test_states_look_alike_if_their_top_symbols_are_the_same():
 
 def test_paint_needs_five():
     found = report("paint", range(6))
-    assert verdicts(found) == {**dict.fromkeys(range(5), ("no", "no", "no")), 5: ("yes", "yes", "yes")}
+    assert verdicts(found) == {
+        **dict.fromkeys(range(5), ("no", "no", "no")),
+        5: ("yes", "yes", "yes"),
+    }
     assert found.optimal.depth is None
     losses = [found.gaps[k].gap[1] for k in range(6)]
     assert losses == sorted(losses, reverse=True)
@@ -126,16 +136,26 @@ def test_a_witness_leads_where_it_says():
     product = found.optimal.product
     for k, asked in found.answers.items():
         for answer in asked.values():
-            seen = {(int(product.place[x]), product.machine_state(x), product.stack(x)[:k]) for x in answer.witness}
+            seen = {
+                (int(product.place[x]), product.machine_state(x), product.stack(x)[:k])
+                for x in answer.witness
+            }
             assert len(seen) <= 1
 
 
 def test_a_domain_and_a_machine_by_name_file_or_kind(tmp_path):
-    once = RewardMachine("once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),))
+    once = RewardMachine(
+        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),)
+    )
     save(once, tmp_path / "once.pdrm")
-    records = [check_k(domain("letter"), kind, [0]).record() for kind in (once, tmp_path / "once.pdrm")]
+    records = [
+        check_k(domain("letter"), kind, [0]).record() for kind in (once, tmp_path / "once.pdrm")
+    ]
     assert records[0] == records[1]
-    assert check_k("letter", "letter", [0], depth=4).record() == report("letter", [0], depth=4).record()
+    assert (
+        check_k("letter", "letter", [0], depth=4).record()
+        == report("letter", [0], depth=4).record()
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,11 +176,15 @@ def test_what_is_no_domain_or_no_machine(where, machine, error):
 def crowd(actions):
     """A state whose last action alone pays."""
     label = [[0] * (actions - 1) + [1]]
-    return from_arrays("crowd", [[0] * actions], label, [(), ("A",)], events=("A", "B", "C"), step_limit=5)
+    return from_arrays(
+        "crowd", [[0] * actions], label, [(), ("A",)], events=("A", "B", "C"), step_limit=5
+    )
 
 
 def test_many_actions():
-    once = RewardMachine("once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),))
+    once = RewardMachine(
+        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),)
+    )
     found = check_k(crowd(MOST_ACTIONS), once, [0])
     assert found.optimal.surely.tolist() == [1 << (MOST_ACTIONS - 1)]
     assert verdicts(found) == {0: ("yes", "yes", "yes")}
@@ -218,7 +242,12 @@ def test_ties_are_decided_beyond_what_is_known():
 
 @pytest.mark.parametrize(
     ("name", "task"),
-    [("`paint`", "paint"), ("`echo`", "echo"), ("`deliver-8`, four", EIGHT), ("`deliver-4-8`, five", FOUR_EIGHT)],
+    [
+        ("`paint`", "paint"),
+        ("`echo`", "echo"),
+        ("`deliver-8`, four", EIGHT),
+        ("`deliver-4-8`, five", FOUR_EIGHT),
+    ],
 )
 def test_the_page_says_what_comes_out(name, task):
     page = (Path(__file__).parents[2] / "docs" / "sufficient-k.md").read_text()
@@ -231,8 +260,12 @@ def test_the_page_says_what_comes_out(name, task):
         else f"{len(found.optimal.asked):,} within {found.optimal.depth} steps"
     )
     smallest = {question: found.smallest(question) for question in QUESTIONS}
-    every = {q: k is not None and found.answers[k][q].scope == EVERY_STACK for q, k in smallest.items()}
-    assert cells[3:] == ["none" if k is None else f"{k}{', for every stack' * every[q]}" for q, k in smallest.items()]
+    every = {
+        q: k is not None and found.answers[k][q].scope == EVERY_STACK for q, k in smallest.items()
+    }
+    assert cells[3:] == [
+        "none" if k is None else f"{k}{', for every stack' * every[q]}" for q, k in smallest.items()
+    ]
 
 
 def test_where_every_episode_ends_in_time_nothing_is_said_of_the_step_limit():
@@ -242,5 +275,10 @@ def test_where_every_episode_ends_in_time_nothing_is_said_of_the_step_limit():
     once = "events heads\nstack #\nstart u\nfinal f\notherwise go f 0\nu -> f : heads, # / #, 1"
     until = "events heads\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : heads, # / #, 1"
     for machine, said in ((once, False), (until, True)):
-        coin = from_outcomes("coin", {"s": "s"}, ["toss"], toss, [Start("s")], events=["heads"], step_limit=9)
-        assert ("it is not known how long optimal" in str(check_k(coin, machine, k=[0, 1], progress=False))) == said
+        coin = from_outcomes(
+            "coin", {"s": "s"}, ["toss"], toss, [Start("s")], events=["heads"], step_limit=9
+        )
+        assert (
+            "it is not known how long optimal"
+            in str(check_k(coin, machine, k=[0, 1], progress=False))
+        ) == said

@@ -63,7 +63,9 @@ def check_intervals_hold_the_exact_values(seed):
     found = bound_values(product, discount)
     for x, value in find_exact_values(product, discount).items():
         assert Fraction(found.lower[x]) <= value <= Fraction(found.upper[x])
-    assert found.width <= 1e-6 * max(1.0, np.abs(found.upper).max(initial=0.0), np.abs(product.reward).max(initial=0.0))
+    assert found.width <= 1e-6 * max(
+        1.0, np.abs(found.upper).max(initial=0.0), np.abs(product.reward).max(initial=0.0)
+    )
 
 
 def test_intervals_hold_the_exact_values():
@@ -91,7 +93,10 @@ def test_exact_rewards_are_those_of_the_readable_step(monkeypatch):
             for at in np.argwhere(where.arrays.probability[product.place[x]] > 0).tolist():
                 place = (int(product.place[x]), *at)
                 step = machine.step(here, where.labels[where.arrays.label[place]])
-                paid = sum((read_number(move.reward) for move in step.moves), read_number(where.arrays.reward[place]))
+                paid = sum(
+                    (read_number(move.reward) for move in step.moves),
+                    read_number(where.arrays.reward[place]),
+                )
                 assert exact.numbers[exact.reward[x, *at]] == paid
                 assert abs(product.reward[x, *at] - paid) <= exact.rounding + 1e-18
                 compared, silent = compared + 1, silent + (len(step.moves) > 1)
@@ -144,7 +149,9 @@ def test_numbers_that_floats_stand_for():
     assert read_number(-5 / 6) == Fraction(-5, 6)
     assert read_number(0.1 + 0.2) == Fraction("0.30000000000000004")  # 3/10 rounds to another float
     assert read_number(2.0**0.5) == Fraction("1.4142135623730951")  # no small fraction is near
-    assert read_number(12345.678901234567) == Fraction("12345.678901234567")  # many are near, by chance
+    assert read_number(12345.678901234567) == Fraction(
+        "12345.678901234567"
+    )  # many are near, by chance
     assert sum(read_chances(1 / 3, 1 / 3, 1 / 3)) == 1
     assert read_chances(0.9999999999999996, 4e-16)[0] == Fraction("0.9999999999999996")
 
@@ -167,7 +174,9 @@ def check_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
         first, second = bound_values(near, 0.5), bound_values(whole, 0.5)
     except PdrmError:
         return
-    number = {(int(whole.place[x]), whole.machine_state(x), whole.stack(x)): x for x in range(len(whole))}
+    number = {
+        (int(whole.place[x]), whole.machine_state(x), whole.stack(x)): x for x in range(len(whole))
+    }
     for x in range(len(near)):
         y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
         assert first.lower[x] <= second.upper[y]

@@ -28,7 +28,9 @@ def test_the_three_kinds_of_graphs():
     sizes = {}
     for task, height in (("letter", 50), ("maze", 6), ("brackets", 6)):
         product = bounded(task, height)
-        sizes[task] = np.diff(find_components(product.next.reshape(len(product), -1))[1]) / len(product)
+        sizes[task] = np.diff(find_components(product.next.reshape(len(product), -1))[1]) / len(
+            product
+        )
     assert sizes["letter"].max() < 0.01 < len(sizes["letter"])
     assert len(sizes["maze"]) * sizes["maze"].max() == 1
     assert sizes["brackets"].max() > 0.99
@@ -36,7 +38,12 @@ def test_the_three_kinds_of_graphs():
 
 def test_the_grid_of_brackets():
     grid = brackets_grid()
-    assert grid.arrays.next[0].tolist() == [[0, 1], [1, 10], [10, 0], [0, 0]]  # meant, or to the right of it
+    assert grid.arrays.next[0].tolist() == [
+        [0, 1],
+        [1, 10],
+        [10, 0],
+        [0, 0],
+    ]  # meant, or to the right of it
     assert np.bincount(grid.arrays.label.ravel(), minlength=5).min() > 0
 
 

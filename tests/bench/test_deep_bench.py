@@ -10,7 +10,14 @@ from stable_baselines3 import PPO
 
 from pdrm.bench import deep_bench
 from pdrm.bench.bench_rows import flatten
-from pdrm.bench.deep_bench import SETTINGS, count_weights, measure_ppo, water_product, water_task, water_training
+from pdrm.bench.deep_bench import (
+    SETTINGS,
+    count_weights,
+    measure_ppo,
+    water_product,
+    water_task,
+    water_training,
+)
 from pdrm.learning import agents
 
 NOT_THERE = ("numba", "joblib", "matplotlib", "PIL", "pygraphviz", "torch", "stable_baselines3")
@@ -38,7 +45,15 @@ def test_both_sides_see_the_same():
 
 def test_the_plain_name_is_of_the_peers_defaults():
     theirs, ours = signature(PPO).parameters, water_training(SETTINGS[""]).settings
-    for name in ("learning_rate", "n_steps", "batch_size", "n_epochs", "gae_lambda", "clip_range", "vf_coef"):
+    for name in (
+        "learning_rate",
+        "n_steps",
+        "batch_size",
+        "n_epochs",
+        "gae_lambda",
+        "clip_range",
+        "vf_coef",
+    ):
         assert getattr(ours, name) == theirs[name].default
     assert ours.discount == theirs["gamma"].default
     assert ours.n_envs == 1
@@ -64,7 +79,9 @@ def test_time_is_split_into_collecting_and_epochs(monkeypatch):
         return deep_bench.ROUNDS * steps * (3e-9 + 2e-9 * burst())
 
     monkeypatch.setattr(deep_bench, "water_training", training)
-    monkeypatch.setattr(deep_bench, "burst_of", lambda training, _iterations: lambda: training.epochs)
+    monkeypatch.setattr(
+        deep_bench, "burst_of", lambda training, _iterations: lambda: training.epochs
+    )
     monkeypatch.setattr(deep_bench, "seconds_of", seconds_of)
     found = flatten(measure_ppo(2))
     assert found["many_ppo_collect_ns_2_envs"] == pytest.approx(3)

@@ -14,7 +14,12 @@ SIZES = ("small", "middle", "large")
 CHOICES = ("exhaustive", "deduplicated", "co_observed")
 TABULAR = {
     *("q_steps_per_s", "peer_q_steps_per_s", "q_steps_ratio", "q_steps_per_s_top_1"),
-    *("cprm_updates_per_s", "peer_cql_updates_per_s", "cprm_updates_ratio", "cprm_updates_per_s_top_1"),
+    *(
+        "cprm_updates_per_s",
+        "peer_cql_updates_per_s",
+        "cprm_updates_ratio",
+        "cprm_updates_per_s_top_1",
+    ),
     *("height_cost_10", "height_cost_1000", "height_cost_100000", "height_cost_ratio"),
     *("bytes_per_row", "wrap_cost_us", "wrap_cost_us_flat", "wrap_cost_us_number"),
     *(f"updates_{choice}_{after}" for choice in CHOICES for after in (10, 100, 1000)),
@@ -31,13 +36,17 @@ def test_tabular_beside_pycrm(pdrm, monkeypatch, tmp_path):
     assert "next: pdrm bench tabular --json" in outcome.err
     figures = read_record(tmp_path / "tabular.json").figures
     assert set(figures) == TABULAR
-    assert figures["updates_deduplicated_1000"] <= 2 * (1 + 4 + 16)  # states times tops: bottom, one or two symbols
+    assert figures["updates_deduplicated_1000"] <= 2 * (
+        1 + 4 + 16
+    )  # states times tops: bottom, one or two symbols
     assert figures["updates_exhaustive_1000"] > 10 * figures["updates_exhaustive_10"]
     assert 4 * 8 + 8 < figures["bytes_per_row"] < 200
 
 
 def test_analysis_beside_storm(pdrm, monkeypatch, tmp_path):
-    monkeypatch.setattr("pdrm.bench.analysis_bench.SIZES", {"letter": (3, 5, 9), "brackets": (2, 3, 4)})
+    monkeypatch.setattr(
+        "pdrm.bench.analysis_bench.SIZES", {"letter": (3, 5, 9), "brackets": (2, 3, 4)}
+    )
     monkeypatch.setattr("pdrm.bench.analysis_bench.GROWTH", {"letter": (2, 4), "maze": range(2, 5)})
     drawn = tmp_path / "growth.svg"
     outcome = pdrm("bench", "analysis", "--seconds", "0.1", "-o", drawn, "--record", tmp_path)
@@ -47,7 +56,11 @@ def test_analysis_beside_storm(pdrm, monkeypatch, tmp_path):
     assert drawn.read_text().startswith("<?xml")
     figures = read_record(tmp_path / "analysis.json").figures
     assert figures["states_letter_small"] == 166
-    ratios = [figures[f"storm_time_ratio_{task}_{size}"] for task in ("letter", "brackets") for size in SIZES]
+    ratios = [
+        figures[f"storm_time_ratio_{task}_{size}"]
+        for task in ("letter", "brackets")
+        for size in SIZES
+    ]
     assert figures["storm_time_ratio"] == max(ratios) > 0
     assert figures["storm_difference"] <= 2e-6
     assert figures["growth_states_maze_4"] == 85
@@ -80,7 +93,9 @@ def test_bad_input(pdrm):
     for arguments in (*wrong, *((name, "--seconds", "0") for name in BENCHES)):
         outcome = pdrm("bench", *arguments)
         assert outcome.code == 2
-        assert outcome.err.startswith("error[E0815]" if arguments == ("tabula",) else "error[E0801]"), arguments
+        assert outcome.err.startswith(
+            "error[E0815]" if arguments == ("tabula",) else "error[E0801]"
+        ), arguments
         assert "fix:" in outcome.err
 
 
@@ -96,7 +111,12 @@ def test_files_are_checked_before_anything_is_measured(pdrm, tmp_path):
 
 def test_a_missing_peer_is_named_with_what_to_install(pdrm, monkeypatch):
     for bench, absent, ours, fix in (
-        ("tabular", "pycrm.agents.tabular", ("tabular_bench", "pycrm_letter"), "pip install pyrewardmachines"),
+        (
+            "tabular",
+            "pycrm.agents.tabular",
+            ("tabular_bench", "pycrm_letter"),
+            "pip install pyrewardmachines",
+        ),
         ("analysis", "stormpy", ("analysis_bench", "storm_product"), "pip install stormpy"),
         ("deep", "stable_baselines3", (), "pip install 'pdrm[sb3]'"),
         ("deep", "jax", (), "pip install 'pdrm[jax]'"),
@@ -104,7 +124,9 @@ def test_a_missing_peer_is_named_with_what_to_install(pdrm, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, absent, None)
             for module in (*(f"pdrm.bench.{name}" for name in ours), "pdrm.product.jax_env"):
-                if module in sys.modules:  # and in its package: both get back the module that others have imported
+                if (
+                    module in sys.modules
+                ):  # and in its package: both get back the module that others have imported
                     patch.delattr(module, raising=False)
                     patch.delitem(sys.modules, module)
             outcome = pdrm("bench", bench)
@@ -117,7 +139,9 @@ def quick(monkeypatch):
     """Benches that find one figure each at once."""
     for name in BENCHES:
         rows = [Row({"of": name}, {"figure": 0.123456789})]
-        monkeypatch.setattr(f"pdrm.bench.{name}_bench.bench_{name}", lambda _seconds, _progress, rows=rows: rows)
+        monkeypatch.setattr(
+            f"pdrm.bench.{name}_bench.bench_{name}", lambda _seconds, _progress, rows=rows: rows
+        )
 
 
 @pytest.mark.usefixtures("quick")
@@ -126,7 +150,11 @@ def test_without_a_name_all_are_measured_and_recorded(pdrm, tmp_path):
     outcome = pdrm("bench", "--seconds", "3", "--record", folder, "--json")
     assert json.loads(outcome.out) == {f"figure_{name}": 0.123457 for name in BENCHES}
     assert "left out" not in outcome.err
-    assert {file.name for file in folder.iterdir()} == {"tabular.json", "analysis.json", "deep-cpu.json"}
+    assert {file.name for file in folder.iterdir()} == {
+        "tabular.json",
+        "analysis.json",
+        "deep-cpu.json",
+    }
     record = read_record(folder / "analysis.json")
     assert record.rows == (Row({"of": "analysis"}, {"figure": 0.123457}),)
     assert record.command == "pdrm bench analysis --seconds 3"

@@ -57,10 +57,23 @@ def test_ones_own_map_and_machine(pdrm, tmp_path):
 
     (tmp_path / "fetch.pdrm").write_text(MACHINE)
     room = from_arrays(
-        "room", [[0, 1], [0, 1]], [[1, 2], [1, 2]], [(), ("key",), ("door",)], step_limit=20, actions=("key", "door")
+        "room",
+        [[0, 1], [0, 1]],
+        [[1, 2], [1, 2]],
+        [(), ("key",), ("door",)],
+        step_limit=20,
+        actions=("key", "door"),
     )
     package.domains.save_domain(room, tmp_path / "room.npz")
-    arguments = ("check-k", "--domain", tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm", "--discount", 0.9)
+    arguments = (
+        "check-k",
+        "--domain",
+        tmp_path / "room.npz",
+        "--machine",
+        tmp_path / "fetch.pdrm",
+        "--discount",
+        0.9,
+    )
     record = json.loads(pdrm(*arguments, "--depth", 5, "--json").out)
     assert record["domain"] == "room"
     assert record["k"]["1"]["start"] == "yes"
@@ -140,7 +153,9 @@ def test_an_empty_range_is_refused(pdrm):
 def test_the_next_command_keeps_machine_and_discount(pdrm, tmp_path):
     machine = tmp_path / "own.pdrm"
     machine.write_text(pdrm("catalogue", "letter").out)
-    said = pdrm("check-k", "letter", "--machine", machine, "--discount", 0.5, "--depth", 3, "--k", 0).err
+    said = pdrm(
+        "check-k", "letter", "--machine", machine, "--discount", 0.5, "--depth", 3, "--k", 0
+    ).err
     assert f"--machine {machine}" in said
     assert "--discount 0.5" in said
 
@@ -154,7 +169,18 @@ def test_undecided_is_not_called_no(pdrm):
 
 
 def test_what_may_help_to_a_certificate(pdrm, tmp_path):
-    few = pdrm("check-k", "letter", "--k", "0", "--depth", 5, "--most", 20, "--certificate", tmp_path / "p.json")
+    few = pdrm(
+        "check-k",
+        "letter",
+        "--k",
+        "0",
+        "--depth",
+        5,
+        "--most",
+        20,
+        "--certificate",
+        tmp_path / "p.json",
+    )
     assert (
         "there is no yes to certify\n  fix: a larger --most may help (some k are undecided), or try a larger --k"
         in few.err
@@ -166,19 +192,26 @@ def test_what_may_help_to_a_certificate(pdrm, tmp_path):
 def test_a_k_that_learns_is_next(pdrm):
     """k = 0 is enough to act from the start in the maze, not to learn it."""
     assert (
-        "next: pdrm train maze-5x5 --agent cprm --k 1" in pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0").err
+        "next: pdrm train maze-5x5 --agent cprm --k 1"
+        in pdrm("check-k", "maze-5x5", "--from", "start", "--k", "0").err
     )
-    assert "next: pdrm train letter --k 1" in pdrm("check-k", "letter", "--k", "0", "--depth", 3).err
+    assert (
+        "next: pdrm train letter --k 1" in pdrm("check-k", "letter", "--k", "0", "--depth", 3).err
+    )
     assert "next: pdrm train paint --agent cprm --k 5" in pdrm("check-k", "paint", "--k", "5").err
 
 
 def test_a_discount_of_0_needs_no_look_ahead(pdrm, tmp_path):
     proof = tmp_path / "proof.json"
-    record = json.loads(pdrm("check-k", "letter", "--discount", 0, "--k", 0, "--certificate", proof, "--json").out)
+    record = json.loads(
+        pdrm("check-k", "letter", "--discount", 0, "--k", 0, "--certificate", proof, "--json").out
+    )
     assert record["k"]["0"] == {"same_values": "no", "everywhere": "yes", "start": "yes"}
     assert record["states_looked_at"] <= record["states_asked"]
     assert pdrm("verify", proof).code == 0
-    maze = pdrm("check-k", "maze-5x5", "--discount", 0, "--k", 0, "--depth", 3, "--certificate", proof)
+    maze = pdrm(
+        "check-k", "maze-5x5", "--discount", 0, "--k", 0, "--depth", 3, "--certificate", proof
+    )
     assert "same values: k = 0 is enough, within 3 steps" in maze.out
     assert pdrm("verify", proof).code == 0
 
@@ -194,7 +227,8 @@ def test_the_picture_is_announced_and_its_ending_is_seen_first(pdrm, tmp_path, m
 
 def test_ways_are_told_by_labels_and_by_actions(pdrm):
     assert (
-        "after `a now` (actions say_a say_a, with some luck)" in pdrm("check-k", "echo", "--k", "0", "--depth", 3).out
+        "after `a now` (actions say_a say_a, with some luck)"
+        in pdrm("check-k", "echo", "--k", "0", "--depth", 3).out
     )
 
 
@@ -205,7 +239,9 @@ def test_without_k_it_looks_upwards(pdrm):
 
 
 def test_a_depth_that_would_not_fit_is_answered_as_far_as_it_does(pdrm):
-    record = json.loads(pdrm("check-k", "maze-10x10", "--depth", 60, "--most", 3_000, "--k", 0, "--json").out)
+    record = json.loads(
+        pdrm("check-k", "maze-10x10", "--depth", 60, "--most", 3_000, "--k", 0, "--json").out
+    )
     assert 0 < record["depth"] < 60
     assert record["ended"] == "states"
     assert not record["complete"]
@@ -240,7 +276,9 @@ def test_stopping_it_writes_what_can_be_written(pdrm, monkeypatch, tmp_path):
 
     run = KSearch.run
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(KSearch, "run", lambda search: (run(search), search.depth is None and stop()))
+    monkeypatch.setattr(
+        KSearch, "run", lambda search: (run(search), search.depth is None and stop())
+    )
     assert pdrm("check-k", "paint", "--certificate", "p.json", "--draw", "w.svg").code == 130
     assert pdrm("verify", "p.json").code == 0
     assert Path("w.svg").is_file()
@@ -282,7 +320,9 @@ def test_what_to_train_with_is_one_line(pdrm):
 
 def test_every_suggestion_keeps_what_was_asked(pdrm, tmp_path):
     """A capped task is another one: what is said of it says so."""
-    outcome = pdrm("check-k", "echo", "--k", "0..1", "--height", 3, "--rule", "block", "--discount", 0.9)
+    outcome = pdrm(
+        "check-k", "echo", "--k", "0..1", "--height", 3, "--rule", "block", "--discount", 0.9
+    )
     assert "pdrm check-k echo --k 0..1 --discount 0.9 --height 3 --rule block --draw" in outcome.out
     (advice,) = (line for line in outcome.out.splitlines() if line.startswith("so: "))
     assert "capped at 3 symbols (block beyond)" in advice
@@ -295,7 +335,9 @@ def test_what_is_more_often_a_mistake_is_said_first(pdrm, tmp_path):
     import pdrm as package
 
     (tmp_path / "fetch.pdrm").write_text(MACHINE)
-    room = package.domains.from_arrays("room", [[0, 1]] * 2, [[1, 0]] * 2, [(), ("key",)], step_limit=20)
+    room = package.domains.from_arrays(
+        "room", [[0, 1]] * 2, [[1, 0]] * 2, [(), ("key",)], step_limit=20
+    )
     package.domains.save_domain(room, tmp_path / "room.npz")
     own = (tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm")
     for command in (("check-k", *own, "--depth", 1, "--seconds", 1), ("solve", *own)):
@@ -317,5 +359,13 @@ def test_stopped_before_anything_is_known(pdrm, monkeypatch):
     assert "stopped before anything was known" in outcome.err
     outcome = pdrm("check-k", "paint", "--k", "0,2", "--json")
     record = json.loads(outcome.out)
-    assert (outcome.code, record["ended"], record["stopped"], record["complete"]) == (130, "stopped", True, False)
-    assert {k: set(found.values()) for k, found in record["k"].items()} == {"0": {"undecided"}, "2": {"undecided"}}
+    assert (outcome.code, record["ended"], record["stopped"], record["complete"]) == (
+        130,
+        "stopped",
+        True,
+        False,
+    )
+    assert {k: set(found.values()) for k, found in record["k"].items()} == {
+        "0": {"undecided"},
+        "2": {"undecided"},
+    }

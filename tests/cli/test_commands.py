@@ -22,7 +22,11 @@ def test_check_says_ok_and_what_to_do_next(pdrm):
 
 
 def test_check_json_has_the_promised_keys(pdrm, tmp_path):
-    assert json.loads(pdrm("check", "letter", "--json").out) == {"ok": True, "errors": [], "warnings": []}
+    assert json.loads(pdrm("check", "letter", "--json").out) == {
+        "ok": True,
+        "errors": [],
+        "warnings": [],
+    }
     file = tmp_path / "bad.pdrm"
     file.write_text(catalogue_text("letter").replace("u0 -> u1", "u0 -> u7"))
     outcome = pdrm("check", file, "--json")
@@ -40,7 +44,9 @@ def test_check_json_has_the_promised_keys(pdrm, tmp_path):
 
 def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
     task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
-    task.write_text("events key gem\nstack #\nstart u\nfinal v\notherwise stay 0\nu -> v : key, z / z, 1")
+    task.write_text(
+        "events key gem\nstack #\nstart u\nfinal v\notherwise stay 0\nu -> v : key, z / z, 1"
+    )
     for text, place in [("place k kye\n@.k", (1, 9)), ("@.k", (1, 3))]:
         rooms.write_text(text)
         assert pdrm("check", task).code == 0
@@ -49,7 +55,11 @@ def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
         assert "error[E0202]" in outcome.err
         assert "`place k key`" in outcome.err
         (error,) = json.loads(pdrm("check", task, "--domain", rooms, "--json").out)["errors"]
-        assert (error["code"], error["file"], error["line"], error["column"]) == ("E0202", str(rooms), *place)
+        assert (error["code"], error["file"], error["line"], error["column"]) == (
+            "E0202",
+            str(rooms),
+            *place,
+        )
     for text, said in [
         ("place k key\n@.k", "a domain may emit it"),
         ("place k key\nplace g gem\n@gk", "has to be declared"),
@@ -88,13 +98,17 @@ def test_step_says_that_a_run_ended_not_that_it_went_well(pdrm):
     lost = pdrm("step", "water-strict", "even odd A_F ball_0").out
     assert "ended in lost" in lost
     assert "accepted" not in lost
-    assert "ended in u2, # (final), 1 label left unread; reward" in pdrm("step", "letter", "B C A").out
+    assert (
+        "ended in u2, # (final), 1 label left unread; reward" in pdrm("step", "letter", "B C A").out
+    )
     assert "not ended: in u1, #; reward" in pdrm("step", "letter", "B").out
 
 
 def test_an_undefined_case_under_otherwise_error(pdrm, tmp_path):
     file = tmp_path / "partial.pdrm"
-    file.write_text("name partial\nevents a b\nstack #\nstart u\notherwise error\nu -> u : {a}, z / z, 0\n")
+    file.write_text(
+        "name partial\nevents a b\nstack #\nstart u\notherwise error\nu -> u : {a}, z / z, 0\n"
+    )
     outcome = pdrm("step", file, "a b")
     assert outcome.code == 2
     assert outcome.err == (
@@ -159,7 +173,10 @@ def test_convert_does_not_write_over_what_it_reads(pdrm, tmp_path):
 
 def test_a_name_that_is_neither_a_machine_nor_a_file(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "no machine `nothere`, and there is no such file" in pdrm("convert", "nothere", "-o", "m.json").err
+    assert (
+        "no machine `nothere`, and there is no such file"
+        in pdrm("convert", "nothere", "-o", "m.json").err
+    )
 
 
 def test_the_catalogue_is_listed_in_whole_sentences(pdrm):
@@ -167,7 +184,9 @@ def test_the_catalogue_is_listed_in_whole_sentences(pdrm):
     assert len(listed) == len(catalogue_names())
     assert all(line.endswith((".", ".)")) for line in listed)
     assert listed[catalogue_names().index("echo")].endswith("the last one first.")
-    assert listed[catalogue_names().index("multiple-treasure-maze")].endswith("the way to the start x.")
+    assert listed[catalogue_names().index("multiple-treasure-maze")].endswith(
+        "the way to the start x."
+    )
 
 
 def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
@@ -177,7 +196,9 @@ def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
     assert said.count("error[") == 1
     assert "study.toml:3:1" in said
     assert f"pdrm run {study}" in said
-    rules.write_text("0 # initial state\n(0,1,'a&!b',ConstantRewardFunction(1))\n(1,0,'b',ConstantRewardFunction(0))\n")
+    rules.write_text(
+        "0 # initial state\n(0,1,'a&!b',ConstantRewardFunction(1))\n(1,0,'b',ConstantRewardFunction(0))\n"
+    )
     said = pdrm("check", rules).err
     assert said.count("error[") == 1
     assert "the second line must list the final states" in said
@@ -185,7 +206,9 @@ def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
 
 def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):
     file = tmp_path / "task.pdrm"
-    file.write_text(catalogue_text("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   "))
+    file.write_text(
+        catalogue_text("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   ")
+    )
     assert pdrm("fmt", file, "--check").code == 1
     assert pdrm("fmt", file).code == 0
     assert file.read_text() == catalogue_text("letter")
@@ -205,7 +228,9 @@ def test_catalogue_lists_and_prints(pdrm):
 
 def test_a_machine_can_come_from_standard_input():
     command = [sys.executable, "-m", "pdrm", "check", "-"]
-    done = subprocess.run(command, input=catalogue_text("letter"), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=catalogue_text("letter"), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert done.stdout.startswith("letter: ok")
 
@@ -213,13 +238,17 @@ def test_a_machine_can_come_from_standard_input():
 def test_help_is_quick_and_light():
     code = "import sys; sys.argv = ['pdrm', '--help']\nfrom pdrm.cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
     heavy = "print([m for m in ('numba', 'jax', 'matplotlib', 'lark', 'numpy', 'pygraphviz') if m in sys.modules], file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code + heavy], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + heavy], capture_output=True, text=True, check=True
+    )
     assert done.stderr.strip() == "[]"
     for command in ("check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"):
         assert command in done.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"]
+)
 def test_every_command_has_help_with_an_example(command, pdrm):
     outcome = pdrm(command, "--help")
     assert outcome.code == 0
@@ -288,10 +317,15 @@ def test_the_next_command_is_quoted_for_the_shell(pdrm, tmp_path):
 def test_an_encoding_without_our_signs(tmp_path):
     """In a process of its own, since an encoding is chosen when Python starts."""
     file = tmp_path / "é.pdrm"
-    file.write_text(catalogue_text("letter").replace("name      letter", "name      □é"), encoding="utf-8")
+    file.write_text(
+        catalogue_text("letter").replace("name      letter", "name      □é"), encoding="utf-8"
+    )
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(
-        [sys.executable, "-m", "pdrm", "check", str(file)], env=environment, capture_output=True, check=False
+        [sys.executable, "-m", "pdrm", "check", str(file)],
+        env=environment,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert b"\\u25a1" in done.stdout
@@ -304,7 +338,11 @@ def test_without_a_command_the_help_is_printed(pdrm):
 
 
 def test_shells_can_complete(monkeypatch, capsys):
-    for name, value in {"_PDRM_COMPLETE": "complete_bash", "COMP_WORDS": "pdrm che", "COMP_CWORD": "1"}.items():
+    for name, value in {
+        "_PDRM_COMPLETE": "complete_bash",
+        "COMP_WORDS": "pdrm che",
+        "COMP_CWORD": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit):
         app(prog_name="pdrm")

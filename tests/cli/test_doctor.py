@@ -30,14 +30,17 @@ def test_what_is_installed_is_told_apart_from_what_is_not():
     found = {group.name: group for group in doctor.groups()}
     assert list(found) == ["core", "jax", "sb3", "ray"]
     assert found["core"].ok
-    assert {one.name: one.version for one in found["core"].packages}["numpy"] == metadata.version("numpy")
+    assert {one.name: one.version for one in found["core"].packages}["numpy"] == metadata.version(
+        "numpy"
+    )
     assert not found["sb3"].ok
     assert found["sb3"].fix == f"{sys.executable} -m pip install 'no-such-package>=1.0'"
     assert not found["ray"].ok  # too old
 
 
 @pytest.mark.parametrize(
-    ("version", "ok"), [("2.0.0", True), ("10.1", True), ("1.9.9", False), ("2.0+cpu", True), (None, False)]
+    ("version", "ok"),
+    [("2.0.0", True), ("10.1", True), ("1.9.9", False), ("2.0+cpu", True), (None, False)],
 )
 def test_a_version_is_compared_by_its_numbers(version, ok):
     assert doctor.Package("x", ">=2.0,<11", version).ok == ok
@@ -45,7 +48,9 @@ def test_a_version_is_compared_by_its_numbers(version, ok):
 
 @pytest.mark.usefixtures("required")
 def test_the_command(pdrm, monkeypatch):
-    monkeypatch.setattr(doctor, "jax_devices", lambda: {"devices": [["gpu", "H200"]], "fault": "", "fix": ""})
+    monkeypatch.setattr(
+        doctor, "jax_devices", lambda: {"devices": [["gpu", "H200"]], "fault": "", "fix": ""}
+    )
     outcome = pdrm("doctor")
     assert outcome.code == 0
     assert "core: ok" in outcome.out
@@ -71,17 +76,24 @@ def a_jax(folder, code):
 
 
 def test_jax_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
-    device = "import types\ndevices = lambda: [types.SimpleNamespace(platform='%s', device_kind='%s')]"
+    device = (
+        "import types\ndevices = lambda: [types.SimpleNamespace(platform='%s', device_kind='%s')]"
+    )
     monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device % ("gpu", "NVIDIA H200")))
     assert doctor.jax_devices() == {"devices": [["gpu", "NVIDIA H200"]], "fault": "", "fix": ""}
     a_jax(tmp_path, "raise RuntimeError('there is no driver to be found')")
     broken = doctor.jax_devices()
-    assert (broken["devices"], broken["fault"]) == ([], "RuntimeError: there is no driver to be found")
+    assert (broken["devices"], broken["fault"]) == (
+        [],
+        "RuntimeError: there is no driver to be found",
+    )
     assert "pip install --upgrade jax" in broken["fix"]
 
 
 def test_a_gpu_that_jax_does_not_use_is_told(tmp_path, monkeypatch):
-    device = "import types\ndevices = lambda: [types.SimpleNamespace(platform='cpu', device_kind='cpu')]"
+    device = (
+        "import types\ndevices = lambda: [types.SimpleNamespace(platform='cpu', device_kind='cpu')]"
+    )
     monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device))
     monkeypatch.setattr(doctor.shutil, "which", lambda _: "/usr/bin/nvidia-smi")
     found = doctor.jax_devices()

@@ -105,8 +105,12 @@ def test_a_step_limit_that_cuts_off_optimal_play_is_raised(pdrm, orchard):
     assert evaluated["discount"] == 0.99
     assert evaluated["mean_discounted_return"] == pytest.approx(record["value_from_start"])
     asked = pdrm("check-k", *orchard, "--k", 24, "--seconds", 10, "--certificate", "p.json")
-    assert "takes 103 steps" in next(line for line in asked.out.splitlines() if line.startswith("so: "))
-    assert [f"next: pdrm {command}"] == [line for line in asked.err.splitlines() if line.startswith("next")]
+    assert "takes 103 steps" in next(
+        line for line in asked.out.splitlines() if line.startswith("so: ")
+    )
+    assert [f"next: pdrm {command}"] == [
+        line for line in asked.err.splitlines() if line.startswith("next")
+    ]
     assert f"next: pdrm {command}" in pdrm("verify", "p.json").err
 
 
@@ -173,8 +177,22 @@ def test_with_random_moves_the_advice_learns(pdrm, tmp_path, monkeypatch):
     states = {"draw": "draw", "tell": "tell"}
     starts = [Start("draw")]
     acts = ["more", "say-x", "say-y"]
-    save_domain(from_outcomes("beads", states, acts, draw_beads, starts, events=events, step_limit=50), "beads.npz")
-    asked = pdrm("check-k", "beads.npz", "--machine", "beads.pdrm", "--discount", 0.8, "--k", "2,3", "--seconds", 10)
+    save_domain(
+        from_outcomes("beads", states, acts, draw_beads, starts, events=events, step_limit=50),
+        "beads.npz",
+    )
+    asked = pdrm(
+        "check-k",
+        "beads.npz",
+        "--machine",
+        "beads.pdrm",
+        "--discount",
+        0.8,
+        "--k",
+        "2,3",
+        "--seconds",
+        10,
+    )
     assert "with some luck" in asked.out
     assert "not known how long optimal play takes" in asked.out
     command, evaluated = follow(pdrm, asked)
@@ -192,11 +210,26 @@ def test_a_loss_of_all_is_known(pdrm, tmp_path, monkeypatch):
         return dealt if s == "deal" else [Outcome("ask", 1.0, frozenset({("say-a", "say-b")[a]}))]
 
     states, events = {"deal": "deal", "ask": "ask"}, ["a", "b", "say-a", "say-b"]
-    pair = from_outcomes("pair", states, ["say-a", "say-b"], deal, [Start("deal")], events=events, step_limit=10)
+    pair = from_outcomes(
+        "pair", states, ["say-a", "say-b"], deal, [Start("deal")], events=events, step_limit=10
+    )
     save_domain(pair, "pair.npz")
-    said = pdrm("check-k", "pair.npz", "--machine", "pair.pdrm", "--discount", 0.9, "--k", 0, "--seconds", 5).out
+    said = pdrm(
+        "check-k", "pair.npz", "--machine", "pair.pdrm", "--discount", 0.9, "--k", 0, "--seconds", 5
+    ).out
     assert "at most 0.9 (all of it)" in said
-    said = pdrm("check-k", "pair.npz", "--machine", "pair.pdrm", "--k", "1", "--from", "start", "--seconds", 5).out
+    said = pdrm(
+        "check-k",
+        "pair.npz",
+        "--machine",
+        "pair.pdrm",
+        "--k",
+        "1",
+        "--from",
+        "start",
+        "--seconds",
+        5,
+    ).out
     assert "vacuous" not in said
     assert "within 0 steps" not in said
 
@@ -220,7 +253,9 @@ def test_refusals_name_what_would_do(pdrm, orchard):
 
 
 def test_a_capped_task_is_not_trained(pdrm):
-    asked = pdrm("check-k", "maze-5x5", "--k", "0,1", "--height", 3, "--rule", "block", "--seconds", 5)
+    asked = pdrm(
+        "check-k", "maze-5x5", "--k", "0,1", "--height", 3, "--rule", "block", "--seconds", 5
+    )
     assert "so: ask without --height" in asked.out
     assert "next: pdrm check-k maze-5x5 --k 0,1\n" in asked.err
 
@@ -242,9 +277,23 @@ def test_where_there_are_several_starts_a_witness_names_its_own(pdrm, tmp_path, 
     asked = pdrm("check-k", "map.txt", "--machine", "task.pdrm", "--depth", 3, "--seconds", 8)
     assert "(actions d d r r r, from row 1, column 1)" in asked.out
     assert "(actions d d l l l, from row 1, column 7)" in asked.out
-    Path("map.txt").write_text(Path("map.txt").read_text().replace("step_limit", "slip 0.1\nstep_limit"))
-    record = json.loads(
-        pdrm("check-k", "map.txt", "--machine", "task.pdrm", "--seconds", 8, "--discount", 0.9, "--json").out
+    Path("map.txt").write_text(
+        Path("map.txt").read_text().replace("step_limit", "slip 0.1\nstep_limit")
     )
-    for one in record["witnesses"]["0"]["start"]:  # the most probable of the shortest ways: no step slips
+    record = json.loads(
+        pdrm(
+            "check-k",
+            "map.txt",
+            "--machine",
+            "task.pdrm",
+            "--seconds",
+            8,
+            "--discount",
+            0.9,
+            "--json",
+        ).out
+    )
+    for one in record["witnesses"]["0"][
+        "start"
+    ]:  # the most probable of the shortest ways: no step slips
         assert one["word"].replace("+treasure", "").split() == one["way"]

@@ -22,7 +22,12 @@ def here(tmp_path, monkeypatch):
 
 def run(folder, *command):
     return subprocess.run(
-        [sys.executable, "-W", "error", *command], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-W", "error", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 
@@ -47,7 +52,9 @@ def test_the_grid_trains_and_its_study_shows_that_the_stack_is_needed(pdrm, here
     assert pdrm("train", "map.txt", "--machine", "task.pdrm", "--episodes", 1000).code == 0
     assert pdrm("run", "study.toml", "--workers", 1).code == 0
     with (here / "garden/runs/views/summary.csv").open(newline="") as file:
-        success = {row["line"]: float(row["success"]) for row in csv.DictReader(file)}  # of the last test
+        success = {
+            row["line"]: float(row["success"]) for row in csv.DictReader(file)
+        }  # of the last test
     assert success["no stack"] < 0.6
     assert success["its top, counterfactual"] == 1
 
@@ -85,7 +92,10 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(pdrm, here, monkeypatch):
     (here / "file").write_text("")
     outcome = pdrm("new", "file/garden")
     assert (outcome.code, "Traceback" in outcome.err) == (2, False)
-    monkeypatch.setattr("pathlib.Path.rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        "pathlib.Path.rename",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
     assert "no space left" in pdrm("new", "garden").err
     assert [path.name for path in here.iterdir()] == ["file"]
 

@@ -44,7 +44,13 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert outcome.code == 0
     assert "paint" in outcome.out
     assert "12 of 12 runs done" in outcome.err
-    assert {path.name for path in out.iterdir()} >= {"runs", "curves.csv", "summary.csv", "claims.json", "index.html"}
+    assert {path.name for path in out.iterdir()} >= {
+        "runs",
+        "curves.csv",
+        "summary.csv",
+        "claims.json",
+        "index.html",
+    }
     page = (out / "index.html").read_text()
     assert page.count("<svg") == len(catalogue_names()), "every machine is drawn"
     assert "http" not in page.replace("http://www.w3.org/", "")
@@ -98,7 +104,9 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     assert {name: (out / name).read_bytes() for name in drawn} == drawn
     for named in (("-o", out), (out, "-o", tmp_path / "other")):
         assert "| `maze-5x5` | 2/2 | 0/2 |" in pdrm("report", *named, "--markdown").out
-    assert pdrm("report", out / "runs", "-o", tmp_path / "plain").code == 0  # a folder of runs that keeps no study
+    assert (
+        pdrm("report", out / "runs", "-o", tmp_path / "plain").code == 0
+    )  # a folder of runs that keeps no study
     assert (tmp_path / "plain/index.html").exists()
 
 
@@ -106,8 +114,27 @@ def test_runs_of_several_folders_are_compared(pdrm, study, tmp_path, monkeypatch
     """Of a study and of `pdrm train`, by the folders that hold them or by the folder around both; what is replaced is said."""
     monkeypatch.chdir(tmp_path)
     pdrm("run", study, "--workers", 1, "-o", "runs/views")
-    pdrm("train", "maze-5x5", "--agent", "q", "--k", 2, "--episodes", 50, "--seed", 7, "-o", "runs/mine")
-    for named in (("runs/views", "runs/mine"), ("runs/mine", "runs/views"), (".",), ("runs",), ("runs/mine", ".")):
+    pdrm(
+        "train",
+        "maze-5x5",
+        "--agent",
+        "q",
+        "--k",
+        2,
+        "--episodes",
+        50,
+        "--seed",
+        7,
+        "-o",
+        "runs/mine",
+    )
+    for named in (
+        ("runs/views", "runs/mine"),
+        ("runs/mine", "runs/views"),
+        (".",),
+        ("runs",),
+        ("runs/mine", "."),
+    ):
         (head, _, row) = pdrm("report", *named, "--markdown").out.strip().splitlines()
         found = sorted(cell.strip() for cell in head.split("|")[2:-1])
         assert found == ["cprm 1", "q 0", "q 2"]
@@ -124,7 +151,11 @@ def test_runs_of_several_folders_are_compared(pdrm, study, tmp_path, monkeypatch
 def test_no_time_is_guessed_before_anything_is_known(pdrm, study, tmp_path):
     said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "out").err
     assert "4 runs to do\n" in said
-    study.write_text(STUDY.replace('"1-CpRM",', '"1-CpRM", seconds = 90,').replace("k = 0", "k = 0, seconds = 60"))
+    study.write_text(
+        STUDY.replace('"1-CpRM",', '"1-CpRM", seconds = 90,').replace(
+            "k = 0", "k = 0, seconds = 60"
+        )
+    )
     said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "guessed").err
     assert "4 runs to do, about 5 min\n" in said
 
@@ -169,14 +200,28 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
 
 
 def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
-    study.write_text(STUDY.replace("episodes = 300", "episodes = 20000").replace("seeds = 2", "seeds = 1"))
+    study.write_text(
+        STUDY.replace("episodes = 300", "episodes = 20000").replace("seeds = 2", "seeds = 1")
+    )
     whole = tmp_path / "whole"
     run_study(load_study(study), whole)
     for workers in (1, 2):
         out = tmp_path / str(workers)
-        command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", str(workers), "-o", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "pdrm",
+            "run",
+            str(study),
+            "--workers",
+            str(workers),
+            "-o",
+            str(out),
+        ]
         environment = {**os.environ, "PDRM_CHECKPOINT_SECONDS": "0.05"}
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
         while not list(out.glob("runs/*/checkpoint.npz")):
             assert process.poll() is None
             time.sleep(0.01)

@@ -58,7 +58,16 @@ def runs(tmp_path_factory):
         ("letter", "--agent", "cra-q"),
         ("maze-5x5",),
     ):
-        command = ["pdrm", "train", *map(str, arguments), "--episodes", "30", "-o", str(folder), "--json"]
+        command = [
+            "pdrm",
+            "train",
+            *map(str, arguments),
+            "--episodes",
+            "30",
+            "-o",
+            str(folder),
+            "--json",
+        ]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", command)
             with pytest.raises(SystemExit):
@@ -69,7 +78,9 @@ def runs(tmp_path_factory):
 def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
     outcome = pdrm("sizes", "letter", "--runs", runs, "--json")
     _, sizes = sizes_of(outcome)
-    met = {what: [(one["agent"], one["runs"]) for one in size["seen"]] for what, size in sizes.items()}
+    met = {
+        what: [(one["agent"], one["runs"]) for one in size["seen"]] for what, size in sizes.items()
+    }
     assert met == {
         "stack strings": [("q", 2)],
         "full policy": [("q", 2)],
@@ -108,14 +119,18 @@ def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
 
 
 def test_an_automaton_with_a_counter(pdrm):
-    record, sizes = sizes_of(pdrm("sizes", "letter", "--machine", "letter-cra", "--steps", 20, "--json"))
+    record, sizes = sizes_of(
+        pdrm("sizes", "letter", "--machine", "letter-cra", "--steps", 20, "--json")
+    )
     assert record["counting"] == "letter-cra"
     assert sizes["counter configurations"]["reachable"] == sizes["stack strings"]["reachable"] == 11
 
 
 def test_ones_own_domain(pdrm, tmp_path):
     file = tmp_path / "line.npz"
-    line = library.domains.from_arrays("line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6)
+    line = library.domains.from_arrays(
+        "line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6
+    )
     library.domains.save_domain(line, file)
     _, sizes = sizes_of(pdrm("sizes", file, "--machine", "anbn", "--json"))
     assert 0 < sizes["1-policy"]["reachable"] <= sizes["full policy"]["reachable"]
@@ -144,11 +159,22 @@ def test_unasked_k_goes_up_to_the_highest_stack(pdrm, tmp_path):
 def test_the_drawing_is_of_the_numbers(pdrm, tmp_path):
     record = json.loads(pdrm("sizes", "maze-5x5", "--json").out)
     drawn = size_curves(record)
-    assert list(drawn) == ["full policy: bound", "full policy", "0-policy", "1-policy", "2-policy", "3-policy"]
+    assert list(drawn) == [
+        "full policy: bound",
+        "full policy",
+        "0-policy",
+        "1-policy",
+        "2-policy",
+        "3-policy",
+    ]
     assert drawn["full policy"][2] == (3, pytest.approx(1.9294, abs=1e-3))  # 85 rows
     assert [steps for steps, _ in drawn["full policy"]] == list(range(1, 10))
-    assert all(bound >= rows for (_, bound), (_, rows) in zip(*list(drawn.values())[:2], strict=False))
-    write_plot(sizes_plot({**record, "steps": 0, "growth": record["growth"][:1]}), tmp_path / "nothing.png")
+    assert all(
+        bound >= rows for (_, bound), (_, rows) in zip(*list(drawn.values())[:2], strict=False)
+    )
+    write_plot(
+        sizes_plot({**record, "steps": 0, "growth": record["growth"][:1]}), tmp_path / "nothing.png"
+    )
     assert (tmp_path / "nothing.png").read_bytes().startswith(PNG)
 
 
@@ -184,7 +210,12 @@ def test_more_counters_than_one(pdrm, tmp_path):
 
 
 def test_sizes_beyond_counting_are_refused(pdrm):
-    for arguments in (("--k", "0,99999999"), ("--k", "9" * 5000), ("--steps", 10**23), ("--steps", -1)):
+    for arguments in (
+        ("--k", "0,99999999"),
+        ("--k", "9" * 5000),
+        ("--steps", 10**23),
+        ("--steps", -1),
+    ):
         outcome = pdrm("sizes", "letter", *arguments)
         assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
         assert "integer" in outcome.err

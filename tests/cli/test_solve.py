@@ -29,13 +29,18 @@ def test_states_by_name_and_stacks_without_their_bottom():
     again = RUNNER.invoke(app, asked)
     assert json.loads(again.stdout)["asked"] == found
     assert "`#` lies under every stack" in again.stderr
-    error = RUNNER.invoke(app, ["solve", "maze-5x5", "--state", found["where"].replace(",", "")]).exception
+    error = RUNNER.invoke(
+        app, ["solve", "maze-5x5", "--state", found["where"].replace(",", "")]
+    ).exception
     assert (error.code, found["where"] in error.fix) == ("E0404", True)
 
 
 def test_what_is_refused_says_what_to_do():
     error = RUNNER.invoke(app, ["solve", "letter", "--discount", "0.5"]).exception
-    assert (error.code, error.fix) == ("E1005", "pdrm check-k letter --discount 0.5 bounds its values")
+    assert (error.code, error.fix) == (
+        "E1005",
+        "pdrm check-k letter --discount 0.5 bounds its values",
+    )
     error = RUNNER.invoke(app, ["solve", "maze-20x20", "--seconds", "0.001"]).exception
     assert (error.code, "--seconds 60" in error.fix) == ("E1006", True)
 

@@ -16,7 +16,9 @@ MAPS = Path(__file__).parent / "maps"
 @pytest.fixture
 def run(pdrm, tmp_path):
     """A short trained run."""
-    outcome = pdrm("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", tmp_path / "runs")
+    outcome = pdrm(
+        "train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", tmp_path / "runs"
+    )
     assert outcome.code == 0
     assert "final test return" in outcome.out
     return next((tmp_path / "runs").iterdir())
@@ -54,24 +56,32 @@ def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
     assert "(pdrm solve maze-5x5 --discount 0.5;" in pdrm("evaluate", near, "--episodes", 1).out
     for domain in ("letter", "deliver-4-8"):
         folder = json.loads(pdrm("train", domain, *command).out)[0]["folder"]
-        assert json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)["optimal_value"] is None
+        assert (
+            json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)["optimal_value"]
+            is None
+        )
         assert "optimal" not in pdrm("evaluate", folder, "--episodes", 1).out
 
 
 def test_a_mean_of_a_sample_is_shown_with_its_error(pdrm, run, tmp_path):
-    folder = json.loads(pdrm("train", "letter", "--episodes", 2000, "-o", tmp_path / "others", "--json").out)[0][
-        "folder"
-    ]
+    folder = json.loads(
+        pdrm("train", "letter", "--episodes", 2000, "-o", tmp_path / "others", "--json").out
+    )[0]["folder"]
     returns = json.loads(pdrm("evaluate", folder, "--episodes", 30, "--json").out)["returns"]
     assert len(set(returns)) > 1
     error = statistics.stdev(returns) / 30**0.5
-    assert f"standard error of the mean return: ± {error:.3g} (" in pdrm("evaluate", folder, "--episodes", 30).out
+    assert (
+        f"standard error of the mean return: ± {error:.3g} ("
+        in pdrm("evaluate", folder, "--episodes", 30).out
+    )
     assert "standard error" not in pdrm("evaluate", run, "--episodes", 5).out  # all return the same
 
 
 def test_a_setting_that_is_true_or_false_is_a_switch(pdrm, tmp_path):
     for switch, told in (("--limit-ends", True), ("--no-limit-ends", False)):
-        outcome = pdrm("train", "letter", "--episodes", 10, switch, "-o", tmp_path / switch, "--json")
+        outcome = pdrm(
+            "train", "letter", "--episodes", 10, switch, "-o", tmp_path / switch, "--json"
+        )
         (spec,) = (tmp_path / switch).glob("*/spec.json")
         assert outcome.code == 0
         assert json.loads(spec.read_text())["settings"].get("limit_ends", False) is told
@@ -79,9 +89,21 @@ def test_a_setting_that_is_true_or_false_is_a_switch(pdrm, tmp_path):
 
 def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
     file = tmp_path / "mine.pdrm"
-    file.write_text("name mine\nevents u d l r t x\nstart go\nfinal end\notherwise stay 0\ngo -> end : t, 1\n")
+    file.write_text(
+        "name mine\nevents u d l r t x\nstart go\nfinal end\notherwise stay 0\ngo -> end : t, 1\n"
+    )
     outcome = pdrm(
-        "train", "maze-5x5", "--machine", file, "--k", 0, "--episodes", 500, "-o", tmp_path / "runs", "--json"
+        "train",
+        "maze-5x5",
+        "--machine",
+        file,
+        "--k",
+        0,
+        "--episodes",
+        500,
+        "-o",
+        tmp_path / "runs",
+        "--json",
     )
     assert json.loads(outcome.out)[0]["final_return"] == 1.0
 
@@ -103,8 +125,21 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--test-every", "99999999999999999999"), "E0801"),
         (("train", "letter", "--test-episodes", "1000000000000"), "E0801"),
         (("train", "letter", "--updates-per-episode", "99999999999999999999"), "E0801"),
-        (("train", "letter", "--agent", "cprm", "--updates-per-step", "99999999999999999999"), "E0801"),
-        (("train", "letter", "--agent", "cra-q", "--operations-per-episode", "99999999999999999999"), "E0801"),
+        (
+            ("train", "letter", "--agent", "cprm", "--updates-per-step", "99999999999999999999"),
+            "E0801",
+        ),
+        (
+            (
+                "train",
+                "letter",
+                "--agent",
+                "cra-q",
+                "--operations-per-episode",
+                "99999999999999999999",
+            ),
+            "E0801",
+        ),
         (("train", "letter", "--k", "99999999999"), "E0801"),
         (("train", "letter", "--k", "9" * 5000), "E0801"),
         (("train", "letter", "--seconds-per-episode", "0"), "E0801"),
@@ -128,14 +163,20 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("domain", "agent"), [("deliver-8", "hrm"), ("letter", "cra-q"), ("letter", "cra-cql"), ("maze-5x5", "cra-q")]
+    ("domain", "agent"),
+    [("deliver-8", "hrm"), ("letter", "cra-q"), ("letter", "cra-cql"), ("maze-5x5", "cra-q")],
 )
 def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_path):
     outcome = pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json")
     (record,) = json.loads(outcome.out)
     assert record["rows"] > 0
-    assert json.loads(pdrm("evaluate", record["folder"], "--episodes", 3, "--json").out)["episodes"] == 3
-    again = json.loads(pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json").out)
+    assert (
+        json.loads(pdrm("evaluate", record["folder"], "--episodes", 3, "--json").out)["episodes"]
+        == 3
+    )
+    again = json.loads(
+        pdrm("train", domain, "--agent", agent, "--episodes", 20, "-o", tmp_path, "--json").out
+    )
     assert again == [record]
     shown = pdrm("replay", record["folder"])
     assert shown.code == 0
@@ -151,16 +192,25 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("task.pdrm").write_text(TASK)
     outcome = pdrm("train", "task.pdrm")
-    assert outcome.err.startswith("error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3")
+    assert outcome.err.startswith(
+        "error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3"
+    )
     assert "DOMAIN --machine task.pdrm" in outcome.err
-    assert pdrm("evaluate", "runs", "--json").out == pdrm("evaluate", run, "--json").out  # it is the only one
+    assert (
+        pdrm("evaluate", "runs", "--json").out == pdrm("evaluate", run, "--json").out
+    )  # it is the only one
     other = shutil.copytree(run, run.parent / "other")
     for command in ("evaluate", "replay", "film"):
         outcome = pdrm(command, "runs")
         assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
-        assert "fix: name a run that is there, the last one: runs/other" in pdrm(command, "nothing").err
+        assert (
+            "fix: name a run that is there, the last one: runs/other"
+            in pdrm(command, "nothing").err
+        )
         (tmp_path / "empty").mkdir(exist_ok=True)
-        assert "\n  fix: train one: pdrm train letter\n" in pdrm(command, "empty").err  # the shell's words alone
+        assert (
+            "\n  fix: train one: pdrm train letter\n" in pdrm(command, "empty").err
+        )  # the shell's words alone
         assert "fix: the last one: " in outcome.err
         nearest = pdrm(command, "runs/othr").err
         assert nearest.startswith(
@@ -178,7 +228,10 @@ def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
     (run / "spec.json").write_text("{}")
     assert "holds no trained run: spec.json has no `domain`\n" in pdrm("evaluate", run).err
     (run / "spec.json").unlink()
-    assert "holds no trained run: spec.json cannot be opened: no such file" in pdrm("evaluate", run).err
+    assert (
+        "holds no trained run: spec.json cannot be opened: no such file"
+        in pdrm("evaluate", run).err
+    )
 
 
 def test_domains_are_listed_and_one_is_its_line_of_the_list(pdrm):
@@ -221,40 +274,57 @@ def test_domains_are_listed_in_the_order_asked_for(pdrm):
     assert sizes == sorted(sizes)
     assert sizes[-1] == float("inf")
     by_name = [line.split()[0] for line in pdrm("domains", "--sort", "name").out.splitlines()]
-    assert by_name == sorted(row["name"] for row in listed) == sorted(row["name"] for row in by_size)
+    assert (
+        by_name == sorted(row["name"] for row in listed) == sorted(row["name"] for row in by_size)
+    )
     assert by_name != [row["name"] for row in listed]
 
 
-@pytest.mark.parametrize(("key", "fix"), [("sise", "did you mean `size`?"), ("", "known: `name`, `size`")])
+@pytest.mark.parametrize(
+    ("key", "fix"), [("sise", "did you mean `size`?"), ("", "known: `name`, `size`")]
+)
 def test_an_unknown_order_of_domains_is_refused(pdrm, key, fix):
     outcome = pdrm("domains", "--sort", key)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"error[E0815]: --sort takes name or size, not `{key}`\n  fix: {fix}\n")
+    assert outcome.err.startswith(
+        f"error[E0815]: --sort takes name or size, not `{key}`\n  fix: {fix}\n"
+    )
 
 
-@pytest.mark.parametrize(("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")])
+@pytest.mark.parametrize(
+    ("name", "fix"), [("maze-5x6", "maze-5x5"), ("water17", "water-17"), ("Letter", "letter")]
+)
 def test_an_unknown_domain_is_refused_with_a_suggestion(pdrm, name, fix):
     for options in ((), ("--json",)):
         outcome = pdrm("domains", name, *options)
         assert (outcome.code, outcome.out) == (2, "")
-        assert outcome.err.startswith(f"error[E0701]: there is no domain `{name}`\n  fix: did you mean `{fix}`?\n")
+        assert outcome.err.startswith(
+            f"error[E0701]: there is no domain `{name}`\n  fix: did you mean `{fix}`?\n"
+        )
 
 
 def test_what_would_be_another_agent_is_refused(pdrm, tmp_path):
     for agent, choice in (("q", "exhaustive"), ("cprm", "none"), ("cra-q", "exhaustive")):
-        outcome = pdrm("train", "letter", "--agent", agent, "--counterfactuals", choice, "-o", tmp_path)
+        outcome = pdrm(
+            "train", "letter", "--agent", agent, "--counterfactuals", choice, "-o", tmp_path
+        )
         assert (outcome.code, outcome.err[:10]) == (2, "error[E080")
 
 
 def test_evaluate_keeps_the_limit_of_the_run(pdrm, tmp_path):
-    (record,) = json.loads(pdrm("train", "maze-5x5", "--step-limit", 5, "--episodes", 50, "-o", tmp_path, "--json").out)
+    (record,) = json.loads(
+        pdrm("train", "maze-5x5", "--step-limit", 5, "--episodes", 50, "-o", tmp_path, "--json").out
+    )
     assert json.loads(pdrm("evaluate", record["folder"], "--json").out)["mean_steps"] <= 5
     assert pdrm("evaluate", record["folder"], "--seed", -1).code == 2
     assert pdrm("replay", record["folder"], "--seed", -1).code == 2
 
 
 def test_a_machine_of_the_catalogue_can_be_named(pdrm, tmp_path):
-    assert pdrm("train", "maze-5x5", "--machine", "figure-1", "--episodes", 20, "-o", tmp_path).code == 0
+    assert (
+        pdrm("train", "maze-5x5", "--machine", "figure-1", "--episodes", 20, "-o", tmp_path).code
+        == 0
+    )
 
 
 ROOMS = "name     rooms/2\nstep_limit 40\nplace k key\nplace d door\n#####\n#@.k#\n#.#.#\n#d..#\n#####\n"
@@ -267,7 +337,17 @@ def test_ones_own_domain(agent, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("rooms.txt").write_text(ROOMS)
     Path("task.pdrm").write_text(TASK)
-    command = ("train", "rooms.txt", "--machine", "task.pdrm", "--agent", agent, "--episodes", 400, "--json")
+    command = (
+        "train",
+        "rooms.txt",
+        "--machine",
+        "task.pdrm",
+        "--agent",
+        agent,
+        "--episodes",
+        400,
+        "--json",
+    )
     (record,) = json.loads(pdrm(*command).out)
     assert record["final_return"] == 10.0
     assert record["folder"].startswith(f"runs/rooms-2-{agent}-")
@@ -284,9 +364,15 @@ def test_ids_of_ones_own_domain_are_hashes_of_what_is_in_it(pdrm, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     Path("task.pdrm").write_text(TASK)
     folders = []
-    for name, text in (("a.txt", ROOMS), ("b.txt", "// a comment\n" + ROOMS), ("c.txt", ROOMS.replace("40", "41"))):
+    for name, text in (
+        ("a.txt", ROOMS),
+        ("b.txt", "// a comment\n" + ROOMS),
+        ("c.txt", ROOMS.replace("40", "41")),
+    ):
         Path(name).write_text(text)
-        (record,) = json.loads(pdrm("train", name, "--machine", "task.pdrm", "--episodes", 5, "--json").out)
+        (record,) = json.loads(
+            pdrm("train", name, "--machine", "task.pdrm", "--episodes", 5, "--json").out
+        )
         folders.append(record["folder"])
     assert folders[0] == folders[1] != folders[2]
     spec = json.loads((Path(folders[0]) / "spec.json").read_text())
@@ -333,7 +419,10 @@ def test_events_that_are_never_emitted_are_warned_of(pdrm, tmp_path, monkeypatch
     )
     outcome = pdrm("train", "rooms.txt", "--machine", "task.pdrm", "--episodes", 5)
     assert outcome.code == 0
-    assert "warning[W0609]: machine `task` reads event `exit`, which `rooms/2` never emits\n" in outcome.err
+    assert (
+        "warning[W0609]: machine `task` reads event `exit`, which `rooms/2` never emits\n"
+        in outcome.err
+    )
     assert "`coin`" not in outcome.err
     assert "warning" not in pdrm("train", "maze-5x5", "--episodes", 5).err
 
@@ -352,8 +441,17 @@ def test_settings_that_an_agent_does_not_use_are_refused(pdrm, tmp_path):
 
 
 def test_any_setting_by_its_name(pdrm, tmp_path):
-    words = ("--set", "episodes=40", "--set", "test_every=20", "--set", "counterfactuals=co-observed")
-    (record,) = json.loads(pdrm("train", "maze-5x5", "--agent", "cprm", *words, "-o", tmp_path, "--json").out)
+    words = (
+        "--set",
+        "episodes=40",
+        "--set",
+        "test_every=20",
+        "--set",
+        "counterfactuals=co-observed",
+    )
+    (record,) = json.loads(
+        pdrm("train", "maze-5x5", "--agent", "cprm", *words, "-o", tmp_path, "--json").out
+    )
     settings = json.loads((Path(record["folder"]) / "spec.json").read_text())["settings"]
     assert (settings["episodes"], settings["counterfactuals"]) == (40, "co-observed")
 
@@ -399,7 +497,9 @@ def test_help_says_the_settings_of_ones_own_domain(pdrm):
         "--success <str> ",
     ):
         assert setting in said
-    heads = [line for line in pdrm("train", "--help").out.splitlines() if re.fullmatch(r"[A-Z].*:", line)]
+    heads = [
+        line for line in pdrm("train", "--help").out.splitlines() if re.fullmatch(r"[A-Z].*:", line)
+    ]
     assert heads[0] == "Arguments:"
     assert heads[1:3] == ["What is trained:", "How long:"]
     assert heads[-1] == "Options:"
@@ -412,19 +512,29 @@ def test_one_seed_and_several_runs_at_once(pdrm, tmp_path):
     assert "both --seed and --seeds" in pdrm(*command, "--seed", 3, "--seeds", 2).err
     assert pdrm(*command, "--seed", 4).code == 0
     folders = sorted(tmp_path.iterdir())
-    assert [record["seed"] for record in json.loads(pdrm("evaluate", *folders, "--json").out)] == [3, 4]
+    assert [record["seed"] for record in json.loads(pdrm("evaluate", *folders, "--json").out)] == [
+        3,
+        4,
+    ]
     assert pdrm("evaluate", *folders, "--episodes", 2).out.count("2 episodes of letter") == 2
     assert pdrm("replay", *folders, "--plain").out.count("step 0 of") == 2
 
 
 def test_some_runs_are_compared_on_a_page(pdrm, tmp_path):
     for agent in ("q", "cprm"):
-        assert pdrm("train", "letter", "--agent", agent, "--episodes", 100, "-o", tmp_path / "runs").code == 0
+        assert (
+            pdrm(
+                "train", "letter", "--agent", agent, "--episodes", 100, "-o", tmp_path / "runs"
+            ).code
+            == 0
+        )
     runs = sorted((tmp_path / "runs").iterdir())
     assert pdrm("report", *runs, "-o", tmp_path / "page").code == 0
     page = (tmp_path / "page" / "index.html").read_text()
     assert "cprm 1" in page
     assert "q 1" in page
     runs[0].rename(tmp_path / runs[0].name)
-    pdrm("report", tmp_path / runs[0].name, runs[1], "-o", tmp_path / "page")  # of different folders
+    pdrm(
+        "report", tmp_path / runs[0].name, runs[1], "-o", tmp_path / "page"
+    )  # of different folders
     assert (tmp_path / "page" / "index.html").read_text().count("cprm 1") == page.count("cprm 1")

@@ -18,7 +18,11 @@ from pdrm.learning.settings import parse_setting
 from pdrm.task import Task
 
 DEEP_PAGE = Path(__file__).parents[2] / "docs" / "deep.md"
-SMALL = [word for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16") for word in ("--set", one)]
+SMALL = [
+    word
+    for one in ("n_envs=16", "n_steps=16", "batch_size=64", "net_arch=16")
+    for word in ("--set", one)
+]
 MAP = "place k key\nstep_limit 20\n#####\n#@.k#\n#####\n"
 KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu -> done : key, # / #, 1\n"
 
@@ -26,8 +30,20 @@ KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu
 def test_train_evaluate_and_again(pdrm, tmp_path):
     """The command of the page, for fewer steps and with two seeds."""
     runs = tmp_path / "runs"
-    shown = re.search(r"^pdrm (train echo --agent ppo --steps) 20000 (.*)$", DEEP_PAGE.read_text(), re.MULTILINE)
-    command = (*shown[1].split(), 2048, *shown[2].split(), "--seeds", 2, "--log", "tensorboard", "-o", runs)
+    shown = re.search(
+        r"^pdrm (train echo --agent ppo --steps) 20000 (.*)$", DEEP_PAGE.read_text(), re.MULTILINE
+    )
+    command = (
+        *shown[1].split(),
+        2048,
+        *shown[2].split(),
+        "--seeds",
+        2,
+        "--log",
+        "tensorboard",
+        "-o",
+        runs,
+    )
     outcome = pdrm(*command)
     assert outcome.code == 0
     folders = sorted(runs.iterdir())
@@ -35,7 +51,9 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     log = EventAccumulator(str(folders[1]))
     log.Reload()
     returns = [float(make_ndarray(event.tensor_proto)) for event in log.Tensors("test/return")]
-    assert returns == pytest.approx(Run.load(folders[1]).curve.returns.mean(axis=1).tolist(), abs=1e-6)
+    assert returns == pytest.approx(
+        Run.load(folders[1]).curve.returns.mean(axis=1).tolist(), abs=1e-6
+    )
     again = json.loads(pdrm(*command, "--json").out)
     assert [one["folder"] for one in again] == [str(folder) for folder in folders]
     record = json.loads(pdrm("evaluate", folders[1], "--episodes", 4, "--json").out)
@@ -46,7 +64,9 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     assert "stack" in pdrm("replay", folders[0]).out
 
 
-def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_water_is(pdrm, tmp_path, monkeypatch):
+def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_water_is(
+    pdrm, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     own, machine = Path("water-tank.txt"), Path("key.pdrm")
     own.write_text(MAP)
@@ -54,11 +74,16 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
     machine.write_text(KEY.replace(": key", ": kay"))
     deep = (*command, "--agent", "ppo", "--steps", 256, *SMALL)
     assert f"  --> {machine}:7:" in pdrm(*deep).err
-    machine.write_text(KEY.replace("events key", "events key exit") + "u -> done : {exit}, # / #, 2\n")
+    machine.write_text(
+        KEY.replace("events key", "events key exit") + "u -> done : {exit}, # / #, 2\n"
+    )
     assert pdrm(*command, "--episodes", 5, "--test-every", 5).code == 0
     outcome = pdrm(*deep)
     assert outcome.code == 0
-    assert "warning[W0609]: machine `key` reads event `exit`, which `water-tank` never emits\n" in outcome.err
+    assert (
+        "warning[W0609]: machine `key` reads event `exit`, which `water-tank` never emits\n"
+        in outcome.err
+    )
     folder = json.loads(outcome.out)[0]["folder"]
     own.unlink()
     record = json.loads(pdrm("evaluate", folder, "--episodes", 3, "--json").out)
@@ -68,9 +93,26 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
 
 def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path, monkeypatch):
     runs, film = tmp_path / "runs", tmp_path / "water.png"
-    assert pdrm("train", "water-17", "--steps", 256, *SMALL, "--set", "n_epochs=1", "--k", "none", "-o", runs).code == 0
+    assert (
+        pdrm(
+            "train",
+            "water-17",
+            "--steps",
+            256,
+            *SMALL,
+            "--set",
+            "n_epochs=1",
+            "--k",
+            "none",
+            "-o",
+            runs,
+        ).code
+        == 0
+    )
     (folder,) = runs.iterdir()
-    monkeypatch.setattr("pdrm.domains.water.water_world", partial(water_world, step_limit=300))  # not 10,000
+    monkeypatch.setattr(
+        "pdrm.domains.water.water_world", partial(water_world, step_limit=300)
+    )  # not 10,000
     outcome = pdrm("film", folder, "-o", film, "--every", 20_000)
     assert outcome.code == 0
     assert "300 steps, return" in outcome.out
@@ -91,7 +133,10 @@ WRONG = [
     (("echo", "--agent", "ppo", "--set", "n_envs"), "--set n_envs=VALUE"),
     (("echo", "--agent", "ppo", "--set", "n_envs=many"), "`many` is not a value for `n_envs`"),
     (("echo", "--agent", "ppo", "--set", "n_envs=2.5"), "n_envs is 2.5, but must be an integer"),
-    (("echo", "--agent", "ppo", "--set", "learning_rate=nan"), "learning_rate is nan, but must be a number above 0"),
+    (
+        ("echo", "--agent", "ppo", "--set", "learning_rate=nan"),
+        "learning_rate is nan, but must be a number above 0",
+    ),
     (("echo", "--agent", "ppo", "--set", "depth=0"), "depth is 0"),
     (("echo", "--agent", "sac"), "chooses continuous actions, and those of `echo` are numbered"),
     (("echo", "--agent", "ppo", "--k", "-1"), "k is `-1`"),
@@ -113,10 +158,25 @@ def test_whole_numbers_may_have_an_exponent():
 
 def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
     """A maze of 150 steps with room for 8 symbols; by default there is room for all that 150 steps can push."""
-    command = ("train", "maze-10x10", "--agent", "ppo", "--steps", 1024, *SMALL, "--set", "n_epochs=1", "-o", tmp_path)
+    command = (
+        "train",
+        "maze-10x10",
+        "--agent",
+        "ppo",
+        "--steps",
+        1024,
+        *SMALL,
+        "--set",
+        "n_epochs=1",
+        "-o",
+        tmp_path,
+    )
     tight = pdrm(*command, "--set", "depth=8")
     assert tight.code == 0
-    assert re.search(r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=184\n", tight.err)
+    assert re.search(
+        r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=184\n",
+        tight.err,
+    )
     assert re.search(
         r"test(s|) ended in `home`, most (ended|were cut off) in `\w+`\n  fix: train longer: --steps 2400000; or do without your own n_envs, .*--agent dqn",
         tight.err,
@@ -137,7 +197,9 @@ def check_python(folder):
     assert "ended in `home`" in repr(run)
     assert "pdrm.DQN()" in run._repr_html_()
     policy = run.policy
-    with pytest.raises(WrongPolicy, match=r"shape \(3,\), but this policy sees vectors of \d+ numbers"):
+    with pytest.raises(
+        WrongPolicy, match=r"shape \(3,\), but this policy sees vectors of \d+ numbers"
+    ):
         policy.act([1, 2, 3])
     with pytest.raises(WrongPolicy, match="is not an observation"):
         policy.act({"observation": 3})
@@ -149,7 +211,11 @@ def check_python(folder):
 def test_advice_never_repeats_what_is_set():
     """Whoever does what is said is told something else, down to training longer."""
     echo, water = Task("echo"), Task("water-17")
-    for kind, first in ((PPO, "pdrm.DQN()"), (DQN, 'pdrm.DQN(shaping="none")'), (RecurrentPPO, "pdrm.DQN()")):
+    for kind, first in (
+        (PPO, "pdrm.DQN()"),
+        (DQN, 'pdrm.DQN(shaping="none")'),
+        (RecurrentPPO, "pdrm.DQN()"),
+    ):
         own = advise(echo, kind(k=2, learning_rate=0.5, total_timesteps=5))
         assert own.fix.startswith(
             f"train longer: total_timesteps={kind().total:_}; or do without your own learning_rate; or "
@@ -159,16 +225,24 @@ def test_advice_never_repeats_what_is_set():
         assert plain.fix.endswith(f"train longer: total_timesteps={2 * kind().total:_}")
         assert plain.shell_fix.endswith(f"train longer: --steps {2 * kind().total}")
         assert "longer" not in advise(echo, kind(k=2, total_timesteps=2 * kind().total)).fix
-    assert advise(echo, DQN(k=2, shaping="none")).fix.startswith("do without your own shaping; or pdrm.CpRM(), ")
+    assert advise(echo, DQN(k=2, shaping="none")).fix.startswith(
+        "do without your own shaping; or pdrm.CpRM(), "
+    )
     assert advise(water, PPO(total_timesteps=50)).shell_fix == "train longer: --steps 100"
 
 
 def test_habits_of_other_libraries_are_answered():
     for wrong, said in (
-        (lambda: PPO("MlpPolicy", None), r"(?s)by their names.*fix: run = pdrm.train\(task, pdrm.PPO\(\)\)"),
+        (
+            lambda: PPO("MlpPolicy", None),
+            r"(?s)by their names.*fix: run = pdrm.train\(task, pdrm.PPO\(\)\)",
+        ),
         (lambda: PPO().learn(1000), r"have no `learn`"),
         (lambda: QLearning().predict, r"(?s)have no `predict`.*act\(state, machine_state, stack\)"),
-        (lambda: PPO(learning_rate=lambda progress: progress), r"(?s)must be a number above 0.*linear_decay=True"),
+        (
+            lambda: PPO(learning_rate=lambda progress: progress),
+            r"(?s)must be a number above 0.*linear_decay=True",
+        ),
     ):
         with pytest.raises(BadSetting, match=said):
             wrong()

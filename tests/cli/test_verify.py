@@ -90,10 +90,23 @@ def test_ones_own_domain_is_named(pdrm, tmp_path, monkeypatch):
     import pdrm as package
 
     (tmp_path / "fetch.pdrm").write_text(MACHINE)
-    room = package.domains.from_arrays("room", [[0, 1]] * 2, [[1, 2]] * 2, [(), ("key",), ("door",)], step_limit=20)
+    room = package.domains.from_arrays(
+        "room", [[0, 1]] * 2, [[1, 2]] * 2, [(), ("key",), ("door",)], step_limit=20
+    )
     package.domains.save_domain(room, tmp_path / "room.npz")
     own = ("--domain", tmp_path / "room.npz", "--machine", tmp_path / "fetch.pdrm")
-    pdrm("check-k", *own, "--discount", 0.9, "--k", "1", "--depth", 5, "--certificate", tmp_path / "proof.json")
+    pdrm(
+        "check-k",
+        *own,
+        "--discount",
+        0.9,
+        "--k",
+        "1",
+        "--depth",
+        5,
+        "--certificate",
+        tmp_path / "proof.json",
+    )
     outcome = pdrm("verify", tmp_path / "proof.json", *own)
     assert outcome.code == 0, outcome.err
     assert "some 1-policy is optimal from the start" in outcome.out

@@ -47,7 +47,9 @@ def test_every_domain_is_registered():
 
 
 def test_settings_reach_a_registered_environment():
-    assert gymnasium.make("pdrm/TreasureMaze10x10-v0", step_limit=15).unwrapped.domain.step_limit == 15
+    assert (
+        gymnasium.make("pdrm/TreasureMaze10x10-v0", step_limit=15).unwrapped.domain.step_limit == 15
+    )
 
 
 def test_vector_environments_carry_the_labels():
@@ -59,18 +61,25 @@ def test_vector_environments_carry_the_labels():
 
 
 def test_numbers_are_drawn_from_the_environments_own_generator():
-    before = np.random.get_state()[1].tolist()  # noqa: NPY002 - shows that nothing touches the global one
+    before = np.random.get_state()[1].tolist()
     env = FiniteEnv("letter")
     env.reset(seed=0)
     for action in (2, 2, 3, 2):
         env.step(action)
-    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+    assert np.random.get_state()[1].tolist() == before
 
 
 def test_labels_are_numbered_alike_in_every_process():
-    script = "from pdrm.domains import domain; print([sorted(x) for x in domain('multi-10x10').labels])"
+    script = (
+        "from pdrm.domains import domain; print([sorted(x) for x in domain('multi-10x10').labels])"
+    )
     runs = [
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        )
         for seed in ("1", "2")
     ]
     assert runs[0].stdout == runs[1].stdout != b""
@@ -84,7 +93,14 @@ def test_importing_pdrm_does_not_import_gymnasium():
 def small(states=2, actions=("l", "r"), labels=((), ("end",)), tests=()):
     following = [[0] * len(actions)] * states
     return from_arrays(
-        "small", following, following, labels, step_limit=5, events=("end", "a"), actions=actions, tests=tests
+        "small",
+        following,
+        following,
+        labels,
+        step_limit=5,
+        events=("end", "a"),
+        actions=actions,
+        tests=tests,
     )
 
 

@@ -76,29 +76,63 @@ def test_slippery_maps(tmp_path):
     def reached(domain, action):
         arrays = domain.arrays
         rows = zip(
-            arrays.next[start, action], arrays.probability[start, action], arrays.label[start, action], strict=True
+            arrays.next[start, action],
+            arrays.probability[start, action],
+            arrays.label[start, action],
+            strict=True,
         )
-        return {(domain.describe(x), round(float(p), 9), *domain.labels[label]) for x, p, label in rows}
+        return {
+            (domain.describe(x), round(float(p), 9), *domain.labels[label]) for x, p, label in rows
+        }
 
-    assert reached(slips, up) == {("row 1, column 2", 0.8), ("row 2, column 1", 0.1), ("row 2, column 3", 0.1, "c")}
-    assert reached(slips, right) == {("row 2, column 3", 0.8, "c"), ("row 1, column 2", 0.1), ("row 2, column 2", 0.1)}
+    assert reached(slips, up) == {
+        ("row 1, column 2", 0.8),
+        ("row 2, column 1", 0.1),
+        ("row 2, column 3", 0.1, "c"),
+    }
+    assert reached(slips, right) == {
+        ("row 2, column 3", 0.8, "c"),
+        ("row 1, column 2", 0.1),
+        ("row 2, column 2", 0.1),
+    }
     assert {chance for _, chance, *_ in reached(ice, up)} == {round(1 / 3, 9)}
     told = load_domain(
-        written(tmp_path / "map.txt", f"slip 0.2\ndirections yes\nplace a x\nplace b y\nplace c w\n{drawn}")
+        written(
+            tmp_path / "map.txt",
+            f"slip 0.2\ndirections yes\nplace a x\nplace b y\nplace c w\n{drawn}",
+        )
     )
-    assert {"l", "w", "r"} < {event for row in reached(told, up) for event in row[2:]}  # the way it goes
+    assert {"l", "w", "r"} < {
+        event for row in reached(told, up) for event in row[2:]
+    }  # the way it goes
 
 
 def test_faulty_map_files(tmp_path):
     for text, error, message in [
-        ("step_limt 5\n@.k", BadDomainSetting, r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit"),
+        (
+            "step_limt 5\n@.k",
+            BadDomainSetting,
+            r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit",
+        ),
         ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*draw floor as `.`"),
         ("step_limit 0\n@.k", BadDomainSetting, "not an integer from 1 to"),
-        ("step_limit 99999999999999999999\n@.k", BadDomainSetting, r"from 1 to 2,147,483,647[\s\S]*map.txt:1:1"),
+        (
+            "step_limit 99999999999999999999\n@.k",
+            BadDomainSetting,
+            r"from 1 to 2,147,483,647[\s\S]*map.txt:1:1",
+        ),
         (f"step_limit {'9' * 5000}\n@.k", BadDomainSetting, "from 1 to 2,147,483,647"),
         ("step_limit 9\nstep_limit 8\n@.k", BadDomainSetting, "set twice"),
-        ("place k gem\n place k exit\n@.k", BadDomainSetting, r"`k` emits `gem` already[\s\S]*map.txt:2:2"),
-        ("lowest 5\nhighest 1\n@.k", BadDomainSetting, r"lowest return is 5 and the highest 1\n[\s\S]*map.txt:2:1"),
+        (
+            "place k gem\n place k exit\n@.k",
+            BadDomainSetting,
+            r"`k` emits `gem` already[\s\S]*map.txt:2:2",
+        ),
+        (
+            "lowest 5\nhighest 1\n@.k",
+            BadDomainSetting,
+            r"lowest return is 5 and the highest 1\n[\s\S]*map.txt:2:1",
+        ),
         ("highest 1\nlowest 1\n@.k", BadDomainSetting, r"map.txt:2:1"),
         ("slip 1.5\n@.k", BadDomainSetting, r"from 0 to 1[\s\S]*map.txt:1:1"),
         ("step_limit = 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
@@ -154,8 +188,14 @@ def test_what_was_saved_is_loaded_again(tmp_path):
 def npz(path, without=(), **changed):
     """A file with the least a domain needs, made without this package."""
     said = {"labels": [[], ["end"]], "step_limit": 10} | changed.pop("words", {})
-    arrays = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "words": json.dumps(said)} | changed
-    np.savez(path, **{name: np.array(value) for name, value in arrays.items() if name not in without})
+    arrays = {
+        "next": [[0, 1], [0, 1]],
+        "label": [[0, 1], [0, 0]],
+        "words": json.dumps(said),
+    } | changed
+    np.savez(
+        path, **{name: np.array(value) for name, value in arrays.items() if name not in without}
+    )
     return path
 
 
@@ -163,13 +203,24 @@ def test_arrays_written_elsewhere(tmp_path):
     line = load_domain(npz(tmp_path / "line.npz"))
     check_domain(line)
     assert (line.name, line.states, line.actions, line.events) == ("line", 2, ("0", "1"), ("end",))
-    two = load_domain(npz(tmp_path / "two.npz", start_state=[0, 1], start_probability=[0.5, 0.5], start_label=[-1, 1]))
+    two = load_domain(
+        npz(
+            tmp_path / "two.npz",
+            start_state=[0, 1],
+            start_probability=[0.5, 0.5],
+            start_label=[-1, 1],
+        )
+    )
     assert two.arrays.start_label.tolist() == [-1, 1]
 
 
 def test_faulty_array_files(tmp_path):
     for changed, error, message in [
-        ({"next": [[0, 2], [0, 1]]}, BadArrays, "bad.npz: domain `bad`: next is 2 at state 0, action 1"),
+        (
+            {"next": [[0, 2], [0, 1]]},
+            BadArrays,
+            "bad.npz: domain `bad`: next is 2 at state 0, action 1",
+        ),
         ({"reward": [[0, 0], [0, np.nan]]}, BadArrays, "reward is nan at state 1, action 1"),
         ({"without": ("label",)}, BadDomainFile, "it has no 'label'"),
         ({"without": ("words",)}, BadDomainFile, "it has no 'words'"),
@@ -179,12 +230,24 @@ def test_faulty_array_files(tmp_path):
         ({"words": {"lowest": "low"}}, BadDomainFile, "`lowest` is not a number"),
         ({"words": {"pdrm_domain": 9}}, BadDomainFile, "version 9"),
         (
-            {"words": {"picture": {"scenes": [[["..."], ""]], "scene": [0, 0], "cell": [[0, 0], [0, 3]]}}},
+            {
+                "words": {
+                    "picture": {
+                        "scenes": [[["..."], ""]],
+                        "scene": [0, 0],
+                        "cell": [[0, 0], [0, 3]],
+                    }
+                }
+            },
             BadDomainFile,
             "picture",
         ),
         ({"start_state": [0], "start_probability": [1.0]}, BadDomainFile, "start_label"),
-        ({"start_state": [0.5], "start_probability": [1.0], "start_label": [-1]}, BadDomainFile, "bad.npz"),
+        (
+            {"start_state": [0.5], "start_probability": [1.0], "start_label": [-1]},
+            BadDomainFile,
+            "bad.npz",
+        ),
     ]:
         with pytest.raises(error, match=message) as caught:
             load_domain(npz(tmp_path / "bad.npz", **changed))

@@ -68,8 +68,12 @@ def test_a_bump_on_the_way_may_spoil_the_way_back():
     maze = domain("maze-5x5")
     assert run(maze, "dddrr" + "lluuu")[0].after.state == "home"
     assert run(maze, "dlddrr" + "lluuru")[0].after.state == "return"
-    assert run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "return"  # nothing left to retrace: stuck there
-    assert run(maze, "ddldrr" + "lluruu")[0].after.state == "home"  # walls on both sides: the bump can be undone
+    assert (
+        run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "return"
+    )  # nothing left to retrace: stuck there
+    assert (
+        run(maze, "ddldrr" + "lluruu")[0].after.state == "home"
+    )  # walls on both sides: the bump can be undone
 
 
 def test_mazes_have_their_distance_loops_and_dead_ends():
@@ -80,7 +84,9 @@ def test_mazes_have_their_distance_loops_and_dead_ends():
         assert grid.distances(grid.starts[0])[grid.places("t")[0]] == steps
         assert maze.step_limit == limit
         assert reachable(maze) == set(range(maze.states))
-        degree = [len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells]
+        degree = [
+            len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells
+        ]
         assert degree.count(1) >= 3
         loops = sum(degree) // 2 - len(grid.cells) + 1
         assert loops == {5: 0, 10: 2, 20: 6}[size]
@@ -97,7 +103,11 @@ def out_of(maze, length):
 
 
 def treasure_of(maze):
-    return next(number for number, (r, c) in enumerate(maze.picture.cell) if maze.picture.scenes[0].rows[r][c] == "t")
+    return next(
+        number
+        for number, (r, c) in enumerate(maze.picture.cell)
+        if maze.picture.scenes[0].rows[r][c] == "t"
+    )
 
 
 def bump_of(maze, path):
@@ -105,7 +115,9 @@ def bump_of(maze, path):
     here = int(maze.arrays.start_state[0])
     for place, move in enumerate(path):
         for pair in ("ud", "lr"):
-            if place and all(maze.arrays.next[here, maze.actions.index(a), 0] == here for a in pair):
+            if place and all(
+                maze.arrays.next[here, maze.actions.index(a), 0] == here for a in pair
+            ):
                 return place, pair[0]
         here = int(maze.arrays.next[here, maze.actions.index(move), 0])
     raise AssertionError
@@ -137,7 +149,9 @@ def test_multiple_treasure_maze_in_order():
         labels, _ = walk(maze, there)
         assert "s" in labels[-1]
         assert not any("t" in label or "s" in label for label in labels[:-1])
-        ways = [way_between(grid, s, treasure, set(treasures) - {treasure}) for treasure in treasures]
+        ways = [
+            way_between(grid, s, treasure, set(treasures) - {treasure}) for treasure in treasures
+        ]
         tour = there + "".join(way + reverse(way) for way in ways) + reverse(there)
         labels, _ = walk(maze, tour)
         seen = [event for label in labels for event in ("s", "t", "T", "x") if event in label]
@@ -173,14 +187,23 @@ def test_nothing_is_found_before_the_safe_place_or_while_carrying():
     first = way_between(grid, s, others[0], {near, others[1]})
     second = way_between(grid, others[0], others[1], {near, s})
     back = way_between(grid, others[1], s, {near, others[0]})
-    labels, _ = walk(maze, to_safe + first + second + back + way_between(grid, s, others[1], {near, others[0]}))
+    labels, _ = walk(
+        maze, to_safe + first + second + back + way_between(grid, s, others[1], {near, others[0]})
+    )
     seen = [event for label in labels for event in ("s", "t", "T") if event in label]
-    assert seen == ["s", "t", "s", "t"]  # the second was passed while carrying, and is found on the next way
+    assert seen == [
+        "s",
+        "t",
+        "s",
+        "t",
+    ]  # the second was passed while carrying, and is found on the next way
 
 
 def test_multiple_treasure_maze_draws_what_is_left():
     maze = domain("multi-10x10")
-    left = {(scene.note, sum(row.count("t") for row in scene.rows)) for scene in maze.picture.scenes}
+    left = {
+        (scene.note, sum(row.count("t") for row in scene.rows)) for scene in maze.picture.scenes
+    }
     assert ("looking for the safe place", 3) in left
     assert ("carrying treasure 1 of 3", 2) in left
     assert ("3 of 3 treasures safe", 0) in left
@@ -198,7 +221,9 @@ def sequence(event):
 def test_deliver_sequences():
     assert [sequence(event) for event in LONG] == list(draw_sequences(8, 64, seed=0))
     assert [sequence(event) for event in SHORT] == list(draw_sequences(4, 64, seed=0))
-    assert catalogue("deliver") == parse(deliver_machine(draw_sequences(8, 64, 0), draw_sequences(4, 64, 0)))
+    assert catalogue("deliver") == parse(
+        deliver_machine(draw_sequences(8, 64, 0), draw_sequences(4, 64, 0))
+    )
     grid = load_shipped_map("deliver", places="MSCP")
     assert [fewest_steps(domain("deliver-8"), event) for event in LONG[:6]] == [
         generated_tasks.fewest_steps(grid, sequence(event)) for event in LONG[:6]
@@ -233,7 +258,10 @@ def fewest_steps(world, event):
                 label = world.labels[arrays.label[cell, action, 0]]
                 if done == len(places) and not label:
                     return steps
-                there = (int(arrays.next[cell, action, 0]), done + (done < len(places) and places[done] in label))
+                there = (
+                    int(arrays.next[cell, action, 0]),
+                    done + (done < len(places) and places[done] in label),
+                )
                 following.add(there)
         layer = following - seen
         seen |= layer
@@ -266,7 +294,9 @@ def nearest_steps(event):
 
 def test_deliver_rewards_looking_ahead():
     grid = load_shipped_map("deliver", places="MSCP")
-    longer = [nearest_steps(event) / generated_tasks.fewest_steps(grid, sequence(event)) for event in LONG]
+    longer = [
+        nearest_steps(event) / generated_tasks.fewest_steps(grid, sequence(event)) for event in LONG
+    ]
     assert np.mean(longer) > 1.1
     assert np.mean(np.array(longer) > 1) > 0.9
 

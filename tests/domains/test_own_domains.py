@@ -52,7 +52,9 @@ def test_own_map_keeps_the_contract(tmp_path):
     file = tmp_path / "kitchen.txt"
     file.write_text(KITCHEN)
     grid = read_map(file, places="ct")
-    check_domain(grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, directions=True))
+    check_domain(
+        grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, directions=True)
+    )
 
 
 def test_a_map_with_a_byte_order_mark(tmp_path):
@@ -115,7 +117,12 @@ def test_own_arrays_keep_the_contract():
     )
 
 
-SOUND = {"next": [[0, 1], [0, 1]], "label": [[0, 1], [0, 0]], "labels": [(), ("end",)], "step_limit": 10}
+SOUND = {
+    "next": [[0, 1], [0, 1]],
+    "label": [[0, 1], [0, 0]],
+    "labels": [(), ("end",)],
+    "step_limit": 10,
+}
 
 
 def test_faulty_arrays():
@@ -182,7 +189,9 @@ def test_frozen_lake():
     assert lake.arrays.probability[0, 0].tolist() == pytest.approx([1 / 3] * 3)
     assert lake.arrays.start_state.tolist() == [0]
     assert lake.events == ("goal", "hole")
-    named = from_gymnasium(env, entering(LAKE), name="pond", state_names=[f"tile {n}" for n in range(16)])
+    named = from_gymnasium(
+        env, entering(LAKE), name="pond", state_names=[f"tile {n}" for n in range(16)]
+    )
     assert (named.name, named.describe(15)) == ("pond", "tile 15")
     with pytest.raises(BadDomainSetting, match="16 states and 2 names"):
         from_gymnasium(env, entering(LAKE), state_names=["a", "b"])
@@ -192,7 +201,9 @@ def test_taxi():
     env = gymnasium.make("Taxi-v4")
     taxi = from_gymnasium(env, lambda s, a, t, _info: {"pick"} if a == 4 and s != t else ())
     check_domain(taxi)
-    assert taxi.states == 500  # no copies: states of a delivered passenger are entered by delivering only
+    assert (
+        taxi.states == 500
+    )  # no copies: states of a delivered passenger are entered by delivering only
     assert taxi.arrays.terminal.sum() == 4
     assert len(taxi.arrays.start_state) == 300
     assert taxi.arrays.reward.max() == 20
@@ -201,9 +212,15 @@ def test_taxi():
 def test_taxi_without_its_own_reward_and_end():
     env = gymnasium.make("Taxi-v4")
     bare = from_gymnasium(env, lambda *_: set())
-    taxi = from_gymnasium(env, lambda *_: set(), reward_weight=0, ignore_end=True, state_names=lambda s: f"taxi {s}")
+    taxi = from_gymnasium(
+        env, lambda *_: set(), reward_weight=0, ignore_end=True, state_names=lambda s: f"taxi {s}"
+    )
     check_domain(taxi)
-    assert (taxi.arrays.reward.any(), taxi.arrays.terminal.any(), taxi.describe(499)) == (False, False, "taxi 499")
+    assert (taxi.arrays.reward.any(), taxi.arrays.terminal.any(), taxi.describe(499)) == (
+        False,
+        False,
+        "taxi 499",
+    )
     np.testing.assert_array_equal(taxi.arrays.next[:, :5], bare.arrays.next[:, :5])
     half = from_gymnasium(env, lambda *_: set(), reward_weight=0.5)
     np.testing.assert_array_equal(half.arrays.reward, bare.arrays.reward / 2)
@@ -261,7 +278,14 @@ def stop_or_stay(_state, action):
 def test_an_action_that_ends_the_episode_does_not_end_it_for_the_others():
     picture = Picture((Scene(("..",)),), (0,), ((0, 1),))
     world = from_outcomes(
-        "door", {"s": "here"}, "ab", stop_or_stay, [Start("s")], events=["stop"], step_limit=3, picture=picture
+        "door",
+        {"s": "here"},
+        "ab",
+        stop_or_stay,
+        [Start("s")],
+        events=["stop"],
+        step_limit=3,
+        picture=picture,
     )
     check_domain(world)
     assert world.state_names == ("here", "here, ended")
@@ -276,9 +300,15 @@ def test_an_action_that_ends_the_episode_does_not_end_it_for_the_others():
 
 def test_states_whose_ways_in_agree_keep_their_numbers():
     def outcomes(state, _action):
-        return [Outcome("end", 0.5, terminal=state == "go"), Outcome(state, 0.5), Outcome("go", 0.0, terminal=True)]
+        return [
+            Outcome("end", 0.5, terminal=state == "go"),
+            Outcome(state, 0.5),
+            Outcome("go", 0.0, terminal=True),
+        ]
 
-    world = from_outcomes("w", {"end": "end", "go": "go"}, "a", outcomes, [Start("go")], events=[], step_limit=3)
+    world = from_outcomes(
+        "w", {"end": "end", "go": "go"}, "a", outcomes, [Start("go")], events=[], step_limit=3
+    )
     assert world.arrays.terminal.tolist() == [True, False]
     assert world.arrays.next[:, 0].tolist() == [[0, 0, 1], [0, 1, 1]]
 
@@ -300,7 +330,10 @@ def test_what_stands_around_a_table_is_not_lost_without_a_word():
         from_gymnasium(gymnasium.make_vec("FrozenLake-v1", num_envs=2), entering({}))
     statistics = gymnasium.wrappers.RecordEpisodeStatistics(lake)
     assert from_gymnasium(statistics, entering({})).step_limit == 100
-    with pytest.raises(BadDomainSetting, match=r"`<lambda>` at test_own_domains.py:\d+ \(`labels`\) returned 'goal'"):
+    with pytest.raises(
+        BadDomainSetting,
+        match=r"`<lambda>` at test_own_domains.py:\d+ \(`labels`\) returned 'goal'",
+    ):
         from_gymnasium(lake, lambda *_: "goal")
 
 
@@ -314,9 +347,13 @@ def test_environments_that_cannot_be_read():
     with pytest.raises(NoTransitionTable, match="by state and action"):
         from_gymnasium(Tabled({"a": {}}), entering({}))
     with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
-        from_gymnasium(Tabled({0: {0: [(1.0, 7, 0.0, True)]}}), entering({}), step_limit=9, start={0: 1.0})
+        from_gymnasium(
+            Tabled({0: {0: [(1.0, 7, 0.0, True)]}}), entering({}), step_limit=9, start={0: 1.0}
+        )
     with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
-        from_gymnasium(Tabled({0: {0: [(1.0, 7, 0.0, False)]}}), entering({}), step_limit=9, start={0: 1.0})
+        from_gymnasium(
+            Tabled({0: {0: [(1.0, 7, 0.0, False)]}}), entering({}), step_limit=9, start={0: 1.0}
+        )
     with pytest.raises(BadArrays, match="start 0 is 4"):
         from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={4: 1.0})
     with pytest.raises(BadDomainSetting, match="a set of events"):
@@ -356,7 +393,9 @@ def test_labels_see_the_environment_after_the_step():
 
 def test_a_place_is_not_drawn_as_floor_wall_or_start():
     for letter, meant in ((".", "floor"), ("#", "a wall"), ("@", "a start")):
-        with pytest.raises(BadDomainSetting, match=f"`{re.escape(letter)}` is {meant} in every map") as caught:
+        with pytest.raises(
+            BadDomainSetting, match=f"`{re.escape(letter)}` is {meant} in every map"
+        ) as caught:
             parse_map_file(f"place {letter} dot\n####\n#@.#\n####", "rooms")
         assert (caught.value.where.line, caught.value.fix[-11:]) == (1, "place k dot")
 
@@ -364,7 +403,10 @@ def test_a_place_is_not_drawn_as_floor_wall_or_start():
 def test_a_map_may_be_given_as_its_text(tmp_path):
     """Its places are named once, and it is as long as a map file is."""
     emits = {"c": "coffee", "t": "tea"}
-    short, long = grid_domain("kitchen", KITCHEN, emits), grid_domain("kitchen", parse_map(KITCHEN, places="ct"), emits)
+    short, long = (
+        grid_domain("kitchen", KITCHEN, emits),
+        grid_domain("kitchen", parse_map(KITCHEN, places="ct"), emits),
+    )
     assert domain_bytes(short) == domain_bytes(long)
     (tmp_path / "hall.txt").write_text("@.c")
     assert short.step_limit == load_domain(tmp_path / "hall.txt").step_limit == 300

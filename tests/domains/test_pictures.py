@@ -85,9 +85,14 @@ def test_water_shows_the_agent_the_balls_that_are_left_and_the_stack():
     env.reset(seed=0)
     image, world, water = env.render(), WaterWorld(), env.water
     assert image.dtype == np.uint8
-    assert image.shape == draw_water(world, water, ["step 1", "collect"], ("ball_0", "#") * 40).shape
+    assert (
+        image.shape == draw_water(world, water, ["step 1", "collect"], ("ball_0", "#") * 40).shape
+    )
     assert np.array_equal(image, env.render())
-    x, y = (int(number) for number in np.array([water.place[0], world.side - water.place[1]]) * 480 / 17 + MARGIN)
+    x, y = (
+        int(number)
+        for number in np.array([water.place[0], world.side - water.place[1]]) * 480 / 17 + MARGIN
+    )
     assert tuple(image[y, x]) == AGENT
     gone = water._replace(there=np.zeros(10, np.bool_))
     assert has(draw_water(world, water), EVEN)

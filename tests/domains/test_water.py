@@ -21,7 +21,12 @@ NUMBERS = np.array([0.25, 0.75], np.float32)
 
 
 def scene(place=(2.0, 2.0), velocity=(0.0, 0.0), balls=AWAY, there=(True,) * 10, announced=False):
-    arrays = (np.array(place, np.float32), np.array(velocity, np.float32), np.array(balls, np.float32), STILL)
+    arrays = (
+        np.array(place, np.float32),
+        np.array(velocity, np.float32),
+        np.array(balls, np.float32),
+        STILL,
+    )
     return Water(*arrays, np.array(there), np.bool_(announced))
 
 
@@ -113,7 +118,10 @@ def test_the_jax_twin_goes_the_same_way():
         for push, number in zip(pushes, drawn, strict=True):
             reference, label = advance(world, reference, push, number, np)
             emitted.append(int(label))
-            assert np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max() < 1e-3
+            assert (
+                np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max()
+                < 1e-3
+            )
         assert emitted == labels.tolist()
         assert len(set(emitted)) >= 3
 
@@ -123,7 +131,9 @@ def test_gymnasium_is_content():
         for continuous in [False, True]:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                warnings.filterwarnings("ignore", message=".*not able to test alternative render modes.*")
+                warnings.filterwarnings(
+                    "ignore", message=".*not able to test alternative render modes.*"
+                )
                 env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
                 check_env(env.unwrapped)
             assert env.unwrapped.world.name.startswith(WATER_IDS[name])

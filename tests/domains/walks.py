@@ -20,7 +20,9 @@ def walk(domain, actions, start=0, seed=0):
 
 def words(labels):
     """Labels as a person writes them: `d+t`."""
-    return ["+".join(sorted(label, key=lambda event: (event not in "udlr", event))) for label in labels]
+    return [
+        "+".join(sorted(label, key=lambda event: (event not in "udlr", event))) for label in labels
+    ]
 
 
 def run(domain, actions, start=0):
@@ -47,7 +49,9 @@ def reachable(domain):
     seen = set(domain.arrays.start_state.tolist())
     frontier = list(seen)
     for state in frontier:
-        for there in np.unique(domain.arrays.next[state][domain.arrays.probability[state] > 0]).tolist():
+        for there in np.unique(
+            domain.arrays.next[state][domain.arrays.probability[state] > 0]
+        ).tolist():
             if there not in seen:
                 seen.add(there)
                 frontier.append(there)

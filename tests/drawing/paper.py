@@ -21,7 +21,9 @@ def exactly(*events: str) -> Guard:
 def rule(source: str, target: str, guard: Guard, move: str, reward: float) -> Transition:
     top, _, push = move.partition("/")
     symbols = tuple(push.split())
-    return Transition(source, target, guard, top.strip(), () if symbols == ("eps",) else symbols, reward)
+    return Transition(
+        source, target, guard, top.strip(), () if symbols == ("eps",) else symbols, reward
+    )
 
 
 def letter() -> PushdownRewardMachine:
@@ -37,7 +39,9 @@ def letter() -> PushdownRewardMachine:
         rule("u1", "u1", exactly(), "z / z", -0.01),
         rule("u1", "u2", exactly("C"), "# / #", 1),
     )
-    return PushdownRewardMachine("letter", ("A", "B", "C"), ("#", "A"), "u0", ("u2",), Otherwise.stay(-0.01), rules)
+    return PushdownRewardMachine(
+        "letter", ("A", "B", "C"), ("#", "A"), "u0", ("u2",), Otherwise.stay(-0.01), rules
+    )
 
 
 def maze(found: float = 0, step: float = 0, home: float = 1) -> PushdownRewardMachine:
@@ -71,7 +75,9 @@ def formula_maze() -> PushdownRewardMachine:
         rules.append(rule("search", "return", And((here, Event("t"))), f"z / {a} z", 1))
         rules.append(rule("return", "return", And((back, Not(Event("x")))), f"{a} / eps", 1))
         rules.append(rule("return", "home", And((back, Event("x"))), f"{a} / eps", 1e5))
-        rules += [rule("return", "lost", Event(b), f"{a} / eps", -1e5) for b in DIRECTIONS if b != BACK[a]]
+        rules += [
+            rule("return", "lost", Event(b), f"{a} / eps", -1e5) for b in DIRECTIONS if b != BACK[a]
+        ]
     return PushdownRewardMachine(
         "formula-maze",
         tuple("udlrtx"),
@@ -119,12 +125,19 @@ def multiple_treasure() -> PushdownRewardMachine:
 def deliver(length: int = 3) -> PushdownRewardMachine:
     """DeliverWorld, three location types, one event for each sequence of `length` places that starts at home."""
     places = ("home", "office", "shop")
-    sequences = {f"seq_{i}": ("home", *tail) for i, tail in enumerate(product(places, repeat=length - 1))}
-    rules = [rule("u0", "u1", exactly(name), f"# / {' '.join(seq)} #", 0) for name, seq in sequences.items()]
+    sequences = {
+        f"seq_{i}": ("home", *tail) for i, tail in enumerate(product(places, repeat=length - 1))
+    }
+    rules = [
+        rule("u0", "u1", exactly(name), f"# / {' '.join(seq)} #", 0)
+        for name, seq in sequences.items()
+    ]
     rules += [rule("u1", "u1", exactly(place), f"{place} / eps", 1e3) for place in places]
     rules.append(rule("u1", "u2", exactly(), "# / #", 1e3))
     events = (*sequences, *places)
-    return PushdownRewardMachine("deliver", events, ("#", *places), "u0", ("u2",), Otherwise.stay(0), tuple(rules))
+    return PushdownRewardMachine(
+        "deliver", events, ("#", *places), "u0", ("u2",), Otherwise.stay(0), tuple(rules)
+    )
 
 
 def water() -> PushdownRewardMachine:
@@ -152,7 +165,14 @@ def silent() -> PushdownRewardMachine:
         rule("u2", "u3", SILENT, "# / #", 1),
     )
     return PushdownRewardMachine(
-        "silent", ("é%$", "_^~"), ("#", "□"), "u0", ("u3",), Otherwise.stay(0), rules, states=("u0", "u1", "u2")
+        "silent",
+        ("é%$", "_^~"),
+        ("#", "□"),
+        "u0",
+        ("u3",),
+        Otherwise.stay(0),
+        rules,
+        states=("u0", "u1", "u2"),
     )
 
 
@@ -170,7 +190,14 @@ def letter_counting() -> CountingRewardAutomaton:
         CountingTransition("u1", "u1", Event("C"), ("1",), (-1,), 0),
     )
     return CountingRewardAutomaton(
-        "counting", ("A", "B", "C"), 1, "u0", ("u2", "u3"), Otherwise.stay(0), rules, (("A", "B", "C"),)
+        "counting",
+        ("A", "B", "C"),
+        1,
+        "u0",
+        ("u2", "u3"),
+        Otherwise.stay(0),
+        rules,
+        (("A", "B", "C"),),
     )
 
 
@@ -182,7 +209,9 @@ def office() -> RewardMachine:
         RewardTransition("u0", "broken", Event("plant"), -1),
         RewardTransition("u1", "broken", Event("plant"), -1),
     )
-    return RewardMachine("office", ("coffee", "office", "plant"), "u0", ("done", "broken"), Otherwise.stay(0), rules)
+    return RewardMachine(
+        "office", ("coffee", "office", "plant"), "u0", ("done", "broken"), Otherwise.stay(0), rules
+    )
 
 
 def large(states: int = 200) -> PushdownRewardMachine:
@@ -191,9 +220,13 @@ def large(states: int = 200) -> PushdownRewardMachine:
     rules: list[Transition] = []
     for i, name in enumerate(names):
         rules.append(rule(name, name, exactly("a"), "z / A z", 0))
-        rules.append(rule(name, names[i + 1] if i + 1 < states else "end", exactly("b"), "z / z", 1))
+        rules.append(
+            rule(name, names[i + 1] if i + 1 < states else "end", exactly("b"), "z / z", 1)
+        )
         rules.append(rule(name, names[(7 * i) % states], exactly("a", "b"), "z / z", -1))
-    return PushdownRewardMachine("large", ("a", "b"), ("#", "A"), "s0", ("end",), Otherwise.error(), tuple(rules))
+    return PushdownRewardMachine(
+        "large", ("a", "b"), ("#", "A"), "s0", ("end",), Otherwise.error(), tuple(rules)
+    )
 
 
 DRAWN = {

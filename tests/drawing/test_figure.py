@@ -16,11 +16,18 @@ def single_rules(line: RuleLine) -> list[RuleLine]:
     """The rules a line stands for: every guard with every top."""
     looks = line.looks or (None,)
     pairs = product(line.guards, looks)
-    return [RuleLine((guard,), (look,) if look is not None else (), line.effect, line.opening) for guard, look in pairs]
+    return [
+        RuleLine((guard,), (look,) if look is not None else (), line.effect, line.opening)
+        for guard, look in pairs
+    ]
 
 
 def label(machine, source, target):
-    (edge,) = [edge for edge in make_figure(machine).edges if (edge.source, edge.target) == (source, target)]
+    (edge,) = [
+        edge
+        for edge in make_figure(machine).edges
+        if (edge.source, edge.target) == (source, target)
+    ]
     return [spell(line) for line in edge.lines]
 
 
@@ -32,9 +39,18 @@ def test_the_lines_stand_for_the_rules_and_no_others():
     for name in paper.DRAWN:
         machine = paper.DRAWN[name]()
         for source, target in {(rule.source, rule.target) for rule in machine.transitions}:
-            parallel = [rule for rule in machine.transitions if (rule.source, rule.target) == (source, target)]
+            parallel = [
+                rule
+                for rule in machine.transitions
+                if (rule.source, rule.target) == (source, target)
+            ]
             lines = [make_line(rule, machine.events) for rule in parallel]
-            drawn = [rule for family in compress(lines) for line in family.members() for rule in single_rules(line)]
+            drawn = [
+                rule
+                for family in compress(lines)
+                for line in family.members()
+                for rule in single_rules(line)
+            ]
             assert len(drawn) == len(lines)
             assert set(drawn) == set(lines)
 
@@ -45,7 +61,11 @@ def test_no_edge_of_a_maze_has_more_than_four_lines():
 
 
 def test_the_letter_machine_is_printed_as_in_the_paper():
-    assert label(paper.letter(), "u0", "u0") == ["{A}, z / A z, −0.01", "{C}, z / z, −0.01", "{}, z / z, −0.01"]
+    assert label(paper.letter(), "u0", "u0") == [
+        "{A}, z / A z, −0.01",
+        "{C}, z / z, −0.01",
+        "{}, z / z, −0.01",
+    ]
     assert label(paper.letter(), "u1", "u2") == ["{C}, # / #, 1"]
     assert caption(paper.letter()) == ["otherwise: stay, −0.01"]
 
@@ -88,7 +108,9 @@ def test_a_long_machine_is_drawn_downwards_and_a_long_line_broken():
     assert "rankdir=TB" in to_dot(parse(chain))
     assert "rankdir=LR" in to_dot(
         parse(
-            chain.replace("u4 -> u5", "u4 -> f").replace("u5 -> f", "u0 -> f").replace("f : a, 0\n", "f : b & !a, 0\n")
+            chain.replace("u4 -> u5", "u4 -> f")
+            .replace("u5 -> f", "u0 -> f")
+            .replace("f : a, 0\n", "f : b & !a, 0\n")
         )
     )
     names = [f"event_{number}" for number in range(9)]
@@ -97,7 +119,9 @@ def test_a_long_machine_is_drawn_downwards_and_a_long_line_broken():
 
 
 def test_a_label_without_any_event_is_short():
-    machine = parse("events a b\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 1\nu -> u : !a & !b, 0\n")
+    machine = parse(
+        "events a b\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 1\nu -> u : !a & !b, 0\n"
+    )
     assert label(machine, "u", "u") == ["{}, 0"]
 
 
@@ -110,7 +134,9 @@ def test_a_state_that_only_otherwise_leads_to_has_dashed_edges():
     assert (edge.source, edge.target, spell(edge.lines[0])) == ("left", "no", "otherwise, −1")
     assert "style=dashed" in to_dot(machine)
     assert r"\draw[->, dashed] (left)" in to_tikz(machine)
-    assert not any(edge.dashed for edge in make_figure(paper.formula_maze()).edges), "a rule leads there"
+    assert not any(edge.dashed for edge in make_figure(paper.formula_maze()).edges), (
+        "a rule leads there"
+    )
 
 
 def test_rules_with_one_effect_are_merged_over_guards_and_tops():
@@ -125,7 +151,9 @@ def test_rules_with_one_effect_are_merged_over_guards_and_tops():
 def test_a_variable_is_never_a_name_of_the_machine():
     events = ("a", "b", "c", "α")
     rules = tuple(paper.rule("u0", "u0", paper.exactly(event), "z / z", 0) for event in events)
-    machine = paper.PushdownRewardMachine("m", events, ("#",), "u0", ("end",), paper.Otherwise.error(), rules)
+    machine = paper.PushdownRewardMachine(
+        "m", events, ("#",), "u0", ("end",), paper.Otherwise.error(), rules
+    )
     assert label(machine, "u0", "u0") == ["{β}, z / z, 0"]
     assert caption(machine) == ["for β in a b c α", "otherwise: error"]
 

@@ -23,17 +23,24 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def parsed(picture: bytes):
-    return ET.fromstring(picture)  # noqa: S314 (our own picture)
+    return ET.fromstring(picture)
 
 
 def groups(picture: bytes, kind: str):
     """Title -> group of each node or edge."""
     root = parsed(picture)
-    return {group.findtext(f"{SVG}title"): group for group in root.iter(f"{SVG}g") if group.get("class") == kind}
+    return {
+        group.findtext(f"{SVG}title"): group
+        for group in root.iter(f"{SVG}g")
+        if group.get("class") == kind
+    }
 
 
 def texts(group):
-    return ["".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in group.iter(f"{SVG}text")]
+    return [
+        "".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ")
+        for text in group.iter(f"{SVG}text")
+    ]
 
 
 def test_svg_shows_the_machine():
@@ -44,9 +51,13 @@ def test_svg_shows_the_machine():
         nodes, edges = groups(picture, "node"), groups(picture, "edge")
         for state in figure.states:
             assert "".join(texts(nodes[state])) == state
-            assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (2 if state in machine.final else 1)
+            assert len(list(nodes[state].iter(f"{SVG}ellipse"))) == (
+                2 if state in machine.final else 1
+            )
         for edge in figure.edges:
-            assert texts(edges[f"{edge.source}->{edge.target}"]) == [spell(line) for line in edge.lines]
+            assert texts(edges[f"{edge.source}->{edge.target}"]) == [
+                spell(line) for line in edge.lines
+            ]
         assert f"start arrow->{machine.start}" in edges
         assert len(edges) == len(figure.edges) + 1
         shown = texts(parsed(picture))
@@ -56,7 +67,9 @@ def test_svg_shows_the_machine():
 def test_svg_has_a_size_and_a_view_box():
     root = parsed(render(paper.letter(), "svg"))
     width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
-    assert [float(number) for number in root.get("viewBox").split()] == pytest.approx([0, 0, width, height], abs=1)
+    assert [float(number) for number in root.get("viewBox").split()] == pytest.approx(
+        [0, 0, width, height], abs=1
+    )
 
 
 def test_png_is_a_picture_of_decent_resolution():
@@ -95,7 +108,8 @@ def test_tikz_has_every_state_and_label():
 def test_opposite_edges_are_two_curves_in_tikz():
     source = to_tikz(paper.multiple_treasure())
     there, back = (
-        re.search(rf"\\draw\[->\] \({ends[0]}\) (.*) \({ends[1]}\);", source) for ends in (("u1", "u2"), ("u2", "u1"))
+        re.search(rf"\\draw\[->\] \({ends[0]}\) (.*) \({ends[1]}\);", source)
+        for ends in (("u1", "u2"), ("u2", "u1"))
     )
     assert ".. controls" in there[1] + back[1]
     assert there[1] != back[1]
@@ -104,7 +118,10 @@ def test_opposite_edges_are_two_curves_in_tikz():
 
 def test_every_name_the_language_allows_can_be_drawn():
     odd = ("node", "graph", "é□", "%", "$^~_", "a;b", "`", "u.1", "@*?", "日本", "x" * 100, "1-")
-    rules = [paper.rule("start", state, paper.exactly(odd[0]), f"{state} / eps", i) for i, state in enumerate(odd)]
+    rules = [
+        paper.rule("start", state, paper.exactly(odd[0]), f"{state} / eps", i)
+        for i, state in enumerate(odd)
+    ]
     machine = paper.PushdownRewardMachine(
         "t%$#~", odd, ("#", *odd), "start", odd, paper.Otherwise.error(), tuple(rules)
     )
@@ -145,5 +162,7 @@ def test_nothing_is_printed_and_graphviz_is_loaded_only_to_draw():
         "import sys, pdrm.drawing.render; assert 'pygraphviz' not in sys.modules; "
         "from tests.drawing.paper import letter; pdrm.drawing.render.render(letter(), 'png'); print('done')"
     )
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True
+    )
     assert (ran.stdout, ran.stderr) == ("done\n", "")

@@ -25,7 +25,9 @@ def test_the_ending_says_the_format(tmp_path):
     for ending in FORMATS:
         draw(paper.letter(), tmp_path / f"machine{ending}")
         assert (tmp_path / f"machine{ending}").read_bytes().startswith(OPENINGS[ending])
-        assert render(paper.letter(), ending.upper()) == render(paper.letter(), ending.removeprefix("."))
+        assert render(paper.letter(), ending.upper()) == render(
+            paper.letter(), ending.removeprefix(".")
+        )
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):

@@ -33,7 +33,11 @@ def test_silent_moves_have_rows_of_their_own():
 
 def test_counters_stand_in_the_place_of_the_stack():
     rows = trace_run(paper.letter_counting().run(word("A B C")))
-    assert [(row.before, row.after) for row in rows] == [("[0]", "[1]"), ("[1]", "[1]"), ("[1]", "[0]")]
+    assert [(row.before, row.after) for row in rows] == [
+        ("[0]", "[1]"),
+        ("[1]", "[1]"),
+        ("[1]", "[0]"),
+    ]
     assert rows[-1].rule == "u1 → u1: ⟨C, [1], [−1], 0⟩, then 1 silent move to u3"
 
 
@@ -49,7 +53,10 @@ def test_a_reward_machine_has_no_stack():
 def test_how_a_run_ended():
     letter = paper.letter()
     assert describe_end(letter.run(word("B C"))) == "ended in u2, # (final); reward 0.99"
-    assert describe_end(letter.run(word("B C C"))) == "ended in u2, # (final), 1 label left unread; reward 0.99"
+    assert (
+        describe_end(letter.run(word("B C C")))
+        == "ended in u2, # (final), 1 label left unread; reward 0.99"
+    )
     assert describe_end(letter.run(word("B"))) == "not ended: in u1, #; reward −0.01"
 
 
@@ -57,7 +64,7 @@ def test_the_table_is_drawn(tmp_path):
     run = paper.silent().run(word("é%$ _^~"))
     for name in ("t.svg", "t.png", "t.dot"):
         draw_run(run, tmp_path / name)
-    picture = ET.parse(tmp_path / "t.svg")  # noqa: S314 (our own picture)
+    picture = ET.parse(tmp_path / "t.svg")
     shown = picture.iter("{http://www.w3.org/2000/svg}text")
     texts = {"".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in shown}
     assert {cell for row in trace_run(run) for cell in row} | {"step", "stack before"} <= texts

@@ -1,10 +1,7 @@
 """Every error crosses from one process to another whole: workers raise them, the command reports them."""
 
 import copy
-import os
 import pickle
-import subprocess
-import sys
 
 from pdrm.errors import WARNINGS, BadSetting, PdrmError, SeveralErrors, Where, explanations
 
@@ -15,7 +12,7 @@ PARTS = ("message", "where", "fix", "word")
 
 def sent(error):
     """The error as another process receives it."""
-    return pickle.loads(pickle.dumps(error))  # noqa: S301 - what was pickled here
+    return pickle.loads(pickle.dumps(error))
 
 
 def parts(error):
@@ -39,7 +36,9 @@ def test_an_error_is_made_again():
             assert parts(other) == parts(error)
             assert str(other) == str(error)
             assert other.errors == (other,)
-            assert str(kind(error)) == str(error), "raised again, as Gymnasium's vector environments do"
+            assert str(kind(error)) == str(error), (
+                "raised again, as Gymnasium's vector environments do"
+            )
 
 
 def test_several_errors_are_made_again():
@@ -70,24 +69,3 @@ CALLS = {
 import sys
 CALLS[sys.argv[1]]()
 """
-
-
-def test_a_script_ends_in_its_own_line_and_the_message(tmp_path):
-    """Neither the calls inside the package nor an error beneath are shown; those of a function that was given are."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-
-    def count_files(case, **more):
-        told = subprocess.run(
-            [sys.executable, "script.py", case],
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, **more},
-            capture_output=True,
-            text=True,
-        ).stderr
-        assert "error[E0" in told
-        return told.count("  File ")
-
-    assert [count_files(case) for case in ("given", "file", "agent", "setting")] == [2] * 4
-    assert count_files("watch") > 4
-    assert count_files("given", PDRM_TRACEBACK="full") > 4

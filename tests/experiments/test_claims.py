@@ -14,8 +14,24 @@ from pdrm.experiments.study import run_study
 from tests.experiments.small import keep_small_sizes
 
 ROWS = (
-    *("letter-best", "letter-speed", "maze-5", "maze-large", "maze-cprm", "maze-cql", "multi", "multi-soon"),
-    *("deliver-8", "deliver-order", "deliver-4-8", "deliver-q-best", "deliver-pace", "deliver-longer"),
+    *(
+        "letter-best",
+        "letter-speed",
+        "maze-5",
+        "maze-large",
+        "maze-cprm",
+        "maze-cql",
+        "multi",
+        "multi-soon",
+    ),
+    *(
+        "deliver-8",
+        "deliver-order",
+        "deliver-4-8",
+        "deliver-q-best",
+        "deliver-pace",
+        "deliver-longer",
+    ),
     *("water-17", "water-17-dip", "water-20", "water-20-from", "paint"),
     *("size-full", "size-k", "size-cra", "translate"),
 )
@@ -28,10 +44,26 @@ def curves(panel, line, success, returns):
     achieved = np.zeros(shape)
     achieved[: round(10 * success), -1] = 1
     paid = np.broadcast_to(np.array(returns, float)[None, :, None], shape)
-    return Curves(panel, line, tuple(range(10)), "episodes", EPISODES, paid, np.ones(shape), achieved, -1.0, 1.0)
+    return Curves(
+        panel,
+        line,
+        tuple(range(10)),
+        "episodes",
+        EPISODES,
+        paid,
+        np.ones(shape),
+        achieved,
+        -1.0,
+        1.0,
+    )
 
 
-NEVER, LATE, MIDDLE, EARLY = (-1, -1, -1, -1), (-1, -1, -1, 0.5), (-1, -1, 0.99, 1), (-1, 0.98, 1, 1)
+NEVER, LATE, MIDDLE, EARLY = (
+    (-1, -1, -1, -1),
+    (-1, -1, -1, 0.5),
+    (-1, -1, 0.99, 1),
+    (-1, 0.98, 1, 1),
+)
 AS_THE_PAPER_SAYS = {
     "letter": {"pdRM": (0.3, LATE), "1-pdRM": (1, MIDDLE), "CpRM": (1, EARLY), "1-CpRM": (1, EARLY),
                "Q-CRA": (0.3, LATE), "CQL-CRA": (1, MIDDLE)},
@@ -56,7 +88,9 @@ def evidence(folder, told=AS_THE_PAPER_SAYS):
     panels = {panel.name: panel for study in EVERY for panel in study.panels}
     for name, lines in told.items():
         for line, (success, returns) in lines.items():
-            found._read[name, line] = curves(panels[name], panels[name].line(line), success, returns)
+            found._read[name, line] = curves(
+                panels[name], panels[name].line(line), success, returns
+            )
     return found
 
 
@@ -110,9 +144,11 @@ def test_what_the_paper_describes_holds(sized):
         ("paint", "4-pdRM", 1, (-1, -1, -1, -0.7), "paint"),
     ],
 )
-def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, claim, sized):  # noqa: PLR0917 - a case
+def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, claim, sized):
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: (success, returns)}}
-    found = judge_claims(evidence(sized, told), {panel.partition("-")[0], f"{panel.partition('-')[0]}-longer"})
+    found = judge_claims(
+        evidence(sized, told), {panel.partition("-")[0], f"{panel.partition('-')[0]}-longer"}
+    )
     assert verdicts(found)[claim] == DOES_NOT_HOLD
     (one,) = (one for one in found if one.claim.id == claim)
     assert any(not part.holds and part.numbers for part in one.parts)
@@ -120,17 +156,27 @@ def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, c
 
 def test_a_verdict_that_one_seed_decides_says_so(sized):
     def edge(success):
-        told = {**AS_THE_PAPER_SAYS, "maze-5x5": {**AS_THE_PAPER_SAYS["maze-5x5"], "Q-CRA": (success, LATE)}}
-        return {one.claim.id: one for one in judge_claims(evidence(sized, told), {"maze"})}["maze-5"].knife_edge
+        told = {
+            **AS_THE_PAPER_SAYS,
+            "maze-5x5": {**AS_THE_PAPER_SAYS["maze-5x5"], "Q-CRA": (success, LATE)},
+        }
+        return {one.claim.id: one for one in judge_claims(evidence(sized, told), {"maze"})}[
+            "maze-5"
+        ].knife_edge
 
-    assert edge(0.6) == "Q-CRA achieves maze-5x5: 6 of 10 seeds achieve it (95 % interval of the share: 31% to 83%)"
+    assert (
+        edge(0.6)
+        == "Q-CRA achieves maze-5x5: 6 of 10 seeds achieve it (95 % interval of the share: 31% to 83%)"
+    )
     assert edge(0.5).startswith("Q-CRA achieves maze-5x5: 5 of 10 seeds")
     assert edge(0.7) == edge(0.4) == ""
 
 
 def test_readings_chosen_after_results_are_told(sized):
     """The paper notes name the same claims."""
-    found = {one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))}
+    found = {
+        one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))
+    }
     marked = {name for name, said in found.items() if said}
     assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
     page = (Path(__file__).parents[2] / "docs" / "paper-notes.md").read_text()

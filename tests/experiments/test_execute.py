@@ -13,9 +13,24 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownAgent, UnknownChoice, WorkersLost
+from pdrm.errors import (
+    BadRunFolder,
+    BadSetting,
+    NotRecorded,
+    UnknownAgent,
+    UnknownChoice,
+    WorkersLost,
+)
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.execution import MOST_DEATHS, STARTED, Keeping, Planned, Workers, plan_jobs, run_all
+from pdrm.experiments.execution import (
+    MOST_DEATHS,
+    STARTED,
+    Keeping,
+    Planned,
+    Workers,
+    plan_jobs,
+    run_all,
+)
 from pdrm.experiments.monitor import Monitor
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
@@ -41,7 +56,12 @@ def test_loky_leaves_the_same_files(alone, tmp_path):
 
 def test_a_dask_cluster_leaves_the_same_files_though_a_worker_is_killed(alone, tmp_path):
     distributed = pytest.importorskip("distributed")
-    limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
+    limits = {
+        "threads_per_worker": 1,
+        "memory_limit": 0,
+        "dashboard_address": None,
+        "silence_logs": 50,
+    }
     with distributed.LocalCluster(n_workers=2, **limits) as cluster:
         victim = psutil.Process(next(iter(cluster.workers.values())).pid)
         watch = threading.Thread(target=kill_when_begun, args=(tmp_path, victim))
@@ -79,7 +99,9 @@ def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
     bad.mkdir(parents=True)
     (bad / "checkpoint.npz").write_bytes(b"half a checkpoint")
     failures = run_all(runs, store, Workers(count=workers))
-    assert [(failure.run.title, "checkpoint" in failure.why) for failure in failures] == [(runs[2].title, True)]
+    assert [(failure.run.title, "checkpoint" in failure.why) for failure in failures] == [
+        (runs[2].title, True)
+    ]
     assert [store.done(run.spec) for run in runs] == [True, True, False, True, True, True]
     assert "checkpoint" in store.failure(runs[2].spec)
     (bad / "checkpoint.npz").unlink()
@@ -99,7 +121,11 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
 
 
 def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
-    run, store, keeping = plan([small_study()])[0], Store.below(tmp_path), Keeping(largest_policy=100)
+    run, store, keeping = (
+        plan([small_study()])[0],
+        Store.below(tmp_path),
+        Keeping(largest_policy=100),
+    )
     assert not run_all([run], store, Workers(), keeping)
     assert not (store.folder(run.spec) / "policy.npz").exists()
     assert store.run(run.spec).result["policy_bytes"] > 100
@@ -154,7 +180,9 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_p
     assert deadly.id == spec.id
     runs[-1] = runs[-1]._replace(spec=deadly)
     failures = run_all(runs, store, Workers(count=2))
-    assert [failure.run.title for failure in failures] == ([runs[-1].title] if times == MOST_DEATHS else [])
+    assert [failure.run.title for failure in failures] == (
+        [runs[-1].title] if times == MOST_DEATHS else []
+    )
     done = {name: data for name, data in alone.items() if name.startswith("runs/")}
     if times == 1:
         assert files(tmp_path) == done
@@ -166,7 +194,17 @@ def test_workers_leave_with_their_parent(tmp_path):
         "seeds = 2\nsettings = { episodes = 100000, test_every = 20 }\n"
         "[[panels]]\ndomain = 'maze-5x5'\nagents = [{ agent = 'cprm' }]\n"
     )
-    command = [sys.executable, "-m", "pdrm", "run", str(study), "--workers", "2", "-o", str(tmp_path / "out")]
+    command = [
+        sys.executable,
+        "-m",
+        "pdrm",
+        "run",
+        str(study),
+        "--workers",
+        "2",
+        "-o",
+        str(tmp_path / "out"),
+    ]
     parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not list(tmp_path.glob("out/runs/*/spec.json")):
         time.sleep(0.02)
@@ -180,7 +218,9 @@ def test_workers_leave_with_their_parent(tmp_path):
 
 def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
     started, loky = [], STARTED["loky"]
-    monkeypatch.setitem(STARTED, "loky", lambda workers: started.append(workers.count) or loky(workers))
+    monkeypatch.setitem(
+        STARTED, "loky", lambda workers: started.append(workers.count) or loky(workers)
+    )
     run_study(small_study(seeds=(0,)), tmp_path, 64)
     assert started == [3]
 
@@ -202,14 +242,18 @@ def test_a_study_whose_runs_all_fail_raises(tmp_path):
     for run in runs:
         store.folder(run.spec).mkdir(parents=True)
         (store.folder(run.spec) / "checkpoint.npz").write_bytes(b"half a checkpoint")
-    with pytest.raises(NotRecorded, match=r"all 3 runs failed.*letter 1-pdRM seed 0: error\[E0805\]"):
+    with pytest.raises(
+        NotRecorded, match=r"all 3 runs failed.*letter 1-pdRM seed 0: error\[E0805\]"
+    ):
         run_study(study, tmp_path)
     (store.folder(runs[0].spec) / "checkpoint.npz").unlink()
     outcome = run_study(study, tmp_path)
     assert (len(outcome.lines), len(outcome.failures)) == (1, 2)
 
 
-@pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}]
+)
 def test_workers_that_cannot_be_are_refused(wrong):
     with pytest.raises(BadSetting):
         Workers(**wrong)
@@ -218,7 +262,10 @@ def test_workers_that_cannot_be_are_refused(wrong):
 def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), pytest.raises(WorkersLost, match="Dask"):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(WorkersLost, match="Dask"),
+    ):
         run_study(small_study(), tmp_path, Workers(backend="dask", address="tcp://127.0.0.1:9"))
     assert distributed
 
@@ -234,11 +281,20 @@ def run_of(title, seconds, gigabytes, seed=0):
 
 
 def test_the_longest_are_first_and_the_largest_never_side_by_side():
-    sizes = (("light", 1, 0.3), ("large 1", 50, 10), ("long", 60, 0.3), ("large 2", 50, 10), ("mid", 5, 3))
+    sizes = (
+        ("light", 1, 0.3),
+        ("large 1", 50, 10),
+        ("long", 60, 0.3),
+        ("large 2", 50, 10),
+        ("mid", 5, 3),
+    )
     runs = [run_of(*one, seed) for seed, one in enumerate(sizes)]
 
     def jobs(**given):
-        return [[run.title for batch in job for run in batch] for job in plan_jobs(runs, Workers(**given))]
+        return [
+            [run.title for batch in job for run in batch]
+            for job in plan_jobs(runs, Workers(**given))
+        ]
 
     assert jobs(count=2, gigabytes=14) == [["large 1", "large 2"], ["long"], ["mid"], ["light"]]
     assert all(len(job) == 1 for job in jobs(count=2, gigabytes=20))
@@ -246,20 +302,36 @@ def test_the_longest_are_first_and_the_largest_never_side_by_side():
 
 
 def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_length():
-    study = Study(["letter"], [DQN(total_timesteps=512), CpRM(episodes=200), PPO(total_timesteps=512), "q"], seeds=2)
-    assert [run.spec.agent.name for run in plan([study])] == ["dqn", "dqn", "cprm", "cprm", "ppo", "ppo", "q", "q"]
+    study = Study(
+        ["letter"],
+        [DQN(total_timesteps=512), CpRM(episodes=200), PPO(total_timesteps=512), "q"],
+        seeds=2,
+    )
+    assert [run.spec.agent.name for run in plan([study])] == [
+        "dqn",
+        "dqn",
+        "cprm",
+        "cprm",
+        "ppo",
+        "ppo",
+        "q",
+        "q",
+    ]
     jobs = plan_jobs(plan([study]), Workers())
     assert [[run.spec.agent.name for batch in job for run in batch] for job in jobs] == [
         *([name] for name in ("cprm", "cprm", "q", "q")),
         *([name, name] for name in ("dqn", "ppo")),
     ]
     short, long = (
-        Planned(RunSpec(Task("letter"), agent, 0), "", seconds) for agent, seconds in ((PPO(), 1), (DQN(), 9))
+        Planned(RunSpec(Task("letter"), agent, 0), "", seconds)
+        for agent, seconds in ((PPO(), 1), (DQN(), 9))
     )
     table = run_of("table", 0.1, 0.5)
     assert plan_jobs([short, long, table], Workers()) == [[[table]], [[long]], [[short]]]
     heavy = [one._replace(gigabytes=10.0) for one in (short, long, table)]
-    assert plan_jobs(heavy, Workers(count=2, gigabytes=10)) == [[[heavy[2]], [heavy[1]], [heavy[0]]]]
+    assert plan_jobs(heavy, Workers(count=2, gigabytes=10)) == [
+        [[heavy[2]], [heavy[1]], [heavy[0]]]
+    ]
 
 
 def test_jobs_hold_every_run_once_within_the_memory():
@@ -267,9 +339,15 @@ def test_jobs_hold_every_run_once_within_the_memory():
     for workers in (1, 2, 3, 8):
         for gigabytes in (6, 14, 30):
             jobs = plan_jobs(runs, Workers(count=workers, gigabytes=gigabytes))
-            assert sorted(int(run.title) for job in jobs for batch in job for run in batch) == list(range(40))
-            worst = sum(sorted((max(b[0].gigabytes for b in job) for job in jobs), reverse=True)[:workers])
-            least = 10.8 + (workers - 1) * 0.3  # the largest run beside the smallest ones: no order needs less
+            assert sorted(int(run.title) for job in jobs for batch in job for run in batch) == list(
+                range(40)
+            )
+            worst = sum(
+                sorted((max(b[0].gigabytes for b in job) for job in jobs), reverse=True)[:workers]
+            )
+            least = (
+                10.8 + (workers - 1) * 0.3
+            )  # the largest run beside the smallest ones: no order needs less
             assert worst <= max(gigabytes, least) + 1e-9, (workers, gigabytes)
 
 

@@ -20,9 +20,18 @@ def own_study():
     """A domain and a machine of one's own."""
     rooms = parse_map("#####\n#@.k#\n#####", places="@k", start="@")
     domain = grid_domain("rooms", rooms, {"k": "key"}, step_limit=20)
-    lines = (Line(name="hier", agent="hrm", colour="red"), Line(name="all", agent="q", k="full", ours=True))
+    lines = (
+        Line(name="hier", agent="hrm", colour="red"),
+        Line(name="all", agent="q", k="full", ours=True),
+    )
     panel = Panel(
-        name="own", domain=domain, machine=TASK, title="Rooms", success=("done",), lines=lines, settings=SHORT
+        name="own",
+        domain=domain,
+        machine=TASK,
+        title="Rooms",
+        success=("done",),
+        lines=lines,
+        settings=SHORT,
     )
     return Study(name="mine", title="Mine", panels=(panel,), seeds=(3, 1))
 
@@ -78,7 +87,9 @@ def test_studies_in_one_folder_keep_their_tables_and_reports(tmp_path):
     for study in (tables, others, named, tables):
         study.run(tmp_path)
     rows = (tmp_path / "curves.csv").read_text()
-    assert [word in rows for word in ("study,letter,q,", "study 2,maze-5x5,cprm,", "named,echo,q,")] == [True] * 3
+    assert [
+        word in rows for word in ("study,letter,q,", "study 2,maze-5x5,cprm,", "named,echo,q,")
+    ] == [True] * 3
     for study, domain in ((tables, "letter"), (others, "maze-5x5"), (named, "echo")):
         page = study.report(tmp_path).read_text()
         assert [f">{name}</h3>" in page for name in ("letter", "maze-5x5", "echo")] == [

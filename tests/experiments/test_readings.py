@@ -47,8 +47,12 @@ def test_a_reading_changes_what_it_says_and_nothing_else():
         (panel.name, line) for panel in MAZE.panels for line in ("CpRM", "1-CpRM")
     }
     short = ids(reading_of("maze", "limit-15").study)
-    assert {panel for panel, line in default if default[panel, line] != short[panel, line]} == {"maze-10x10"}
-    assert not set(ids(LETTER).values()) & set(ids(reading_of("letter", "repository").study).values())
+    assert {panel for panel, line in default if default[panel, line] != short[panel, line]} == {
+        "maze-10x10"
+    }
+    assert not set(ids(LETTER).values()) & set(
+        ids(reading_of("letter", "repository").study).values()
+    )
     slow = reading_of("paint", "slow").study.panels[0]
     assert slow.agent(slow.lines[0]).learning_rate == 0.01
     assert PAINT.panels[0].agent(PAINT.panels[0].lines[0]).learning_rate == 0.5
@@ -99,7 +103,9 @@ def test_the_four_sequences_are_as_they_were():
 
 
 def test_a_reading_is_run_and_judged(pdrm, tmp_path):
-    outcome = pdrm("reproduce", "paint", "--reading", "slow", "--seeds", 1, "--workers", 1, "-o", tmp_path)
+    outcome = pdrm(
+        "reproduce", "paint", "--reading", "slow", "--seeds", 1, "--workers", 1, "-o", tmp_path
+    )
     assert outcome.code == 0
     assert "does not hold" in outcome.out
     record = json.loads(pdrm("claims", "--readings", "--json", "-o", tmp_path).out)
@@ -112,13 +118,21 @@ def test_a_reading_is_run_and_judged(pdrm, tmp_path):
 
 def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch):
     """Recurrent PPO was not run there: what holds without it is not said to hold."""
-    found = {(cell.reading, cell.record["id"]): cell for cell in cells(tmp_path) if cell.figure == "water"}
+    found = {
+        (cell.reading, cell.record["id"]): cell
+        for cell in cells(tmp_path)
+        if cell.figure == "water"
+    }
     assert {name for name, _ in found} == {"default", *about_readings("water")}
     record = found["slow", "water-20"].record
     assert record["verdict"] == "does not hold"
-    assert record["rests_on"] == {f"water-slow-20, {line}": [0, 1, 2] for line in ("PPO + 1-pdRM", "PPO")}
+    assert record["rests_on"] == {
+        f"water-slow-20, {line}": [0, 1, 2] for line in ("PPO + 1-pdRM", "PPO")
+    }
     kind = Part("anything", holds=True, numbers={})
-    monkeypatch.setitem(paper_claims.BY_TWO_AGENTS, "water-20", lambda _evidence, panel: [kind] * bool(panel))
+    monkeypatch.setitem(
+        paper_claims.BY_TWO_AGENTS, "water-20", lambda _evidence, panel: [kind] * bool(panel)
+    )
     (judged,) = [
         one
         for one in judge_physics(WATER_READINGS[0], Evidence(tmp_path, None, WATER_READINGS))
@@ -131,7 +145,9 @@ def test_the_notes_count_the_readings_as_they_are_recorded(tmp_path):
     notes = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
     section = notes.partition("### Under other readings")[2].partition("\n### ")[0]
     rows = re.findall(r"^\| (\*\*[^|]*) \| (\d+ of \d+) \|", section, flags=re.MULTILINE)
-    said = {claim: count for claims, count in rows for claim in re.findall(r"\*\*([\w-]+)\*\*", claims)}
+    said = {
+        claim: count for claims, count in rows for claim in re.findall(r"\*\*([\w-]+)\*\*", claims)
+    }
     found = cells(tmp_path)
     assert len(said) == 16
     assert said == {claim: count_holding(found, claim) for claim in said}
@@ -139,8 +155,14 @@ def test_the_notes_count_the_readings_as_they_are_recorded(tmp_path):
 
 def test_a_reading_that_a_claim_names_as_contrary_is_recorded_as_such():
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    named = [(claim, name) for claim in CLAIMS for name in re.findall(r"reading `([\w-]+)`", claim.afterwards)]
+    named = [
+        (claim, name)
+        for claim in CLAIMS
+        for name in re.findall(r"reading `([\w-]+)`", claim.afterwards)
+    ]
     assert {claim.id for claim, _ in named} == {"maze-large", "maze-cprm", "multi"}
     for claim, name in named:
-        (verdict,) = (one["verdict"] for one in recorded[claim.study][name] if one["id"] == claim.id)
+        (verdict,) = (
+            one["verdict"] for one in recorded[claim.study][name] if one["id"] == claim.id
+        )
         assert verdict == "does not hold"

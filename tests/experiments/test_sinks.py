@@ -16,7 +16,14 @@ from pdrm.experiments import sinks
 from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for
 from pdrm.learning.run import train
 
-NAMES = ["test/return", "test/return_lowest", "test/steps", "train/epsilon", "train/rows", "train/steps"]
+NAMES = [
+    "test/return",
+    "test/return_lowest",
+    "test/steps",
+    "train/epsilon",
+    "train/rows",
+    "train/steps",
+]
 
 
 def run(agent, log):
@@ -27,7 +34,10 @@ def from_tensorboard(folder):
     reader = EventAccumulator(str(folder))
     reader.Reload()
     tags = reader.Tags()["tensors"]
-    return {tag: [(e.step, float(make_ndarray(e.tensor_proto))) for e in reader.Tensors(tag)] for tag in tags}
+    return {
+        tag: [(e.step, float(make_ndarray(e.tensor_proto))) for e in reader.Tensors(tag)]
+        for tag in tags
+    }
 
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "hrm"])
@@ -37,7 +47,9 @@ def test_tensorboard_reads_the_tests(agent, tmp_path):
     found = from_tensorboard(tmp_path / "log")
     assert sorted(found) == NAMES
     paid = curve.returns.mean(axis=1).tolist()
-    assert found["test/return"] == [(at, pytest.approx(one)) for at, one in zip(curve.at, paid, strict=True)]
+    assert found["test/return"] == [
+        (at, pytest.approx(one)) for at, one in zip(curve.at, paid, strict=True)
+    ]
     assert found["train/rows"][-1][1] > 10
 
 
@@ -65,13 +77,20 @@ def from_wandb(folder):
         record.ParseFromString(data)
         if record.WhichOneof("record_type") == "history":
             items = record.history.item
-            rows.append({item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in items})
+            rows.append(
+                {
+                    item.key or ".".join(item.nested_key): json.loads(item.value_json)
+                    for item in items
+                }
+            )
     return rows
 
 
 def test_wandb_keeps_the_tests(tmp_path):
     (tmp_path / "log").mkdir()
-    with WeightsAndBiases("p", mode="offline", dir=str(tmp_path / "log"), settings={"silent": True}) as log:
+    with WeightsAndBiases(
+        "p", mode="offline", dir=str(tmp_path / "log"), settings={"silent": True}
+    ) as log:
         curve = run("q", log).curve
     rows = from_wandb(tmp_path / "log")
     assert [(row["_step"], row["test/return"]) for row in rows] == list(
@@ -81,7 +100,9 @@ def test_wandb_keeps_the_tests(tmp_path):
 
 
 def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(sinks.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(
+        sinks.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name))
+    )
     with pytest.raises(MissingPackage) as caught:
         TensorBoard(tmp_path)
     assert "fix: pip install tensorboard" in str(caught.value)

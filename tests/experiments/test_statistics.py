@@ -46,7 +46,9 @@ def test_probability_of_improvement_counts_pairs():
 def test_intervals_are_stratified_and_repeatable():
     low, high = np.zeros(5), np.ones(5) * 10
     # within each stratum all runs are equal: drawing within strata changes nothing, drawing across them would
-    assert bootstrap([low, high], lambda strata: np.concatenate(strata, axis=-1).mean(axis=-1))[:] == (5.0, 5.0, 5.0)
+    assert bootstrap([low, high], lambda strata: np.concatenate(strata, axis=-1).mean(axis=-1))[
+        :
+    ] == (5.0, 5.0, 5.0)
     runs = [np.arange(10.0), np.arange(10.0) ** 2]
     first, second = interquartile_mean_interval(runs), interquartile_mean_interval(runs)
     assert first == second
@@ -61,7 +63,9 @@ def test_the_interval_of_a_mean_is_about_right():
 
 
 def test_the_interval_of_a_sure_improvement_is_a_point():
-    assert probability_of_improvement_interval([np.array([2.0, 3.0])], [np.array([0.0, 1.0])])[:] == (1.0, 1.0, 1.0)
+    assert probability_of_improvement_interval([np.array([2.0, 3.0])], [np.array([0.0, 1.0])])[
+        :
+    ] == (1.0, 1.0, 1.0)
 
 
 def test_episodes_to_a_threshold():

@@ -31,11 +31,27 @@ def test_tables_and_networks_in_one_study(pdrm, tmp_path):
     """The second study of the page, and the script that it speaks of. DQN is shorter here: that it learns is shown by the gates."""
     assert DQN in STUDIES[1]
     (tmp_path / "agents.toml").write_text(STUDIES[1].replace(DQN, DQN.replace("16384", "2048")))
-    outcome = pdrm("run", tmp_path / "agents.toml", "--seeds", 1, "--workers", 1, "-o", tmp_path / "out", "--json")
+    outcome = pdrm(
+        "run",
+        tmp_path / "agents.toml",
+        "--seeds",
+        1,
+        "--workers",
+        1,
+        "-o",
+        tmp_path / "out",
+        "--json",
+    )
     rows = {row["line"]: row for row in json.loads(outcome.out)}
-    assert {name: row["seeds"] for name, row in rows.items()} == {"Q-learning": 1, "PPO": 1, "DQN": 1}
+    assert {name: row["seeds"] for name, row in rows.items()} == {
+        "Q-learning": 1,
+        "PPO": 1,
+        "DQN": 1,
+    }
     assert rows["Q-learning"]["final_success"] > 0.8
     assert rows["PPO"]["final_success"] > 0.8
     assert "PPO" in (tmp_path / "out" / "index.html").read_text()
     script = (Path(__file__).parents[2] / "examples" / "three_agents.py").read_text()
-    assert all(f"pdrm.{name}(" in script for name in ("QLearning", "CpRM", "PPO", "DQN", "Task", "train"))
+    assert all(
+        f"pdrm.{name}(" in script for name in ("QLearning", "CpRM", "PPO", "DQN", "Task", "train")
+    )

@@ -31,7 +31,11 @@ from tests.experiments.small import small_study
 
 
 def test_every_agent_of_the_paper_is_there_with_the_same_ten_seeds():
-    counts = {panel.name: sum(not line.ours for line in panel.lines) for study in STUDIES for panel in study.panels}
+    counts = {
+        panel.name: sum(not line.ours for line in panel.lines)
+        for study in STUDIES
+        for panel in study.panels
+    }
     assert counts == {
         "letter": 6,
         "maze-5x5": 6,
@@ -63,7 +67,9 @@ def test_only_the_runs_with_a_limit_of_time_depend_on_the_machine():
 
 
 def test_budgets_stand_for_the_papers_limits():
-    by_line = {(panel.name, line.name): spec.agent for panel, line, spec in figures(["maze"], 1)[0].runs()}
+    by_line = {
+        (panel.name, line.name): spec.agent for panel, line, spec in figures(["maze"], 1)[0].runs()
+    }
     assert by_line["maze-5x5", "CpRM"].updates_per_episode == 30_000
     assert by_line["maze-10x10", "1-CpRM"].updates_per_episode == 60_000
     assert by_line["maze-20x20", "Q-CRA"].operations_per_episode == 100_000
@@ -73,7 +79,11 @@ def test_budgets_stand_for_the_papers_limits():
 def test_figures_by_name():
     assert [len(study.panels) for study in figures(["deliver", "maze-10x10"])] == [2, 1]
     twice = figures(["maze-5x5", "maze", "maze-10x10"])
-    assert [panel.name for study in twice for panel in study.panels] == ["maze-5x5", "maze-10x10", "maze-20x20"]
+    assert [panel.name for study in twice for panel in study.panels] == [
+        "maze-5x5",
+        "maze-10x10",
+        "maze-20x20",
+    ]
     with pytest.raises(UnknownStudy, match="letters"):
         figures(["letters"])
 
@@ -107,14 +117,19 @@ def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
     text = catalogue_text("letter")
     (tmp_path / "task.pdrm").write_text(text)
     monkeypatch.chdir(tmp_path)
-    forms = [panel_with(form) for form in (text, "letter", "task.pdrm", Path("task.pdrm"), tmp_path / "task.pdrm")]
+    forms = [
+        panel_with(form)
+        for form in (text, "letter", "task.pdrm", Path("task.pdrm"), tmp_path / "task.pdrm")
+    ]
     assert len({panel.specs(panel.lines[0], (0,))[0].id for panel in forms}) == 1
     (tmp_path / "task.pdrm").unlink()  # what was read is kept
     assert forms[2].task.success == pdrm.catalogue("letter").final
     assert panel_with(pdrm.catalogue("letter")).task == forms[0].task
 
 
-@pytest.mark.parametrize(("machine", "error"), [("nest.pdrm", CannotOpen), ("lettr", UnknownMachine), (7, BadSetting)])
+@pytest.mark.parametrize(
+    ("machine", "error"), [("nest.pdrm", CannotOpen), ("lettr", UnknownMachine), (7, BadSetting)]
+)
 def test_a_machine_that_is_none_is_refused_when_the_panel_is_made(machine, error):
     with pytest.raises(error):
         panel_with(machine)
@@ -143,12 +158,18 @@ def test_names_must_differ():
 
 
 def test_tasks_times_agents_times_seeds():
-    study = Study(["letter", pdrm.Task("maze-5x5")], [pdrm.QLearning(k=1), "cprm", pdrm.PPO(k="none")], seeds=2)
+    study = Study(
+        ["letter", pdrm.Task("maze-5x5")],
+        [pdrm.QLearning(k=1), "cprm", pdrm.PPO(k="none")],
+        seeds=2,
+    )
     assert [panel.name for panel in study.panels] == ["letter", "maze-5x5"]
     assert [line.name for line in study.panels[0].lines] == ["q 1", "cprm", "ppo none"]
     assert len(plan([study])) == 12
     named = {
-        spec.agent.learning_rate for panel, line, spec in study.runs() if line.name == "cprm" and panel.name == "letter"
+        spec.agent.learning_rate
+        for panel, line, spec in study.runs()
+        if line.name == "cprm" and panel.name == "letter"
     }
     assert named == {0.01}  # an agent by name has the paper's settings
 
@@ -156,9 +177,21 @@ def test_tasks_times_agents_times_seeds():
 def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names_them():
     rates = [pdrm.CpRM(k=1, learning_rate=rate) for rate in (0.1, 0.5)]
     lines = Study("letter", [*rates, pdrm.CpRM(k=2), "q"], seeds=1).panels[0].lines
-    assert [line.name for line in lines] == ["cprm 1, learning_rate=0.1", "cprm 1, learning_rate=0.5", "cprm 2", "q"]
-    study = Study({"short": "letter", "long": pdrm.Task("maze-5x5")}, {"slow": rates[0], "fast": "cprm"}, seeds=1)
-    assert [(panel.name, panel.task.name) for panel in study.panels] == [("short", "letter"), ("long", "maze-5x5")]
+    assert [line.name for line in lines] == [
+        "cprm 1, learning_rate=0.1",
+        "cprm 1, learning_rate=0.5",
+        "cprm 2",
+        "q",
+    ]
+    study = Study(
+        {"short": "letter", "long": pdrm.Task("maze-5x5")},
+        {"slow": rates[0], "fast": "cprm"},
+        seeds=1,
+    )
+    assert [(panel.name, panel.task.name) for panel in study.panels] == [
+        ("short", "letter"),
+        ("long", "maze-5x5"),
+    ]
     assert [line.name for line in study.panels[0].lines] == ["slow", "fast"]
     two = Study(["letter", pdrm.Task("letter", "letter-counting")], "q")
     assert [panel.name for panel in two.panels] == ["letter, letter", "letter-counting, letter"]
@@ -167,14 +200,20 @@ def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names
 
 
 def test_tasks_and_agents_that_changed_places_are_recognised():
-    for tasks, agents in (([pdrm.CpRM()], ["letter"]), ("letter", [pdrm.Task("letter")]), (pdrm.CpRM, "letter")):
+    for tasks, agents in (
+        ([pdrm.CpRM()], ["letter"]),
+        ("letter", [pdrm.Task("letter")]),
+        (pdrm.CpRM, "letter"),
+    ):
         with pytest.raises(WrongKind, match="stands among") as told:
             Study(tasks, agents)
         assert "pdrm.Study([task]" in told.value.fix
 
 
 def test_what_is_ours_alone_is_no_part_of_a_claim_and_not_run_unless_named():
-    assert FOUND.name not in {study.name for study in figures([])} | {claim.study for claim in CLAIMS}
+    assert FOUND.name not in {study.name for study in figures([])} | {
+        claim.study for claim in CLAIMS
+    }
     assert SUMMARY not in {line.name for study in STUDIES for _, line in study.lines()}
     of_the_paper = {panel.domain for study in STUDIES for panel in study.panels}
     assert {panel.domain for panel in FOUND.panels} == of_the_paper - {"letter", "paint"}
@@ -187,15 +226,24 @@ def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
         FOUND,
         name="kept",
         seeds=2,
-        panels=(replace(FOUND.panels[0], lines=(Line(name="summary", agent="summary", settings={"episodes": 2}),)),),
+        panels=(
+            replace(
+                FOUND.panels[0],
+                lines=(Line(name="summary", agent="summary", settings={"episodes": 2}),),
+            ),
+        ),
     )
     (panel,), store = study.panels, Store.below(tmp_path / "report")
     with pytest.raises(NotRecorded):
         recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
     run_study(study, tmp_path / "report")
-    shutil.copy(Path(recorded.__file__).parent / "recorded" / recorded.READINGS, ensure_folder(tmp_path / "recorded"))
     shutil.copy(
-        (Path(recorded.__file__).parent / "recorded" / recorded.READINGS).with_suffix(".json"), tmp_path / "recorded"
+        Path(recorded.__file__).parent / "recorded" / recorded.READINGS,
+        ensure_folder(tmp_path / "recorded"),
+    )
+    shutil.copy(
+        (Path(recorded.__file__).parent / "recorded" / recorded.READINGS).with_suffix(".json"),
+        tmp_path / "recorded",
     )
     recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
     kept = recorded.recorded_curves(study, panel, panel.lines[0])
@@ -219,4 +267,6 @@ def test_lines_that_no_seed_achieves_are_named_once(tmp_path, capsys):
     assert "1 never achieved" in repr(study.results(tmp_path))
     assert study.run(tmp_path, progress=False).notes == (note,)
     assert "no seed" not in capsys.readouterr().err
-    assert not replace(results, lines=[(replace(study, figure="Figure 1"), results.lines[0][1])]).notes
+    assert not replace(
+        results, lines=[(replace(study, figure="Figure 1"), results.lines[0][1])]
+    ).notes

@@ -44,7 +44,10 @@ TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\n
 def folder(tmp_path):
     """A folder with a domain and a machine of one's own."""
     rooms = pdrm.domains.grid_domain(
-        "rooms", pdrm.domains.parse_map("#####\n#@.k#\n#####", places="@k", start="@"), {"k": "key"}, step_limit=20
+        "rooms",
+        pdrm.domains.parse_map("#####\n#@.k#\n#####", places="@k", start="@"),
+        {"k": "key"},
+        step_limit=20,
     )
     pdrm.domains.save_domain(rooms, tmp_path / "rooms.npz")
     (tmp_path / "task.pdrm").write_text(TASK)
@@ -100,7 +103,11 @@ def test_a_python_file_sets_study(tmp_path):
         "STUDY = pdrm.Study(name='views', panels=(pdrm.experiments.Panel(name='echo', domain='echo', lines=lines),), seeds=(0,))\n"
     )
     assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]
-    for text, told in (("x = 1", "sets no STUDY"), ("1 / 0", "ZeroDivisionError"), ("STUDY = (", "SyntaxError")):
+    for text, told in (
+        ("x = 1", "sets no STUDY"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("STUDY = (", "SyntaxError"),
+    ):
         path.write_text(text)
         with pytest.raises(BadStudy, match=told):
             load_study(path)
@@ -125,10 +132,20 @@ def test_a_python_file_sets_study(tmp_path):
         ("k = 1", "k = -1", 13, "k is `-1`"),
         ("k = 1", 'k = "all"', 13, "k is `all`"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
-        ("settings = { learning_rate = 0.5 }", "settings = { learning_rate = 5 }", 17, "learning_rate"),
+        (
+            "settings = { learning_rate = 0.5 }",
+            "settings = { learning_rate = 5 }",
+            17,
+            "learning_rate",
+        ),
         ("settings = { learning_rate = 0.5 }", "settings = { rate = 5 }", 17, "rate"),
         ('machine = "task.pdrm"', 'machine = "no.pdrm"', 22, "no.pdrm"),
-        ('machine = "task.pdrm"', 'machine = "task.pdrm"\nsuccess = "dome"', 23, "`dome` is not a final state"),
+        (
+            'machine = "task.pdrm"',
+            'machine = "task.pdrm"\nsuccess = "dome"',
+            23,
+            "`dome` is not a final state",
+        ),
         ('success = "u2"', 'success = "u7"', 8, "`u7` is not a final state"),
         ('name = "1-pdRM"', 'name = "cra-q full"', 6, "lines of panel"),
         ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
@@ -152,7 +169,9 @@ def test_a_fault_in_a_machine_is_told_by_its_own_file(folder):
     assert (raised.value.where.file, raised.value.where.line) == (str(folder / "task.pdrm"), 7)
 
 
-@pytest.mark.parametrize("text", ["", "name = 'a'", "panels = 3", "panels = [3]", "[[panels]]\ndomain = 'letter'\n"])
+@pytest.mark.parametrize(
+    "text", ["", "name = 'a'", "panels = 3", "panels = [3]", "[[panels]]\ndomain = 'letter'\n"]
+)
 def test_half_a_study_is_refused(text, tmp_path):
     with pytest.raises(BadStudy) as raised:
         load_study(written(tmp_path, text))

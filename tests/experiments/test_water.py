@@ -41,8 +41,17 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
             assert study is WATER_SCALED or (study.name, line.name) == ("water-strict", RECURRENT)
             continue
         agent = panel.agent(line)
-        assert (curves.unit, curves.seeds, curves.at[-1]) == ("timesteps", tuple(range(10)), agent.total_timesteps)
-        assert curves.returns.shape == curves.steps.shape == curves.success.shape == (10, len(curves.at), 1)
+        assert (curves.unit, curves.seeds, curves.at[-1]) == (
+            "timesteps",
+            tuple(range(10)),
+            agent.total_timesteps,
+        )
+        assert (
+            curves.returns.shape
+            == curves.steps.shape
+            == curves.success.shape
+            == (10, len(curves.at), 1)
+        )
         assert curves.returns.min() >= curves.lowest == 0
         assert curves.returns.max() <= curves.highest == 116_001
         found[PREFIX.get(study.name, study.name), panel.task.name, line.name] = (curves, agent)
@@ -65,7 +74,10 @@ def test_the_docs_say_what_was_recorded():
     for study, panel, line in LINES:
         if (curves := recorded_curves(study, panel, line)) is None:
             continue
-        steps, achieved = f"{curves.at[-1] / 1e6:.0f} M", f"{100 * curves.final_success.mean():.0f} %"
+        steps, achieved = (
+            f"{curves.at[-1] / 1e6:.0f} M",
+            f"{100 * curves.final_success.mean():.0f} %",
+        )
         length = f"{curves.steps[:, -1].mean():,.0f}"
         cells = (panel.task.name, line.name, steps, f"{curves.final_median:,.0f}", achieved, length)
         assert f"| {' | '.join(cells)} |" in DOCS
@@ -79,10 +91,14 @@ def test_the_docs_say_what_became_of_every_physics():
         for panel, line in study.lines():
             curves = recorded_curves(study, panel, line)
             assert (curves.seeds, curves.at[-1]) == ((0, 1, 2), panel.agent(line).total_timesteps)
-            shares.append(f"{100 * curves.success[:, curves.at > curves.at[-1] - 1_000_000].mean():.0f} %")
+            shares.append(
+                f"{100 * curves.success[:, curves.at > curves.at[-1] - 1_000_000].mean():.0f} %"
+            )
             rows += curves.returns.size
         world = study.panels[0].task.domain
-        numbers = f"{world.radius:g}, {world.ball_speed:g}, {world.acceleration:g}, {world.top_speed:g}"
+        numbers = (
+            f"{world.radius:g}, {world.ball_speed:g}, {world.acceleration:g}, {world.top_speed:g}"
+        )
         rewards = "× 1e-3" if study.name.endswith("-scaled") else "as printed"
         assert f"| {numbers} | {rewards} | {' | '.join(shares)} |" in DOCS
     assert rows == len((FOLDER / READINGS).read_text().splitlines()) - 1
@@ -113,7 +129,16 @@ def judge_by_hand(told):
             success = np.zeros_like(returns)
             success[:, -1] = achieved
             evidence._read[panel.name, line.name] = Curves(
-                panel, line, (0, 1, 2), "timesteps", np.array([0, 100, 200]), returns, returns, success, 0.0, 116_001.0
+                panel,
+                line,
+                (0, 1, 2),
+                "timesteps",
+                np.array([0, 100, 200]),
+                returns,
+                returns,
+                success,
+                0.0,
+                116_001.0,
             )
     return [*water_17(evidence), *water_20(evidence)]
 
@@ -143,16 +168,29 @@ def test_one_line_that_differs_breaks_its_part(panel, line, went, part):
 def test_panels_have_names_of_their_own():
     names = [panel.name for study in DEEP for panel in study.panels]
     assert len(set(names)) == len(names)
-    assert [study.name for study in figures(["water-17", "water-tuned-17"])] == ["water", "water-tuned"]
+    assert [study.name for study in figures(["water-17", "water-tuned-17"])] == [
+        "water",
+        "water-tuned",
+    ]
     assert all(study.of_the_paper for study in DEEP)
 
 
-SHORT = {"total_timesteps": 320, "test_every": 160, "n_envs": 4, "n_steps": 40, "batch_size": 40, "n_epochs": 1}
+SHORT = {
+    "total_timesteps": 320,
+    "test_every": 160,
+    "n_envs": 4,
+    "n_steps": 40,
+    "batch_size": 40,
+    "n_epochs": 1,
+}
 
 
 def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path, monkeypatch):
     panel = WATER.panels[0]
-    short = [replace(line, settings={**line.settings, **SHORT, "test_episodes": 2}) for line in panel.lines[:2]]
+    short = [
+        replace(line, settings={**line.settings, **SHORT, "test_episodes": 2})
+        for line in panel.lines[:2]
+    ]
     panel = replace(panel, domain=WaterWorld(side=17.0, step_limit=60), lines=tuple(short))
     study = replace(WATER, panels=(panel,), seeds=1)
     store = Store.below(tmp_path)
@@ -162,14 +200,24 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     assert not outcome.failures
     assert [run.name.split("-")[:3] for run in store.root.iterdir()] == [["water", "17", "ppo"]] * 2
     found = known_lines([study], store)
-    assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [(None, [160, 320], (0,))] * 2
-    whole = replace(study, panels=(replace(panel, lines=(*short, WATER.panels[0].line(RECURRENT))), WATER.panels[1]))
+    assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [
+        (None, [160, 320], (0,))
+    ] * 2
+    whole = replace(
+        study,
+        panels=(replace(panel, lines=(*short, WATER.panels[0].line(RECURRENT))), WATER.panels[1]),
+    )
     monkeypatch.setattr(claims, "EVERY", (whole,))
     evidence = Evidence(tmp_path)
     judged = judge_claims(evidence, {"water"})
     assert evidence.anything
     device = before.origin.device
-    assert [(one.seeds, one.recorded_on) for one in judged] == [(1, device), (None, ""), (10, device), (10, device)]
+    assert [(one.seeds, one.recorded_on) for one in judged] == [
+        (1, device),
+        (None, ""),
+        (10, device),
+        (10, device),
+    ]
     assert judged[1].why == "water-17, PPO + 1-pdRM: the run has 2 tests"
     page = write_report(found, judged, evidence, theory=False).read_text()
     part = page[page.index('id="study-water"') :]

@@ -66,7 +66,9 @@ def header(shape, kind="<f8", version=1):
 
 def test_what_a_file_claims_is_checked_before_room_is_made():
     bomb = packed("x.npy", header((2**22,), "|u1") + bytes(2**22))
-    hidden = packed("x.npy", header((8,), "|u1") + bytes(2**22), declared=len(header((8,), "|u1")) + 8)
+    hidden = packed(
+        "x.npy", header((8,), "|u1") + bytes(2**22), declared=len(header((8,), "|u1")) + 8
+    )
     nested = header((1,)).replace(b"(1,)", b"(" * 90 + b"1" + b")" * 90)
     nested = nested[:8] + (len(nested) - 10).to_bytes(2, "little") + nested[10:]
     many = io.BytesIO()
@@ -83,7 +85,10 @@ def test_what_a_file_claims_is_checked_before_room_is_made():
         (packed("x.npy", header((0, 2**70))), "`x` is damaged"),
         (packed("x.npy", header((1,), version=9) + bytes(8)), "format 9.0"),
         (packed("x.npy", nested), "`x`"),
-        (packed("x.npy", header((1,)) + bytes(8), method=zipfile.ZIP_LZMA), "a way that NumPy does not use"),
+        (
+            packed("x.npy", header((1,)) + bytes(8), method=zipfile.ZIP_LZMA),
+            "a way that NumPy does not use",
+        ),
         (packed("x.txt", b"words"), "`x.txt` in it is not an array"),
         (many.getvalue(), "not an .npz file"),
     ]:
@@ -92,7 +97,9 @@ def test_what_a_file_claims_is_checked_before_room_is_made():
 
 
 def test_arrays_come_in_c_order_and_native_byte_order():
-    found = read_arrays(saved(one=np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))))["one"]
+    found = read_arrays(saved(one=np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))))[
+        "one"
+    ]
     assert found.dtype == np.int32
     assert found.dtype.isnative
     assert found.flags.c_contiguous

@@ -19,7 +19,9 @@ def test_where_a_file_is_in_the_way(tmp_path):
         lambda folder: run_study([], folder),
         lambda folder: write_report([], [], Evidence(folder)),
     ):
-        with pytest.raises(CannotWrite, match=r"the folder .*file/runs.* cannot be created: ") as caught:
+        with pytest.raises(
+            CannotWrite, match=r"the folder .*file/runs.* cannot be created: "
+        ) as caught:
             ask(tmp_path / "file" / "runs")
         assert "choose another" in caught.value.fix
 

@@ -66,14 +66,15 @@ def test_a_pipe_is_written_to(tmp_path):
 @pytest.mark.parametrize("redirected", [True, False])
 def test_standard_output_is_written_to(tmp_path, redirected):
     # not /dev/stdout, a link in a folder that root may write in: a fault must not be able to replace it
-    code = (
-        "from pathlib import Path; from pdrm.files import write_atomically; write_atomically(Path('/dev/fd/1'), b'out')"
-    )
+    code = "from pathlib import Path; from pdrm.files import write_atomically; write_atomically(Path('/dev/fd/1'), b'out')"
     file = tmp_path / "file"
     with file.open("wb") as out:
         before = file.stat().st_ino
         run = subprocess.run(
-            [sys.executable, "-c", code], check=True, stdout=out if redirected else subprocess.PIPE, timeout=60
+            [sys.executable, "-c", code],
+            check=True,
+            stdout=out if redirected else subprocess.PIPE,
+            timeout=60,
         )
     assert (file.read_bytes() if redirected else run.stdout) == b"out"
     assert file.stat().st_ino == before
@@ -114,7 +115,9 @@ def test_nothing_is_left_behind_by_ctrl_c(tmp_path, monkeypatch):
     def interrupted(_handle):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "fsync", interrupted)  # the content is on the disk before it takes the old one's place
+    monkeypatch.setattr(
+        os, "fsync", interrupted
+    )  # the content is on the disk before it takes the old one's place
     with pytest.raises(KeyboardInterrupt):
         write_atomically(file, b"new")
     assert list(tmp_path.iterdir()) == [file]

@@ -3,7 +3,14 @@
 import pytest
 
 import pdrm
-from pdrm.errors import BadSetting, CannotCombine, CannotRead, TooLarge, UndefinedMove, UnknownMachine
+from pdrm.errors import (
+    BadSetting,
+    CannotCombine,
+    CannotRead,
+    TooLarge,
+    UndefinedMove,
+    UnknownMachine,
+)
 from pdrm.language import parse_word, to_text
 from pdrm.machines import side_by_side
 
@@ -26,7 +33,11 @@ def test_and_or_and_formulas(parts):
     assert final(pdrm.combine(two), "B", "A B C C", "B C", "A B C") == [False, True, True, False]
     assert final(pdrm.combine(two, "or"), "B", "A", "C C") == [True, False, False]
     assert final(pdrm.combine(parts, "c & !b"), "C C", "B C C", "C A C") == [True, False, True]
-    assert final(pdrm.combine(parts, "b.done & letter.u1"), "B", "A B", "A B C C") == [True, True, True]
+    assert final(pdrm.combine(parts, "b.done & letter.u1"), "B", "A B", "A B C C") == [
+        True,
+        True,
+        True,
+    ]
     judged = pdrm.combine(two, "!b", accept="end")
     assert final(judged, "A end", "end", "B end", "A") == [True, True, False, False]
 
@@ -102,12 +113,15 @@ def test_the_word_of_a_refusal_is_one_that_all_parts_read():
         "events a b c\nexclusive a b c\nstart u\nfinal f\notherwise error\nu -> v : c, 0\nv -> w : a, 0\nw -> f : b, 0"
     )
     late = [
-        stacked(f"u -> p : c, # / #, 0\np -> q : a, # / A #, 0\nq -> f : b, A / {end}, 0") for end in ("eps", "A A")
+        stacked(f"u -> p : c, # / #, 0\np -> q : a, # / A #, 0\nq -> f : b, A / {end}, 0")
+        for end in ("eps", "A A")
     ]
     told = refusal({"strict": strict, "one": late[0], "two": late[1]})
     assert "after the word `c a`, where `strict` is in `w`, `one` is in `q`" in told
     free = pdrm.from_ltlf("F c & F a", events=["a", "b", "c"], exclusive=[["a", "b", "c"]])
-    assert "after the word `c a`, where `free` is in `done`" in refusal({"free": free, "one": late[0], "two": late[1]})
+    assert "after the word `c a`, where `free` is in `done`" in refusal(
+        {"free": free, "one": late[0], "two": late[1]}
+    )
 
 
 def test_the_word_of_a_refusal_can_be_read_by_the_command():
@@ -123,7 +137,9 @@ def test_stacks_that_part_at_the_start_or_silently():
         in refusal({"one": pushes, "two": keeps})
     )
     silent = stacked("u -> v : a, # / #, 0\nv -> f : eps, # / A #, 0")
-    assert ": silently, `one` pushes and `two` keeps its stack" in refusal({"one": silent, "two": keeps}, when="two")
+    assert ": silently, `one` pushes and `two` keeps its stack" in refusal(
+        {"one": silent, "two": keeps}, when="two"
+    )
 
 
 def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):
@@ -131,7 +147,8 @@ def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):
     monkeypatch.setattr(side_by_side, "MOST_TRIED", 5)
     counts = "".join(f"u{i} -> u{i + 1} : a, # / #, 0\n" for i in range(9))
     one, two = (
-        stacked(f"u -> u0 : a, # / #, 0\n{counts}u9 -> f : b, # / {end}, 0", otherwise="error") for end in ("#", "A #")
+        stacked(f"u -> u0 : a, # / #, 0\n{counts}u9 -> f : b, # / {end}, 0", otherwise="error")
+        for end in ("#", "A #")
     )
     assert "do not move together, where `one` is in `u9`" in refusal({"one": one, "two": two})
 
@@ -153,7 +170,9 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
 
 
 def test_a_finished_part_no_longer_minds_the_stack():
-    once = pdrm.parse("events a\nstack # X\nstart u\nfinal f\notherwise stay 0\nu -> f : a, z / X z, 1")
+    once = pdrm.parse(
+        "events a\nstack # X\nstart u\nfinal f\notherwise stay 0\nu -> f : a, z / X z, 1"
+    )
     machine = pdrm.combine({"one": brackets(), "once": once})
     assert machine.run(parse_word("a a b b c")).accepted
 
@@ -166,7 +185,10 @@ def test_an_empty_stack_is_told_from_its_bottom():
     run = machine.run(parse_word("a a b"))
     assert (run.accepted, [step.reward for step in run.steps[1:]]) == (True, [1, 0.5, 1.5])
 
-    assert (machine.start, run.reward) == ("begin", 3)  # no label is read, and nothing paid, for the symbol below
+    assert (machine.start, run.reward) == (
+        "begin",
+        3,
+    )  # no label is read, and nothing paid, for the symbol below
 
 
 def test_silent_moves_are_made_before_it_ends():
@@ -193,10 +215,14 @@ def test_it_is_judged_when_the_silent_moves_after_end_are_made():
     """Two symbols are pushed at `end` and popped again, one for each move: the bottom then shows that they are gone."""
     b = pdrm.from_ltlf("F b", events=["a", "b"], reward=5)
     popping = "u -> v : end, # / A A #, 0\nv -> v : eps, A / eps, 1\n"
-    machine = pdrm.combine({"q": stacked(popping + "v -> f : eps, # / #, 2"), "b": b}, "q & !b", accept="end")
+    machine = pdrm.combine(
+        {"q": stacked(popping + "v -> f : eps, # / #, 2"), "b": b}, "q & !b", accept="end"
+    )
     assert ends(machine, "a end", "b end", "b") == [(True, 4), (False, 9), (False, 5)]
     assert {"v.u0.judged", "f.done.lost"} <= {*machine.states}
-    stops = pdrm.combine({"q": stacked(popping + "v -> f : a, # / #, 2"), "b": b}, "q.v & !b", accept="end")
+    stops = pdrm.combine(
+        {"q": stacked(popping + "v -> f : a, # / #, 2"), "b": b}, "q.v & !b", accept="end"
+    )
     assert ends(stops, "end", "b end", "b end end a") == [(True, 2), (False, 7), (False, 7)]
 
 
@@ -205,16 +231,28 @@ def test_it_ends_where_the_formula_holds_when_no_silent_move_is_left():
     rules = "u -> v : a, # / #, 1\nv -> w : eps, # / A #, 2\nw -> v : eps, A / B, 4\nv -> f : b, B / B, 8"
     machine = pdrm.combine({"m": stacked(rules, "# A B"), "c": pdrm.from_ltlf("F c")}, "m.v")
     assert ends(machine, "a", "c a", "c") == [(True, 7), (True, 8), (False, 1)]
-    assert ends(pdrm.combine({"m": stacked(rules, "# A B")}, "m.w | m.f"), "a", "a b") == [(False, 7), (True, 15)]
+    assert ends(pdrm.combine({"m": stacked(rules, "# A B")}, "m.w | m.f"), "a", "a b") == [
+        (False, 7),
+        (True, 15),
+    ]
 
 
 def test_machines_without_a_stack_are_judged_at_the_end_too():
-    machine = pdrm.combine({"a": pdrm.from_ltlf("F a"), "b": pdrm.from_ltlf("F b")}, "a & !b", accept="end")
-    assert ends(machine, "a end", "a b end", "end a end", "a") == [(True, 1), (False, 2), (False, 0), (False, 1)]
+    machine = pdrm.combine(
+        {"a": pdrm.from_ltlf("F a"), "b": pdrm.from_ltlf("F b")}, "a & !b", accept="end"
+    )
+    assert ends(machine, "a end", "a b end", "end a end", "a") == [
+        (True, 1),
+        (False, 2),
+        (False, 0),
+        (False, 1),
+    ]
 
 
 def test_a_silent_rule_with_z_keeps_what_is_on_top():
-    part = stacked("u -> v : a, z / A z, 0\nv -> w : eps, z / B z, 1\nw -> f : b, B / eps, 0", "# A B")
+    part = stacked(
+        "u -> v : a, z / A z, 0\nv -> w : eps, z / B z, 1\nw -> f : b, B / eps, 0", "# A B"
+    )
     machine = pdrm.combine({"m": part, "c": pdrm.from_ltlf("F c")})
     assert machine.run("a").after.stack == ("B", "A", "#")
     assert ends(machine, "a b c", "c a b") == [(True, 2), (True, 2)]
@@ -226,11 +264,17 @@ def test_one_part_may_move_silently_while_the_other_keeps_its_top():
     swaps = "u -> v : a, z / A z, 0\nv -> u : eps, A / B, 0.25\nu -> u : b, B / eps, 0.5\nu -> f : c, # / #, 0"
     machine = pdrm.combine({"one": stacked(pushes), "two": stacked(swaps, "# A B")})
     assert machine.run("a a").after.stack == ("A.B", "A.B", "#.#")
-    assert ends(machine, "a a b b c", "a b b c", "a c") == [(True, 3.5), (True, 1.75), (False, 0.25)]
+    assert ends(machine, "a a b b c", "a b b c", "a c") == [
+        (True, 3.5),
+        (True, 1.75),
+        (False, 0.25),
+    ]
     once = stacked("u -> f : a, # / A #, 0")  # it is finished when the other's silent move pops
     pops = stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 1")
     assert ends(pdrm.combine({"once": once, "pops": pops}), "a") == [(True, 1)]
-    both = pdrm.combine({"one": pops, "two": stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 2")})
+    both = pdrm.combine(
+        {"one": pops, "two": stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 2")}
+    )
     assert ends(both, "a", "b") == [(True, 3), (False, 0)]  # both pop silently, at once
 
 
@@ -241,19 +285,28 @@ def test_a_bottom_that_goes_at_once_is_a_symbol_all_the_same():
 
 
 def test_two_ways_to_pop_lead_to_the_same_symbol_below():
-    part = stacked("u -> v : a, # / A #, 0\nv -> w : b, A / eps, 1\nv -> w : c, A / eps, 2\nw -> f : a, # / #, 4")
+    part = stacked(
+        "u -> v : a, # / A #, 0\nv -> w : b, A / eps, 1\nv -> w : c, A / eps, 2\nw -> f : a, # / #, 4"
+    )
     machine = pdrm.combine({"m": part, "end": pdrm.from_ltlf("F end")}, "m")
     assert ends(machine, "a b a", "a c a", "a a") == [(True, 5), (True, 6), (False, 0)]
 
 
 def test_what_all_tops_do_alike_is_one_rule_and_the_commonest_way_to_stay_none():
-    two = [pdrm.from_ltlf("F a", step=-0.25, name="one"), pdrm.from_ltlf("F b", step=-0.5, name="two")]
+    two = [
+        pdrm.from_ltlf("F a", step=-0.25, name="one"),
+        pdrm.from_ltlf("F b", step=-0.5, name="two"),
+    ]
     machine = pdrm.combine(two, "one & two")
     assert (machine.name, str(machine.otherwise)) == ("one-two", "stay -0.75")
-    assert sum(rule.source == rule.target for rule in machine.transitions) == 2  # where one of them is finished
+    assert (
+        sum(rule.source == rule.target for rule in machine.transitions) == 2
+    )  # where one of them is finished
     assert pdrm.combine(two, name="both").name == "both"
     assert pdrm.combine(two, name="no name").name == "combination"
-    lettered = pdrm.combine([pdrm.catalogue("letter"), pdrm.from_ltlf("F B", events=["A", "B", "C"], name="b")])
+    lettered = pdrm.combine(
+        [pdrm.catalogue("letter"), pdrm.from_ltlf("F B", events=["A", "B", "C"], name="b")]
+    )
     assert "u0.u0   -> u0.u0   : A,       z / A z, -0.01" in to_text(lettered)
     assert len(lettered.transitions) == 6
 
@@ -298,7 +351,12 @@ def test_the_command(tmp_path, pdrm):
     for word, accepted in (("C A C end", "true"), ("C B C end", "false"), ("C end", "false")):
         assert f'"accepted": {accepted}' in pdrm("step", both, word, "--json").out
     for wrong in (["--when", "safer"], ["--weight", "safe"], ["--accept", "soon"]):
-        assert pdrm("combine", tmp_path / "safe.ltlf", tmp_path / "twice.regex", "-o", both, *wrong).code == 2
+        assert (
+            pdrm(
+                "combine", tmp_path / "safe.ltlf", tmp_path / "twice.regex", "-o", both, *wrong
+            ).code
+            == 2
+        )
     assert pdrm("combine", tmp_path / "safe.ltlf", tmp_path / "safe.ltlf", "-o", both).code == 2
 
 

@@ -32,7 +32,11 @@ def made(name):
 
 def deliver():
     """The grammar of the file, with all orders that the catalogue's machine knows."""
-    orders = [(str(rule.guard)[1:-1], rule.push[:-1]) for rule in HAND["deliver"].transitions if rule.source == "wait"]
+    orders = [
+        (str(rule.guard)[1:-1], rule.push[:-1])
+        for rule in HAND["deliver"].transitions
+        if rule.source == "wait"
+    ]
     lines = [" ".join(f'"{event}"' for event in (name, *places)) for name, places in orders]
     head = (GRAMMARS / "deliver.grammar").read_text().partition("order:")[0]
     return pdrm.parse(f"{head}order: " + "\n  | ".join(lines), "deliver.grammar")
@@ -64,7 +68,12 @@ def walks(name, random):
         step = back.pop() if back and random.random() < 0.97 else random.choice("udlr")
         x, y = x + moves[step][0], y + moves[step][1]
         found = (x, y) == treasure and not any("t" in label for label in word)
-        word.append(step + "+t" * found + "+x" * ((x, y) == (0, 0)) + ("" if random.random() < 0.9 else " -"))
+        word.append(
+            step
+            + "+t" * found
+            + "+x" * ((x, y) == (0, 0))
+            + ("" if random.random() < 0.9 else " -")
+        )
         if found:
             opposite = dict(zip("udlr", "durl", strict=True))
             back = [opposite[label[0]] for label in word[: len(word)]]
@@ -75,7 +84,9 @@ def walks(name, random):
 def test_the_papers_tasks_pay_what_the_machines_written_by_hand_pay(name):
     hand, grammar, random = HAND[name], made(name), Random(0)
     assert pdrm.load(GRAMMARS / f"{name}.grammar").final == grammar.final
-    lines = [line for line in (GRAMMARS / f"{name}.grammar").read_text().splitlines() if line.strip()]
+    lines = [
+        line for line in (GRAMMARS / f"{name}.grammar").read_text().splitlines() if line.strip()
+    ]
     assert len(lines) <= 15
     ends = []
     for _ in range(150):
@@ -91,14 +102,22 @@ def sizes():
     """Rows of the table in docs/grammars.md: states, stack symbols and rules, by hand and from the grammar."""
 
     def size(machine):
-        return len(machine.states) + len(machine.final), len(machine.stack), len(machine.transitions)
+        return (
+            len(machine.states) + len(machine.final),
+            len(machine.stack),
+            len(machine.transitions),
+        )
 
     return {name: (*size(hand), *size(made(name))) for name, hand in HAND.items()}
 
 
 def table():
     """The table in docs/grammars.md."""
-    names = {"maze": "1-TreasureMaze", "deliver": "DeliverWorld (all orders)", "brackets": "brackets of three kinds"}
+    names = {
+        "maze": "1-TreasureMaze",
+        "deliver": "DeliverWorld (all orders)",
+        "brackets": "brackets of three kinds",
+    }
     rows = [
         f"| {names[name]} | {', '.join(map(str, row[:3]))} | {', '.join(map(str, row[3:]))} |"
         for name, row in sizes().items()
@@ -122,7 +141,9 @@ def test_files_that_want_too_much_are_refused_soon():
         'start: "a"\n' + '  | "b" "c"\n' * 90_000: TooLarge,
         "start: " + "(" * 100_000 + '"a"' + ")" * 100_000: TooLarge,
         "start: " + "(\n " * 40_000 + '"a"' + ")\n " * 40_000: TooDeep,
-        "start: r0\n" + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(1_500)) + '\nr1500: "a"': TooLarge,
+        "start: r0\n"
+        + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(1_500))
+        + '\nr1500: "a"': TooLarge,
         'start: (("a" ~ 1000) ~ 1000) ~ 1000': TooLarge,
         'start: ("a" | "b" "c") ~ 1..1000 "a"': TooLarge,
     }
@@ -138,7 +159,9 @@ def test_files_that_want_too_much_are_refused_soon():
 def opened():
     """Two brackets of random kinds are opened, whatever the agent does; then it may close one of any kind, or end."""
     events = ["open_1", "open_2", "open_3", "close_1", "close_2", "close_3", "end"]
-    first = {kind: 1 + kind for kind in range(3)}  # state 0: nothing is left to open; 1 to 3: one is; 4 to 12: two are
+    first = {
+        kind: 1 + kind for kind in range(3)
+    }  # state 0: nothing is left to open; 1 to 3: one is; 4 to 12: two are
     after = [[0] * 4] + [[0] * 4] * 3 + [[first[inner]] * 4 for _ in range(3) for inner in range(3)]
     label = (
         [[4, 5, 6, 7]]
@@ -153,7 +176,10 @@ def opened():
 def test_brackets_are_learnt_alike(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     agent = pdrm.CpRM(k=1, episodes=400, test_every=100, test_episodes=20)
-    runs = [pdrm.train(pdrm.Task(opened(), machine), agent, seed=0) for machine in (HAND["brackets"], made("brackets"))]
+    runs = [
+        pdrm.train(pdrm.Task(opened(), machine), agent, seed=0)
+        for machine in (HAND["brackets"], made("brackets"))
+    ]
     assert (runs[0].curve.returns[-1] == 1).all()
     assert (runs[0].curve.returns == runs[1].curve.returns).all()
 

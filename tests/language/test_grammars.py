@@ -33,18 +33,41 @@ def rewards(machine, word):
 @pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_a_word_is_complete_at_its_end_or_as_soon_as_it_can_be():
     ends = pdrm.from_grammar(PAIRS, accept="end")
-    words = "end", "open close end", "open open close close open close end", "open end", "open close", "close end"
-    assert [ends.run(parse_word(word)).accepted for word in words] == [True, True, True, False, False, False]
+    words = (
+        "end",
+        "open close end",
+        "open open close close open close end",
+        "open end",
+        "open close",
+        "close end",
+    )
+    assert [ends.run(parse_word(word)).accepted for word in words] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     first = pdrm.from_grammar(PAIRS)
     words = "", "open", "open close", "open open close close", "open close open close", "close"
-    assert [first.run(parse_word(word)).accepted for word in words] == [False, False, True, True, False, False]
+    assert [first.run(parse_word(word)).accepted for word in words] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert first.run(parse_word("open close open close")).unread == 2
 
 
 def test_rewards():
     paid = {"reward": 10, "fail": -5, "step": -0.1, "complete": {"pair": 1, '"open"': 0.25}}
     machine = pdrm.from_grammar(PAIRS, accept="end", **paid)
-    rewards = [step.reward for step in machine.run(parse_word("open - open close close end")).steps[1:]]
+    rewards = [
+        step.reward for step in machine.run(parse_word("open - open close close end")).steps[1:]
+    ]
     assert rewards == [0.15, -0.1, 0.15, 0.9, 0.9, 9.9]
     lost = machine.run(parse_word("open end"))
     assert (lost.steps[-1].reward, lost.after.state, lost.finished) == (-5.1, "lost", True)
@@ -53,26 +76,40 @@ def test_rewards():
 @pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_what_the_first_wrong_event_does():
     assert states(pdrm.from_grammar(PAIRS), "close", "close open close") == ["lost", "lost"]
-    assert states(pdrm.from_grammar(PAIRS, fail="ignore"), "close", "close open close") == ["begin", "done"]
+    assert states(pdrm.from_grammar(PAIRS, fail="ignore"), "close", "close open close") == [
+        "begin",
+        "done",
+    ]
 
 
 def test_labels_with_several_events():
     maze = pdrm.from_grammar('start: "a & !t" start "b" | "a & t" "b"', exclusive=[("a", "b")])
-    assert states(maze, "a a+t b", "a a+t b b", "a+t b+t", "t a+t - b") == ["read", "done", "done", "done"]
+    assert states(maze, "a a+t b", "a a+t b b", "a+t b+t", "t a+t - b") == [
+        "read",
+        "done",
+        "done",
+        "done",
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::pdrm.errors.EarlyAcceptance")
 def test_a_file_is_a_machine_wherever_one_is_read(tmp_path):
     file = tmp_path / "brackets.grammar"
-    file.write_text(f"// brackets\naccept end\nreward 5\nstep -1\ncomplete pair 2\nevents tick\n{PAIRS}\n")
+    file.write_text(
+        f"// brackets\naccept end\nreward 5\nstep -1\ncomplete pair 2\nevents tick\n{PAIRS}\n"
+    )
     machine = pdrm.load(file)
-    assert (machine.name, machine.run(parse_word("open tick close end")).reward) == ("brackets", 3.0)
+    assert (machine.name, machine.run(parse_word("open tick close end")).reward) == (
+        "brackets",
+        3.0,
+    )
     assert pdrm.parse(f"grammar mine\n{PAIRS}").name == "mine"
     assert pdrm.parse(to_text(machine)) == machine
 
 
 @pytest.mark.parametrize(
-    "wrong", ['"a', "/a/", "%import b", "'a'", "nothing", '("a"', '"a" ~ 0', '"a & "', '"eps"', '"a" -> b']
+    "wrong",
+    ['"a', "/a/", "%import b", "'a'", "nothing", '("a"', '"a" ~ 0', '"a & "', '"eps"', '"a" -> b'],
 )
 def test_errors_have_a_place(wrong):
     with pytest.raises(pdrm.PdrmError) as caught:
@@ -98,9 +135,27 @@ def test_left_recursion_and_shared_beginnings_are_read_bottom_up(accept):
     found = []
     for text, words in grammars.items():
         machine = pdrm.from_grammar(text, accept=accept)
-        found += [machine.run(parse_word(f"{word} end" if accept == "end" else word)).accepted for word in words]
+        found += [
+            machine.run(parse_word(f"{word} end" if accept == "end" else word)).accepted
+            for word in words
+        ]
     second = accept == "end"  # x alone is a word already
-    assert found == [True, second, True, True, False, False, True, True, False, False, True, True, False, False]
+    assert found == [
+        True,
+        second,
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_reductions_pay_with_the_event_that_completes_them():
@@ -115,7 +170,9 @@ def test_a_wrong_event_is_known_at_once():
     for fail, after in ((-1, "lost"), (None, "lost"), ("ignore", "read")):
         run = pdrm.from_grammar(text, fail=fail).run(parse_word("x comma comma"))
         assert (run.after.state, run.steps[-1].reward) == (after, fail if fail == -1 else 0)
-    ignoring = pdrm.from_grammar('start: "lp" start "rp" | list\nlist: list "x" | "x"', accept="end", fail="ignore")
+    ignoring = pdrm.from_grammar(
+        'start: "lp" start "rp" | list\nlist: list "x" | "x"', accept="end", fail="ignore"
+    )
     words = "lp x rp end", "lp x lp x rp end", "x rp x end", "lp end rp x rp end"
     assert [ignoring.run(parse_word(word)).accepted for word in words] == [True] * 4
 
@@ -131,7 +188,11 @@ def test_what_cannot_be_decided_is_shown_with_words():
         with pytest.raises(Undecidable) as caught:
             pdrm.from_grammar(text, accept="end")
         one, other = caught.value.words
-        assert (one == other == ambiguous) if ambiguous else (one != other and one.startswith(caught.value.shared))
+        assert (
+            (one == other == ambiguous)
+            if ambiguous
+            else (one != other and one.startswith(caught.value.shared))
+        )
         assert other.startswith(caught.value.shared)
         assert caught.value.where.line
 
@@ -154,13 +215,21 @@ def test_expressions_are_those_of_re():
     ):
         pattern = text.replace("[", "(").replace("]", ")?").replace("..", ",")
         pattern = re.sub(r"~ ([\d,]+)", r"{\1}", re.sub(r'["\n]', "", pattern)).replace(" ", "")
-        machines = [pdrm.from_grammar(f"start: {rest}", accept="end") for rest in (text, f'"k" {text} | "k" "j"')]
+        machines = [
+            pdrm.from_grammar(f"start: {rest}", accept="end")
+            for rest in (text, f'"k" {text} | "k" "j"')
+        ]
         events = sorted(set(re.findall("[a-g]", text)))
         for letters in (
-            letters for size in range(5 if len(events) < 4 else 4) for letters in product(events, repeat=size)
+            letters
+            for size in range(5 if len(events) < 4 else 4)
+            for letters in product(events, repeat=size)
         ):
             word = " ".join((*letters, "end"))
-            found = [machines[0].run(parse_word(word)).accepted, machines[1].run(parse_word(f"k {word}")).accepted]
+            found = [
+                machines[0].run(parse_word(word)).accepted,
+                machines[1].run(parse_word(f"k {word}")).accepted,
+            ]
             assert found == [re.fullmatch(pattern, "".join(letters)) is not None] * 2, (text, word)
 
 
@@ -168,14 +237,23 @@ def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_o
     nested = 'start: q | "a"\nq: "b" | "b" q "a"'  # which events may follow `q` depends on how deep it is
     paid = pdrm.from_grammar(nested, accept="end", reward=5, fail=-1, step=-0.5)
     assert rewards(paid, "b b a end") == [-0.5, -0.5, -0.5, 4.5]
-    assert [rewards(paid, word) for word in ("b a", "b b end")] == [[-0.5, -1.5], [-0.5, -0.5, -1.5]]
+    assert [rewards(paid, word) for word in ("b a", "b b end")] == [
+        [-0.5, -1.5],
+        [-0.5, -0.5, -1.5],
+    ]
     assert states(paid, "b a", "b b end", "b end", "a end") == ["lost", "lost", "done", "done"]
-    assert states(pdrm.from_grammar(nested, accept="end"), "b a", "b b end", "b end") == ["lost", "lost", "done"]
+    assert states(pdrm.from_grammar(nested, accept="end"), "b a", "b b end", "b end") == [
+        "lost",
+        "lost",
+        "done",
+    ]
     passes = pdrm.from_grammar(nested, accept="end", fail="ignore")
     assert states(passes, "b a end", "b b end a end", "b b end") == ["done", "done", "read"]
     parts = pdrm.from_grammar(nested, accept="end", complete={"q": 1}, fail=-1)
     assert [rewards(parts, word) for word in ("b b a end", "b a")] == [[0, 0, 2, 1], [0, -1]]
-    assert rewards(pdrm.from_grammar('start: "c"+ "d"* "d"', accept="end", reward=3), "c d d end") == [0, 0, 0, 3]
+    assert rewards(
+        pdrm.from_grammar('start: "c"+ "d"* "d"', accept="end", reward=3), "c d d end"
+    ) == [0, 0, 0, 3]
 
 
 def test_parts_pay_when_it_is_certain_that_they_are_complete():
@@ -188,7 +266,9 @@ def test_parts_pay_when_it_is_certain_that_they_are_complete():
         ('start: "a" "a"\n | "a" part "x"\npart: "b" | "b" "c"', "a b x", [0, 0, 12]),
     ):
         given = {"part": 1, "start": 10, "last": 100}
-        machine = pdrm.from_grammar(text, complete={name: given[name] for name in given if f"{name}:" in text})
+        machine = pdrm.from_grammar(
+            text, complete={name: given[name] for name in given if f"{name}:" in text}
+        )
         assert rewards(machine, word) == paid
 
 
@@ -199,14 +279,18 @@ def test_parts_that_may_be_missing_at_the_beginning():
 
 
 def test_a_word_that_pays_nothing_is_complete_all_the_same():
-    machine = pdrm.from_grammar('start: "a" q "b" ("b" | q)\nq: "a" | "a" "a"', accept="end", reward=0)
+    machine = pdrm.from_grammar(
+        'start: "a" q "b" ("b" | q)\nq: "a" | "a" "a"', accept="end", reward=0
+    )
     words = "a a b b end", "a a a b a end", "a a b end", "a a b a a end", "a b b end"
     assert states(machine, *words) == ["done", "done", "lost", "done", "lost"]
 
 
 def test_names_that_machines_use_themselves():
     for name in ("read", "done", "lost", "where", "z", "end"):
-        machine = pdrm.from_grammar(f'start: {name} | "a"\n{name}: "b" | "b" {name} "a"', accept="end")
+        machine = pdrm.from_grammar(
+            f'start: {name} | "a"\n{name}: "b" | "b" {name} "a"', accept="end"
+        )
         assert states(machine, "b b a end", "b a end") == ["done", "lost"]
         assert machine.start == "read"
         others = [state for state in machine.states if state not in ("read", "lost")]
@@ -222,17 +306,30 @@ def test_stack_symbols_are_called_as_the_grammar_calls_them():
         ('start: ("a" | ("b" | "c")) "x" ("a" | "b" | "c")', {"x", "a∨b∨c_"}),
         ('start: "a" part* "stop" | "b" "stop"\npart: "c"', {"part…stop"}),
         ('start: "n" "a"? "b"? "c"? "d"? "e"? "f"* "g"* "n" | "n" "m"', {"n", "f*", "f⁺", "g⁺"}),
-        ('start: "s" ' + "(" * 14 + '"a"' + "".join(f'? "b{n}")' for n in range(14)) + '? "z"', {"b0", "b13"}),
+        (
+            'start: "s" ' + "(" * 14 + '"a"' + "".join(f'? "b{n}")' for n in range(14)) + '? "z"',
+            {"b0", "b13"},
+        ),
     ):
         assert names <= set(pdrm.from_grammar(text).stack)
-    bottom_up = pdrm.from_grammar('start: sum "stop"\nsum: sum "plus" part | part\npart: "n" | "open" sum "close"')
-    assert {"sum", "sum.1", "part.1"} <= set(bottom_up.states)  # so many symbols of it are still to be popped
+    bottom_up = pdrm.from_grammar(
+        'start: sum "stop"\nsum: sum "plus" part | part\npart: "n" | "open" sum "close"'
+    )
+    assert {"sum", "sum.1", "part.1"} <= set(
+        bottom_up.states
+    )  # so many symbols of it are still to be popped
 
 
 def test_small_grammars_make_small_machines():
     loop = pdrm.from_grammar('start: "d"* "c"')
     assert (len(loop.transitions), loop.stack) == (3, ("#",))  # `d`, `c`, and neither
-    assert set(pdrm.from_grammar('start: ("a" "b") ~ 2 "c"').stack) == {"#", "a", "b", "c", "nothing"}
+    assert set(pdrm.from_grammar('start: ("a" "b") ~ 2 "c"').stack) == {
+        "#",
+        "a",
+        "b",
+        "c",
+        "nothing",
+    }
     for text in ('start: ("a & t" "b")* "c"', 'start: list "c"\nlist: list "a & t" "b" |'):
         run = pdrm.from_grammar(text, exclusive=()).run(parse_word("a+t b " * 9))
         assert len(run.after.stack) <= 2  # what has been read is forgotten
@@ -250,7 +347,13 @@ def test_what_comes_after_the_first_complete_word_is_never_read():
 def test_guards_that_share_labels():
     groups = (("a", "x", "y"), ("t", "x", "y"))
     either = pdrm.from_grammar('start: "a" "x" | "a & t" "y"', exclusive=groups)
-    assert states(either, "a x", "a+t x", "a+t y", "a y", "t a - x") == ["done", "done", "done", "lost", "done"]
+    assert states(either, "a x", "a+t x", "a+t y", "a y", "t a - x") == [
+        "done",
+        "done",
+        "done",
+        "lost",
+        "done",
+    ]
     with pytest.raises(BadGrammar, match=r"`a\+t`"):
         pdrm.from_grammar('start: "a" "x" | "a & t" "y"', exclusive=groups, complete={'"a"': 1})
     with pytest.raises(Undecidable) as caught:
@@ -263,7 +366,10 @@ def test_labels_that_no_guard_holds_for_are_passed_over():
         ('start: "a & !b" "c"', {"a c": "done", "a+b c": "lost", "a+b b a - a+b c": "done"}),
         ('start: "!a" "!a"', {"a - a -": "done", "a a": "read"}),
         ('start: "a" "!a" "a"', {"a - a": "done", "a a": "lost"}),  # there are no other labels
-        ('start: ("{a}" | "{b}") "c"', {"a c": "done", "b c": "done", "a+b - b c": "done", "c": "lost"}),
+        (
+            'start: ("{a}" | "{b}") "c"',
+            {"a c": "done", "b c": "done", "a+b - b c": "done", "c": "lost"},
+        ),
     ):
         machine = pdrm.from_grammar(text, exclusive=())
         assert {word: machine.run(parse_word(word)).after.state for word in words} == words
@@ -273,7 +379,12 @@ def test_an_event_that_fits_most_tops_is_wrong_at_the_others():
     text = 'start: pair*\npair: "o" pair* "c" | "p" pair* "d" | "q" pair* "e" | "lit" "x"'
     words = "o lit x c end", "lit o", "lit o x end", "lit p x q e end"
     assert states(pdrm.from_grammar(text, accept="end"), *words) == ["done", "lost", "lost", "lost"]
-    assert states(pdrm.from_grammar(text, accept="end", fail="ignore"), *words) == ["done", "read", "done", "done"]
+    assert states(pdrm.from_grammar(text, accept="end", fail="ignore"), *words) == [
+        "done",
+        "read",
+        "done",
+        "done",
+    ]
     paid = pdrm.from_grammar(text, accept="end", fail=-3, step=-1)
     assert [rewards(paid, word) for word in ("lit o", "lit q")] == [[-1, -4]] * 2
     assert len(paid.transitions) == 11  # one rule for what all tops but `x` do, and one for `x`
@@ -294,10 +405,25 @@ def test_conflicts_are_shown_with_the_shortest_words():
     both = 'one: "a"\ntwo: "a"'
     for text, line, words, shared in (
         (f"start: one | two\n{both}", 3, ("a", "a"), "a"),
-        (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3, ("a b c c", "a b d d"), "a b"),
+        (
+            f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"',
+            3,
+            ("a b c c", "a b d d"),
+            "a b",
+        ),
         (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, ("a b c", "a b d"), "a b"),
-        (f'start: "b" | one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}', 3, ("a b d e",) * 2, "a b"),
-        (f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}', 4, ("p a b c", "p a b d"), "p a b"),
+        (
+            f'start: "b" | one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}',
+            3,
+            ("a b d e",) * 2,
+            "a b",
+        ),
+        (
+            f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}',
+            4,
+            ("p a b c", "p a b d"),
+            "p a b",
+        ),
         ('start: "b"+ "b" "b" "a"', 1, ("b b b a", "b b b b a"), "b b b"),
         ('start: "s" rest\nrest: ("b"+) ~ 2 "c"', 2, ("s b b b c",) * 2, "s b b b"),
         ('start: "s" rest\nrest: "b"* "b"* "c"', 1, ("s b b c",) * 2, "s b b c"),
@@ -363,11 +489,12 @@ def test_faults_have_a_line_a_column_and_a_fix():
 
 
 def test_header_lines():
-    text = (
-        'grammar\nevents k\nexclusive a b\ncomplete start "b" 2\nexclusive\nevents l\ncomplete "a" 0.5\nexclusive c k\n'
-    )
+    text = 'grammar\nevents k\nexclusive a b\ncomplete start "b" 2\nexclusive\nevents l\ncomplete "a" 0.5\nexclusive c k\n'
     machine = pdrm.parse(f'{text}start: "a" "b" "c"')
-    assert (machine.events, machine.exclusive) == (("a", "b", "c", "k", "l"), (("a", "b"), ("c", "k")))
+    assert (machine.events, machine.exclusive) == (
+        ("a", "b", "c", "k", "l"),
+        (("a", "b"), ("c", "k")),
+    )
     assert rewards(machine, "a+l k b c") == [0.5, 0, 2, 3]
     assert pdrm.parse('exclusive\nstart: "a" "b"', "m.grammar").exclusive == ()
     ignoring = pdrm.parse('accept end\nfail ignore\nreward 2\nstart: "a"', "m.grammar")
@@ -388,7 +515,9 @@ def test_faults_of_header_lines_have_a_place():
         with pytest.raises(kind) as caught:
             pdrm.parse(f'{lines}\nstart: "a"', "mine.grammar")
         where = caught.value.where
-        assert (where.file, where.line, where.column, where.width) == ("mine.grammar", *place), lines
+        assert (where.file, where.line, where.column, where.width) == ("mine.grammar", *place), (
+            lines
+        )
         assert caught.value.fix
     assert "`start`" in caught.value.fix
 
@@ -439,7 +568,10 @@ def test_a_reserved_event_is_shown_where_it_stands():
 
 
 def test_the_bottom_of_the_stack_is_called_as_everywhere():
-    for text, accept in (('start: "a" start "b" | "a" start "c" | "d"', "first"), ('start: start "a" | "b"', "end")):
+    for text, accept in (
+        ('start: "a" start "b" | "a" start "c" | "d"', "first"),
+        ('start: start "a" | "b"', "end"),
+    ):
         assert pdrm.from_grammar(text, accept=accept).stack[0] == "#"
 
 
@@ -470,7 +602,9 @@ def test_a_word_that_begins_with_another_is_warned_of_with_both():
         PAIRS: ("open close", "open close open close"),
     }
     for text, (word, longer) in early.items():
-        with pytest.warns(EarlyAcceptance, match=f"`{word}` has been read, so that `{longer}`") as caught:
+        with pytest.warns(
+            EarlyAcceptance, match=f"`{word}` has been read, so that `{longer}`"
+        ) as caught:
             machine = pdrm.from_grammar(text)
         assert caught[0].message.finding.where.line == 1
         assert (machine.run(word).accepted, machine.run(longer).unread) == (

@@ -43,12 +43,26 @@ def test_guards_as_letters():
     machine = pdrm.from_regex('("u & !t")* "u & t"', exclusive=(), fail=-1)
     assert accepts(machine, "u u u+t", "u t u+t") == [True, True]
     assert "u & t" in to_text(machine)
-    both = pdrm.from_regex('"a" "b" | "a & t" "c"', exclusive=(), accept="end")  # two letters may hold for one label
+    both = pdrm.from_regex(
+        '"a" "b" | "a & t" "c"', exclusive=(), accept="end"
+    )  # two letters may hold for one label
     assert accepts(both, "a+t b end", "a+t c end", "a c end") == [True, True, False]
-    plain = pdrm.from_regex('"a" "b" | "b" "c"', exclusive=(), accept="end")  # and so may two events
-    assert accepts(plain, "a+b b end", "a+b c end", "a c end", "b b end") == [True, True, False, False]
+    plain = pdrm.from_regex(
+        '"a" "b" | "b" "c"', exclusive=(), accept="end"
+    )  # and so may two events
+    assert accepts(plain, "a+b b end", "a+b c end", "a c end", "b b end") == [
+        True,
+        True,
+        False,
+        False,
+    ]
     formulas = pdrm.from_regex('"a | !b" "{b}"', exclusive=(), accept="end")
-    assert accepts(formulas, "a+b b end", "- b end", "b b end", "a a+b end") == [True, True, False, False]
+    assert accepts(formulas, "a+b b end", "- b end", "b b end", "a a+b end") == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_words_that_are_complete_are_told_apart_no_more():

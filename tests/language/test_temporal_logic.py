@@ -3,7 +3,15 @@
 import pytest
 
 import pdrm
-from pdrm.errors import BadSetting, CannotRead, EarlyAcceptance, TooDeep, TooLarge, TooManyCases, UnknownEvent
+from pdrm.errors import (
+    BadSetting,
+    CannotRead,
+    EarlyAcceptance,
+    TooDeep,
+    TooLarge,
+    TooManyCases,
+    UnknownEvent,
+)
 from pdrm.language import PATTERNS, parse_word
 from pdrm.language.logic import acceptors
 from pdrm.language.logic.temporal_formulas import parse_formula, subformulas
@@ -18,13 +26,21 @@ def test_a_formula_is_about_the_first_label_and_one_of_the_past_about_the_last()
     future = pdrm.from_ltlf("a & X b", events=["a", "b"])
     assert accepts(future, "a b", "a+b b", "b a", "a - b", "") == [True, True, False, False, False]
     past = pdrm.from_ltlf("b & Y a", accept="end")
-    assert accepts(past, "a b end", "- a b end", "a b a end", "b end", "end") == [True, True, False, False, False]
+    assert accepts(past, "a b end", "- a b end", "a b a end", "b end", "end") == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     mixed = pdrm.from_ltlf("F(b & Y a)")
     assert accepts(mixed, "- a b", "b") == [True, False]
 
 
 def test_future_inside_past_is_decided_too():
-    machine = pdrm.from_ltlf("F(c & Y F d)")  # one label before c, d was still to come: at once, with c, or later
+    machine = pdrm.from_ltlf(
+        "F(c & Y F d)"
+    )  # one label before c, d was still to come: at once, with c, or later
     assert accepts(machine, "- c d", "d c", "- c+d", "- c - d") == [True, True, True, True]
     assert accepts(machine, "c d", "- c") == [False, False]
 
@@ -74,7 +90,9 @@ def test_formulas_as_text():
 
 
 def test_the_arguments_of_a_pattern_take_the_place_of_its_letters():
-    assert parse_formula("chain_response(call, answer | b)") is parse_formula("G(call -> X(answer | b))")
+    assert parse_formula("chain_response(call, answer | b)") is parse_formula(
+        "G(call -> X(answer | b))"
+    )
     assert parse_formula("precedence(b, a)") is parse_formula("!a W b")
     assert parse_formula("last(X a)") is parse_formula("F(X a & last)")
 
@@ -109,7 +127,15 @@ def test_guards_are_small_and_exclusive_events_make_them_smaller():
 
 
 def test_machines_are_minimal():
-    sizes = {"F a": 1, "F(a & X F b)": 2, "F a & F b": 3, "F F a": 1, "a U (b | a U b)": 2, "X X a": 4, "F(a & !a)": 1}
+    sizes = {
+        "F a": 1,
+        "F(a & X F b)": 2,
+        "F a & F b": 3,
+        "F F a": 1,
+        "a U (b | a U b)": 2,
+        "X X a": 4,
+        "F(a & !a)": 1,
+    }
     assert {text: len(pdrm.from_ltlf(text, events=["a", "b"]).states) for text in sizes} == sizes
     for one, other in (
         ("!F !a", "G a"),
@@ -222,7 +248,9 @@ def test_formulas_that_would_take_for_ever_are_refused_soon():
         " <-> ".join(f"a{n}" for n in range(40)): TooManyCases,
         "\n".join(["a &"] * 3000) + " a": TooLarge,
         "F(" + " | ".join(f"a{n}" for n in range(400)) + ")": TooLarge,
-        " & ".join("X " * n + "a" for n in range(60)) + "&\n" + " & ".join("Y " * n + "b" for n in range(60)): None,
+        " & ".join("X " * n + "a" for n in range(60))
+        + "&\n"
+        + " & ".join("Y " * n + "b" for n in range(60)): None,
         " &\n".join(f"F(a{n} & X F(b{n} & X F(c{n} & X F d{n})))" for n in range(60)): TooLarge,
     }
     for text, kind in hostile.items():
@@ -271,7 +299,9 @@ def test_a_formula_has_no_parts_to_complete(tmp_path):
 
 
 def test_files(tmp_path, pdrm):
-    (tmp_path / "task.ltlf").write_text("// reach b, never a\nevents a b c\nfail -1\nstep -0.01\n!a\n  U b\n")
+    (tmp_path / "task.ltlf").write_text(
+        "// reach b, never a\nevents a b c\nfail -1\nstep -0.01\n!a\n  U b\n"
+    )
     (tmp_path / "always.ltlf").write_text("ltlf safe\nG a\n")
     (tmp_path / "odd.ltlf").write_text("ltlf\naccept end\nF(a &\n  )\n")
     run = pdrm("step", tmp_path / "task.ltlf", "c b", "--json")
@@ -280,7 +310,10 @@ def test_files(tmp_path, pdrm):
     assert early.code == 0
     assert "warning[W0605]" in early.out
     assert '"W0605"' in pdrm("check", tmp_path / "always.ltlf", "--json").out
-    assert "warning[W0605]" in pdrm("convert", tmp_path / "always.ltlf", "-o", tmp_path / "always.pdrm").err
+    assert (
+        "warning[W0605]"
+        in pdrm("convert", tmp_path / "always.ltlf", "-o", tmp_path / "always.pdrm").err
+    )
     odd = pdrm("check", tmp_path / "odd.ltlf")
     assert odd.code == 2
     assert "odd.ltlf:4:3" in odd.err

@@ -7,7 +7,14 @@ import pytest
 
 import pdrm
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadPolicyFile, BadSetting, NotHere, UnknownConfiguration, WrongArguments, WrongPolicy
+from pdrm.errors import (
+    BadPolicyFile,
+    BadSetting,
+    NotHere,
+    UnknownConfiguration,
+    WrongArguments,
+    WrongPolicy,
+)
 from pdrm.learning import load_policy
 
 MAP = """step_limit 50
@@ -41,7 +48,9 @@ def task(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(task):
-    tables = {name: pdrm.train(task, name, episodes=300) for name in ("q", "cprm", "hrm", "summary")}
+    tables = {
+        name: pdrm.train(task, name, episodes=300) for name in ("q", "cprm", "hrm", "summary")
+    }
     nets = {name: pdrm.train(task, name, progress=False, **SHORT) for name in ("ppo", "rppo")}
     return {**tables, **nets}
 
@@ -62,7 +71,9 @@ def play(policy, env, seed=0):
 def test_one_loop_serves_every_policy_with_every_form_of_observation(task, runs):
     for name, run in runs.items():
         k = {"k": "full", "depth": 8} if name == "summary" else {"k": 1}
-        named, flat = (play(run.policy, task.env(**k, flatten=flatten)) for flatten in (False, True))
+        named, flat = (
+            play(run.policy, task.env(**k, flatten=flatten)) for flatten in (False, True)
+        )
         assert named == flat
         if name in ("q", "cprm"):
             assert play(run.policy, task.env(k=2)) == named, "more may be shown than it sees"
@@ -122,7 +133,11 @@ go -> done : door, [1] / [-1], 1
 def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task):
     """Whether they count, or simulate a stack: the same action as with the counters of the automaton itself."""
     own = pdrm.Task(task.finite, ONE_COUNTER)
-    for where, agent in ((pdrm.Task("letter"), "cra-cql"), (pdrm.Task("maze-5x5"), "cra-q"), (own, "cra-q")):
+    for where, agent in (
+        (pdrm.Task("letter"), "cra-cql"),
+        (pdrm.Task("maze-5x5"), "cra-q"),
+        (own, "cra-q"),
+    ):
         policy, automaton = pdrm.train(where, agent, episodes=500).policy, where.counting
         for flatten in (False, True):
             env = where.env(k="full", depth=40, flatten=flatten)
@@ -140,7 +155,13 @@ def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task)
                     counted = automaton.step(counted, info["label"]).after
                     over = terminated or truncated or len(env.configuration.stack) > 30
                 assert policy.counts
-    for wrong in (("u9", ("#",)), ("u0", ("#", "X")), ("u0", "#"), ("u0", (1, 2)), ("u0", (1, "#"))):
+    for wrong in (
+        ("u9", ("#",)),
+        ("u0", ("#", "X")),
+        ("u0", "#"),
+        ("u0", (1, 2)),
+        ("u0", (1, "#")),
+    ):
         with pytest.raises(WrongPolicy) as told:
             pdrm.train("letter", "cra-q", episodes=100).policy.act(0, *wrong)
         assert told.value.fix
@@ -154,7 +175,9 @@ def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
     file = tmp_path / "mine.npz"
     run.policy.save(file)
     shown = pdrm.Task("letter").env(k="full", depth=9).reset(seed=0)[0]
-    assert load_policy(file).act(shown) == run.policy.act(shown), "the file names the domain and the machine"
+    assert load_policy(file).act(shown) == run.policy.act(shown), (
+        "the file names the domain and the machine"
+    )
     with pytest.raises(WrongPolicy, match="does not know of what stack") as told:
         load_policy(file, pdrm.domain("letter")).act(shown)
     assert "counters" in told.value.fix
@@ -167,7 +190,10 @@ def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
 
 
 GRID = grid_domain(
-    "hall", parse_map("####\n#@k#\n#.d#\n####", places="@kd", start="@"), {"k": "key", "d": "door"}, step_limit=9
+    "hall",
+    parse_map("####\n#@k#\n#.d#\n####", places="@kd", start="@"),
+    {"k": "key", "d": "door"},
+    step_limit=9,
 )
 
 
@@ -189,7 +215,9 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             answers.add(policy.act(called, "go", ("#",)))
         assert len(answers) == 1, name
         if name in ("q", "cprm", "summary"):
-            assert np.array_equal(policy.values((1, 2), "go", ("#",)), policy.values(place, "go", ("#",)))
+            assert np.array_equal(
+                policy.values((1, 2), "go", ("#",)), policy.values(place, "go", ("#",))
+            )
         for wrong, said in (
             ((0, 0), "row 0, column 0"),
             ("row 1", "row 1, column "),
@@ -207,7 +235,9 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
 
 def test_a_place_where_several_states_are_must_be_named_in_full():
     letter = pdrm.domain("letter")
-    with pytest.raises(UnknownConfiguration, match="2 states of `letter` are at row 0, column 0") as told:
+    with pytest.raises(
+        UnknownConfiguration, match="2 states of `letter` are at row 0, column 0"
+    ) as told:
         letter.find_state((0, 0))
     assert "0 (row 0, column 0; A shows)" in told.value.fix
     assert letter.find_state("row 0, column 0; A shows") == 0
@@ -224,7 +254,11 @@ def test_a_place_where_several_states_are_must_be_named_in_full():
 @pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
 def test_users_of_stable_baselines3_may_say_deterministic(task, runs):
     for name, run in runs.items():
-        shown = task.env(k="full", depth=8).reset(seed=0)[0] if name == "summary" else task.env().reset(seed=0)[0]
+        shown = (
+            task.env(k="full", depth=8).reset(seed=0)[0]
+            if name == "summary"
+            else task.env().reset(seed=0)[0]
+        )
         policy = run.policy
         first = policy.act(shown)
         policy.begin()
@@ -272,7 +306,10 @@ def test_a_network_has_a_table_where_states_are_numbered(runs, task):
     rows = policy.table()
     assert len(rows) == task.finite.states * 1 * 2
     for row in rows[:6]:
-        assert row.best == task.finite.actions[policy.act(row.environment_state, row.machine_state, row.stack)]
+        assert (
+            row.best
+            == task.finite.actions[policy.act(row.environment_state, row.machine_state, row.stack)]
+        )
         assert row.where == task.finite.describe(row.environment_state)
     assert "<table" in policy._repr_html_()
     with pytest.raises(NotHere):

@@ -19,7 +19,9 @@ from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from proofs.learners import q_settings
 
-CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+CHOICES = [(choice, None) for choice in Counterfactuals] + [
+    (choice, 3) for choice in list(Counterfactuals)[1:]
+]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))
 
 
@@ -28,7 +30,9 @@ def table(training):
     index, vectors = training.values.index, training.counters.vectors(training.explored)
     machine_states = (*training.machine.states, *training.machine.final)
     rows = {}
-    for key, value in zip(index.key[: index.used[0]].tolist(), training.values.value.tolist(), strict=False):
+    for key, value in zip(
+        index.key[: index.used[0]].tolist(), training.values.value.tolist(), strict=False
+    ):
         seen, s = divmod(key, training.domain.states)
         node, state = divmod(seen, len(machine_states))
         rows[s, machine_states[state], tuple(map(str, vectors[node]))] = value
@@ -50,14 +54,20 @@ def assert_equal(training, readable, rng_state):
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
     tested = training.test()
-    assert tested.returns.tolist() == [readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns]
+    assert tested.returns.tolist() == [
+        readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns
+    ]
 
 
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)
 @pytest.mark.parametrize("name", ["letter-cra", "letter-counting"])
 def test_letter(name, choice, budget):
     settings = q_settings(
-        learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=60, test_episodes=3
+        learning_rate=0.3,
+        counterfactuals=choice,
+        updates_per_step=budget,
+        step_limit=60,
+        test_episodes=3,
     )
     assert_equal(*both(domain("letter"), catalogue(name), settings, 12))
 
@@ -100,7 +110,11 @@ def test_operations_are_counted_without_a_budget_too():
 def test_each_step_of_the_automaton_is_made_once(monkeypatch):
     made = []
     step = Counters._step
-    monkeypatch.setattr(Counters, "_step", lambda *given: made.append((given[1], *given[2], given[3])) or step(*given))
+    monkeypatch.setattr(
+        Counters,
+        "_step",
+        lambda *given: made.append((given[1], *given[2], given[3])) or step(*given),
+    )
     settings = q_settings(counterfactuals="exhaustive", operations_per_episode=300)
     training = QTraining(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(50)
@@ -110,14 +124,20 @@ def test_each_step_of_the_automaton_is_made_once(monkeypatch):
 
 def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_the_stack():
     settings = q_settings(
-        learning_rate=0.2, counterfactuals="exhaustive", epsilon=0.1, epsilon_decay=1.0, test_episodes=20
+        learning_rate=0.2,
+        counterfactuals="exhaustive",
+        epsilon=0.1,
+        epsilon_decay=1.0,
+        test_episodes=20,
     )
     for name in ("letter", "letter-cra"):
         training = QTraining(domain("letter"), catalogue(name), FullStack(), settings, 7)
         training.advance(400)
         assert training.test().returns.mean() > 0.7
     # the counters, and nobody listed their values: each state with each vector seen, an update each
-    assert training.observed.length.tolist() == [len(training.counters.vectors(training.explored)) - 1]
+    assert training.observed.length.tolist() == [
+        len(training.counters.vectors(training.explored)) - 1
+    ]
 
 
 def test_automaton_and_machine_of_the_letters_pay_alike():
@@ -125,7 +145,10 @@ def test_automaton_and_machine_of_the_letters_pay_alike():
     generator = np.random.default_rng(3)
     stack, counter = catalogue("letter"), catalogue("letter-cra")
     for _ in range(200):
-        word = [*generator.choice(["A", "C", ""], generator.integers(6)), *generator.choice(["B", "C", ""], 12)]
+        word = [
+            *generator.choice(["A", "C", ""], generator.integers(6)),
+            *generator.choice(["B", "C", ""], 12),
+        ]
         labels = [frozenset(event) for event in word]
         assert stack.run(labels).reward == counter.run(labels).reward
 
@@ -172,7 +195,9 @@ def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
     monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
     with pytest.raises(EndlessSilentMoves):
         QTraining(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
-    budgeted = QTraining(domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0)
+    budgeted = QTraining(
+        domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0
+    )
     budgeted.advance(3)
     assert budgeted.progress.ints[at.ALL_STEPS] == 0
 
@@ -180,9 +205,15 @@ def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
 def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
     text = "name partial\nevents A B C\ncounters 1\nstart u\nfinal v\notherwise error\n"
     total = "u -> u : !A | A, [-] / [+1], 0\nw -> v : {A}, [-] / [0], 1\n"
-    settings = q_settings(counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2)
+    settings = q_settings(
+        counterfactuals="exhaustive", learning_rate=0.3, step_limit=30, test_episodes=2
+    )
     assert_equal(*both(domain("letter"), parse(text + total), settings, 3))
     with pytest.raises(UndefinedMove):
-        QTraining(domain("letter"), parse(text + "u -> v : {A}, [-] / [0], 1\n"), FullStack(), q_settings(), 0).advance(
-            1
-        )
+        QTraining(
+            domain("letter"),
+            parse(text + "u -> v : {A}, [-] / [0], 1\n"),
+            FullStack(),
+            q_settings(),
+            0,
+        ).advance(1)

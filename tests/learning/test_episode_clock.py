@@ -21,7 +21,9 @@ from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from proofs.learners import q_settings
 
-CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+CHOICES = [(choice, None) for choice in Counterfactuals] + [
+    (choice, 3) for choice in list(Counterfactuals)[1:]
+]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
 
 
@@ -112,7 +114,9 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     assert len(meta) == len(readable.meta)
     assert training.progress.floats[at.LAST_RETURN] == paid[-1]
     in_a_step = sum(len(readable.options[head.state]) for head in readable.heads) + 1
-    assert training.progress.ints[at.ALL_UPDATES] == pytest.approx(12 * seconds, abs=12 * 2 * in_a_step)
+    assert training.progress.ints[at.ALL_UPDATES] == pytest.approx(
+        12 * seconds, abs=12 * 2 * in_a_step
+    )
 
 
 NEVER = "events A B C\nstart u\nfinal v\notherwise stay 0\n"
@@ -133,14 +137,18 @@ def test_a_real_clock_cuts_every_agent(agent):
     began = time.perf_counter()
     training.advance(5)
     assert training.episodes == 6
-    assert 5 * 0.02 < time.perf_counter() - began < 5  # a busy computer may take a while to come back to us
+    assert (
+        5 * 0.02 < time.perf_counter() - began < 5
+    )  # a busy computer may take a while to come back to us
     assert 1_000 < training.progress.ints[at.ALL_STEPS] < 6 * 10**9
 
 
 def test_what_does_not_reach_the_limit_is_not_changed_by_it():
     def digest(seconds):
         settings = q_settings(counterfactuals="deduplicated", seconds_per_episode=seconds)
-        training = QTraining(domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1)
+        training = QTraining(
+            domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1
+        )
         training.advance(200)
         return policy_of(training, {}).digest()
 
@@ -167,7 +175,9 @@ class Noting(ReadableQLearning):
 @pytest.mark.parametrize("operations", range(4, 200, 7))
 def test_the_real_transition_is_learnt_where_operations_run_out(operations):
     """Every step of LetterEnv pays something, so that what was learnt is not 0."""
-    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5)
+    settings = q_settings(
+        counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5
+    )
     where, machine = domain("letter"), catalogue("letter-cra")
     training = QTraining(where, machine, FullStack(), settings, seed=operations)
     training.advance(20)

@@ -29,7 +29,9 @@ def machine(rules, otherwise="stay 0"):
 
 def cell(*, label=0, reward=1.0, step_limit=5):
     """One cell and one action."""
-    return from_arrays("cell", [[0]], [[label]], [(), "a", "b"], step_limit=step_limit, reward=reward)
+    return from_arrays(
+        "cell", [[0]], [[label]], [(), "a", "b"], step_limit=step_limit, reward=reward
+    )
 
 
 # In `wait` no rule changes anything, yet the empty label leads on: an option without a rule stands in there. In `u` the rule
@@ -54,7 +56,11 @@ TASKS = {
 def tables(training):
     """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
     explored, states = training.explored, training.machine.states
-    every, symbols, actions = len(explored.table.silent), training.machine.stack, len(training.domain.actions)
+    every, symbols, actions = (
+        len(explored.table.silent),
+        training.machine.stack,
+        len(training.domain.actions),
+    )
     base = len(symbols) + 1
     meta, policies = {}, {}
     for row in range(training.values.index.used[0]):
@@ -73,7 +79,9 @@ def tables(training):
         seen, s = divmod(int(training.policies.index.key[row]), training.domain.states)
         top, u = divmod(seen, every)
         values = training.policies.value[row].reshape(-1, actions).tolist()
-        policies[s, states[u], (symbols[top - 1],) if top else ()] = values[: training.options.counts[u]]
+        policies[s, states[u], (symbols[top - 1],) if top else ()] = values[
+            : training.options.counts[u]
+        ]
     return meta, policies
 
 
@@ -82,7 +90,9 @@ def tables(training):
 @pytest.mark.parametrize("epsilon", [1.0, 0.2])
 def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     where, goal, episodes = TASKS[task]
-    settings = Hierarchical(learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5)
+    settings = Hierarchical(
+        learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5
+    )
     training = HierarchicalTraining(where, goal, view, settings, seed=5)
     training.advance(episodes)
     rng_state = seed_streams(5, 2)
@@ -122,13 +132,23 @@ def test_the_options_reach_values_known_by_hand():
         start=2,
     )
     fork = machine("u -> done : a, # / #, 1\nu -> done : b, # / #, 3")
-    settings = Hierarchical(discount=0.5, epsilon_decay=0.99, epsilon_least=0.0, r_plus=8.0, r_minus=-2.0)
+    settings = Hierarchical(
+        discount=0.5, epsilon_decay=0.99, epsilon_least=0.0, r_plus=8.0, r_minus=-2.0
+    )
     training = HierarchicalTraining(line, fork, TopK(1), settings, seed=1)
     training.advance(1_000)
     meta, policies = tables(training)
     # Each step costs 1. The ends pay 1 on the left and 3 on the right, beside r⁺ or r⁻.
-    goal_a = {1: [8.0, -1 + 0.5 * 3.0], 2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5], 3: [-1 + 0.5 * 3.0, 3 - 1 - 2.0]}
-    goal_b = {1: [1 - 1 - 2.0, -1 + 0.5 * 4.0], 2: [-1 + 0.5 * 1.0, -1 + 0.5 * 10.0], 3: [-1 + 0.5 * 4.0, 10.0]}
+    goal_a = {
+        1: [8.0, -1 + 0.5 * 3.0],
+        2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5],
+        3: [-1 + 0.5 * 3.0, 3 - 1 - 2.0],
+    }
+    goal_b = {
+        1: [1 - 1 - 2.0, -1 + 0.5 * 4.0],
+        2: [-1 + 0.5 * 1.0, -1 + 0.5 * 10.0],
+        3: [-1 + 0.5 * 4.0, 10.0],
+    }
     for goal, known in enumerate((goal_a, goal_b)):
         for place, values in known.items():
             assert policies[place, "u", ("#",)][goal] == pytest.approx(values)
@@ -145,7 +165,10 @@ def test_what_three_steps_teach_every_option_was_worked_out_by_hand():
     start, collected = Configuration("up", ("#",)), Configuration("up", ("A", "#"))
 
     def values(cell):
-        return [learner.policies[cell, *seen] for seen in (("up", ("#",)), ("up", ("A",)), ("down", ("#",)))]
+        return [
+            learner.policies[cell, *seen]
+            for seen in (("up", ("#",)), ("up", ("A",)), ("down", ("#",)))
+        ]
 
     # Left from the middle emits `a`. With # on top the option `a` is achieved (0 + r⁺) and `b` fails (0 + r⁻); with A on top
     # nothing happens; in `down` any label ends the task (10 + r⁺). Each moves half of the way.
@@ -176,7 +199,10 @@ def test_without_a_stack_the_options_learn_as_in_hrm():
     for _ in range(300):
         a = int(random.integers(2))
         learner.learn(s, Configuration(u, ("#",)), a, 0)
-        after, event = int(world.arrays.next[s, a, 0]), "".join(world.labels[world.arrays.label[s, a, 0]])
+        after, event = (
+            int(world.arrays.next[s, a, 0]),
+            "".join(world.labels[world.arrays.label[s, a, 0]]),
+        )
         for source, wanted in options:
             target, reward = edges.get((source, event), (source, 0.0))
             if target == source:
@@ -193,10 +219,14 @@ def test_without_a_stack_the_options_learn_as_in_hrm():
 
 
 def test_options_learn_where_the_agent_can_act():
-    assert {head.state for head in acting_heads(catalogue("deliver"), domain("deliver-8"))} == {"deliver"}
+    assert {head.state for head in acting_heads(catalogue("deliver"), domain("deliver-8"))} == {
+        "deliver"
+    }
     letter = {tuple(head) for head in acting_heads(catalogue("letter"), domain("letter"))}
     assert letter == {(state, top) for state in ("u0", "u1") for top in "#A"}
-    training = HierarchicalTraining(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
+    training = HierarchicalTraining(
+        domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0
+    )
     assert training.values.value.shape[1] == 5, (
         "a column for each of the four places and the end, none for the sequences"
     )
@@ -207,21 +237,36 @@ def test_a_limit_is_not_an_end():
     goal = machine("u -> done : b, z / z, 0")
     training = HierarchicalTraining(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
     training.advance(200)
-    assert tables(training) == ({(0, "u", ("#",)): [pytest.approx(2)]}, {(0, "u", ("#",)): [[pytest.approx(2)]]})
+    assert tables(training) == (
+        {(0, "u", ("#",)): [pytest.approx(2)]},
+        {(0, "u", ("#",)): [[pytest.approx(2)]]},
+    )
 
 
 def test_the_end_of_the_environment_has_no_future():
-    way = from_arrays("way", [[1], [1]], [[0], [0]], [(), "b"], step_limit=5, reward=3.0, terminal=[False, True])
-    training = HierarchicalTraining(way, machine("u -> done : b, z / z, 0"), TopK(1), Hierarchical(), seed=2)
-    training.values, training.policies = Values.room(1, 1), Values.room(1, 1)  # no row that is still zero to look at
+    way = from_arrays(
+        "way", [[1], [1]], [[0], [0]], [(), "b"], step_limit=5, reward=3.0, terminal=[False, True]
+    )
+    training = HierarchicalTraining(
+        way, machine("u -> done : b, z / z, 0"), TopK(1), Hierarchical(), seed=2
+    )
+    training.values, training.policies = (
+        Values.room(1, 1),
+        Values.room(1, 1),
+    )  # no row that is still zero to look at
     training.advance(100)
-    assert tables(training) == ({(0, "u", ("#",)): [pytest.approx(3)]}, {(0, "u", ("#",)): [[pytest.approx(3)]]})
+    assert tables(training) == (
+        {(0, "u", ("#",)): [pytest.approx(3)]},
+        {(0, "u", ("#",)): [[pytest.approx(3)]]},
+    )
 
 
 def test_where_no_rule_changes_anything_an_option_without_a_rule_stands_in():
     goal = machine("u -> rest : a, z / z, 0\nrest -> rest : a, z / z, 0")
     assert options_of(goal, "rest") == (None,)
-    training = HierarchicalTraining(cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
+    training = HierarchicalTraining(
+        cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2
+    )
     training.advance(200)
     meta, policies = tables(training)
     assert meta[0, "rest", ("#",)] == [pytest.approx(2)]
@@ -233,11 +278,16 @@ def test_where_no_rule_changes_anything_an_option_without_a_rule_stands_in():
 def test_stopping_and_running_out_of_room_change_nothing(task):
     where, goal, _ = TASKS[task]
     settings = Hierarchical(step_limit=200, epsilon_decay=0.9)
-    at_once, in_parts = (HierarchicalTraining(where, goal, FullStack(), settings, seed=3) for _ in range(2))
+    at_once, in_parts = (
+        HierarchicalTraining(where, goal, FullStack(), settings, seed=3) for _ in range(2)
+    )
     at_once.advance(30)
     columns = in_parts.values.value.shape[1]
     in_parts.explored = Explored.new(in_parts.explored.table, FullStack(), where.states, capacity=2)
-    in_parts.values, in_parts.policies = Values.room(columns, 1), Values.room(columns * len(where.actions), 1)
+    in_parts.values, in_parts.policies = (
+        Values.room(columns, 1),
+        Values.room(columns * len(where.actions), 1),
+    )
     for more in (1, 6, 1, 22):
         in_parts.advance(more)
     assert tables(at_once) == tables(in_parts)
@@ -251,7 +301,9 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
 @pytest.mark.parametrize("view", [TopK(1), TopK(2)], ids=str)
 def test_deliver_world_is_learnt(view):
     settings = Hierarchical(learning_rate=0.01, epsilon_decay=0.9995, epsilon_least=0.1)
-    training = HierarchicalTraining(domain("deliver-8"), catalogue("deliver"), view, settings, seed=1)
+    training = HierarchicalTraining(
+        domain("deliver-8"), catalogue("deliver"), view, settings, seed=1
+    )
     training.advance(10_000)
     test = training.test()
     assert test.at == 10_000

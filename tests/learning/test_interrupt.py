@@ -37,7 +37,9 @@ def test_a_script_that_is_stopped_ends_in_its_own_line_and_ours(tmp_path):
             'study = pdrm.Study("letter", pdrm.QLearning(k=1, episodes=100), seeds=1)\n'
             f"study.run(progress=False)\nexecution.run_all = stop\n{call}\n"
         )
-        ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         said = ended.stderr.splitlines()
         assert said[-1].startswith("pdrm.errors.Interrupted: stopped")
         assert kept in said[-1]
@@ -51,7 +53,9 @@ def test_a_script_without_a_folder_leaves_what_was_learnt(tmp_path):
         "import pdrm\ndef stop(_):\n    raise KeyboardInterrupt\n"
         'pdrm.train("letter", "q", k=1, episodes=300, test_every=100, watch=stop)\n'
     )
-    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     run = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', ended.stderr)[1])
     assert run.curve.at.tolist() == [100]
     shutil.rmtree(run.folder.parent)

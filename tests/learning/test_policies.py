@@ -34,11 +34,17 @@ def test_what_was_saved_is_loaded_again(agent, tmp_path):
     policy.save(tmp_path / "mine.npz")
     again = load_policy(tmp_path / "mine.npz")
     assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else Policy)
-    assert (again.digest(), again.about, again.actions) == (policy.digest(), {"who": "me"}, ("u", "d", "l", "r"))
+    assert (again.digest(), again.about, again.actions) == (
+        policy.digest(),
+        {"who": "me"},
+        ("u", "d", "l", "r"),
+    )
     assert (str(again.view), len(again)) == (AGENTS[agent], int(training.values.index.used[0]))
     again.save(tmp_path / "copy.npz")
     for ending in ("npz", "json"):
-        assert (tmp_path / f"copy.{ending}").read_bytes() == (tmp_path / f"mine.{ending}").read_bytes()
+        assert (tmp_path / f"copy.{ending}").read_bytes() == (
+            tmp_path / f"mine.{ending}"
+        ).read_bytes()
     again.check_machine(training.machine)
     with pytest.raises(WrongPolicy):
         again.check_machine(catalogue("letter"))
@@ -65,7 +71,9 @@ def test_every_row_is_found_by_what_it_stands_for(agent):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_was_never_met_is_worth_nothing(agent):
     policy = policy_of(trained(agent, episodes=5), {})
-    state, memory = ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
+    state, memory = (
+        ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
+    )
     option = (0,) if agent == "hrm" else ()
     for s in (0, 7, 10**6):
         if agent in ("cra-q", "cra-cql") or s not in range(8):
@@ -77,7 +85,9 @@ def test_what_numbers_no_state_is_refused(agent):
     policy = policy_of(trained(agent, episodes=5))
     assert policy.act(np.int64(0), "search", ("#",)) == policy.act(0, "search", ("#",))
     for s in (-1, 2.7, "0", None):
-        with pytest.raises(WrongPolicy, match=r"is not a state of an environment|is not the number of a state"):
+        with pytest.raises(
+            WrongPolicy, match=r"is not a state of an environment|is not the number of a state"
+        ):
             policy.act(s, "search", ("#",))
 
 
@@ -90,11 +100,17 @@ def test_evaluation_plays_what_the_run_tested(agent):
     assert record["mean_steps"] == run.curve.steps[-1].mean()
 
 
-@pytest.mark.parametrize(("states", "share"), [("home", 1.0), ("lost", 0.0), (("home", "lost"), 1.0)])
+@pytest.mark.parametrize(
+    ("states", "share"), [("home", 1.0), ("lost", 0.0), (("home", "lost"), 1.0)]
+)
 def test_success_is_the_share_of_episodes_that_end_where_the_task_says(states, share):
     run = train(Task("maze-5x5", success=states), "cprm", k=1, episodes=200, seed=0)
     record = run.evaluate(10, seed=3)
-    assert (record["ends"], record["success"], run.success(10, seed=3)) == ({"home": 10}, share, share)
+    assert (record["ends"], record["success"], run.success(10, seed=3)) == (
+        {"home": 10},
+        share,
+        share,
+    )
 
 
 @pytest.mark.parametrize("agent", ["q", "cra-q"])
@@ -102,7 +118,9 @@ def test_a_run_with_the_policy_of_another_machine_is_not_played(agent, tmp_path)
     """Figure 1's machine has the maze's states and symbols: the policy would act, and mean nothing."""
     runs = {}
     for name, machine in (("own", None), ("other", "figure-1")):
-        runs[name] = train(Task("maze-5x5", machine), agent, k=AGENTS[agent], episodes=20, folder=tmp_path / name)
+        runs[name] = train(
+            Task("maze-5x5", machine), agent, k=AGENTS[agent], episodes=20, folder=tmp_path / name
+        )
         assert runs[name].evaluate(1)["episodes"] == 1
     for file in ("policy.npz", "policy.json"):
         (runs["own"].folder / file).write_bytes((runs["other"].folder / file).read_bytes())
@@ -124,7 +142,9 @@ def test_a_hierarchical_policy_follows_options():
 
 def test_options_and_configurations_that_are_none_are_refused():
     policy = policy_of(trained("hrm", episodes=20), {})
-    assert policy.act(0, "search", ("#",)) == policy.act(0, "search", ("#",), policy.option(0, "search", ("#",)))
+    assert policy.act(0, "search", ("#",)) == policy.act(
+        0, "search", ("#",), policy.option(0, "search", ("#",))
+    )
     for option in (-1, 99):
         with pytest.raises(WrongPolicy, match=f"no option {option}"):
             policy.act(0, "search", ("#",), option)
@@ -146,7 +166,12 @@ def test_an_endless_number_for_a_state_is_damage(tmp_path):
     np.savez(file, **arrays)
     beside = file.with_suffix(".json")
     beside.write_text(
-        json.dumps({**json.loads(beside.read_text()), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()})
+        json.dumps(
+            {
+                **json.loads(beside.read_text()),
+                "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+            }
+        )
     )
     with pytest.raises(BadPolicyFile, match="its columns are no numbers"):
         load_policy(file)
@@ -157,14 +182,22 @@ def test_damage_is_noticed(agent, tmp_path):
     policy_of(trained(agent, episodes=20), {}).save(tmp_path / "policy.npz")
     file = tmp_path / "policy.npz"
     whole, description = file.read_bytes(), json.loads(file.with_suffix(".json").read_text())
-    for damaged in (whole[:200], whole[:-1000], b"", b"no policy", whole.replace(b"value", b"velue")):
+    for damaged in (
+        whole[:200],
+        whole[:-1000],
+        b"",
+        b"no policy",
+        whole.replace(b"value", b"velue"),
+    ):
         file.write_bytes(damaged)
         with pytest.raises(BadPolicyFile):
             load_policy(file)
     file.write_bytes(whole)
     wrong = [{"view": "many"}, {"actions": ["u"]}, {"states": ["search"]}, {"pdrm_policy": 9}]
     wrong += [{"kind": "stack" if agent == "hrm" else "options"}]
-    wrong += [{"options": {}}, {"stack": ["#"]}, {"options": {"search": []}}] if agent == "hrm" else []
+    wrong += (
+        [{"options": {}}, {"stack": ["#"]}, {"options": {"search": []}}] if agent == "hrm" else []
+    )
     for change in wrong:
         file.with_suffix(".json").write_text(json.dumps({**description, **change}))
         with pytest.raises(BadPolicyFile):

@@ -11,14 +11,16 @@ import pytest
 import pdrm
 from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
-from pdrm.errors import BadSetting, NotHere, TaskWarning, UnknownChoice, WrongKind
+from pdrm.errors import BadSetting, TaskWarning, UnknownChoice, WrongKind
 from pdrm.learning.evaluation import Moment
 from pdrm.learning.replays import Replay
 from pdrm.learning.run import _announce
 from pdrm.learning.run_loop import RunSpec
 from pdrm.machines.configurations import Configuration
 
-TASK = "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
+TASK = (
+    "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"
+)
 SHORT = {"episodes": 200, "k": 0}
 
 
@@ -60,8 +62,6 @@ def test_a_replay_shows_rewards_that_people_read(world):
 def test_a_replay_shows_both_rewards(world, tmp_path):
     run = pdrm.train(world, machine=TASK, **SHORT)
     assert run.policy.table()[0].where == world.state_names[0]
-    with pytest.raises(NotHere, match="have no `predict`"):
-        run.policy.predict(0)
     replay = run.replay()
     assert repr(replay) == "<Replay of hall: 1 step, return 0.75, ended in done>"
     assert "reward 0.75   total 0.75" in str(replay)
@@ -139,7 +139,10 @@ def test_there_is_no_page_of_nothing(tmp_path):
 
 
 def test_agents_that_are_classes_and_ks_that_mean_the_whole_stack_are_answered():
-    for call in (lambda: pdrm.train("letter", pdrm.CpRM), lambda: pdrm.Study("letter", [pdrm.CpRM])):
+    for call in (
+        lambda: pdrm.train("letter", pdrm.CpRM),
+        lambda: pdrm.Study("letter", [pdrm.CpRM]),
+    ):
         with pytest.raises(WrongKind) as told:
             call()
         assert "pdrm.CpRM()" in told.value.fix
@@ -195,4 +198,7 @@ def test_a_run_knows_the_optimal_value_for_its_own_discount():
     best = run.optimal_value()
     assert best == pdrm.solve("maze-5x5", discount=0.9).start_value
     assert run.evaluate(episodes=5)["mean_discounted_return"] <= best + 1e-6
-    assert pdrm.train("letter", pdrm.QLearning(k=1, episodes=10), progress=False).optimal_value() is None  # by chance
+    assert (
+        pdrm.train("letter", pdrm.QLearning(k=1, episodes=10), progress=False).optimal_value()
+        is None
+    )  # by chance

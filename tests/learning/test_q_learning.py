@@ -19,7 +19,9 @@ from pdrm.product.views import FullStack, TopK
 from proofs.learners import q_settings
 from tests.probes import COLLECT, VALUES, corridor
 
-CHOICES = [(choice, None) for choice in Counterfactuals] + [(choice, 3) for choice in list(Counterfactuals)[1:]]
+CHOICES = [(choice, None) for choice in Counterfactuals] + [
+    (choice, 3) for choice in list(Counterfactuals)[1:]
+]
 
 
 def table(training):
@@ -31,14 +33,19 @@ def table(training):
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)
 @pytest.mark.parametrize("view", [TopK(0), TopK(1), TopK(2), FullStack()], ids=str)
 @pytest.mark.parametrize(
-    ("name", "episodes"), [("letter", 6), ("maze-5x5", 8), ("paint", 20), ("echo", 12), ("deliver-4-8", 1)]
+    ("name", "episodes"),
+    [("letter", 6), ("maze-5x5", 8), ("paint", 20), ("echo", 12), ("deliver-4-8", 1)],
 )
 def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, choice, budget):
     where = domain(name)
     machine = catalogue(where.machine)
     limit = 60 if name in ("letter", "deliver-4-8") else None
     settings = q_settings(
-        learning_rate=0.3, counterfactuals=choice, updates_per_step=budget, step_limit=limit, test_episodes=3
+        learning_rate=0.3,
+        counterfactuals=choice,
+        updates_per_step=budget,
+        step_limit=limit,
+        test_episodes=3,
     )
     training = QTraining(where, machine, view, settings, seed=5)
     training.advance(episodes)
@@ -71,21 +78,33 @@ def test_what_labels_do_to_observed_stacks_is_kept_while_there_is_memory(monkeyp
     forgetful = new()
     forgetful.advance(30)
     assert kept.outlook.usable
-    assert int(kept.outlook.used[outlook_kernel.ROWS]) == int(kept.values.index.used[0]) > 2 * outlook_kernel.FIRST_ROOM
+    assert (
+        int(kept.outlook.used[outlook_kernel.ROWS])
+        == int(kept.values.index.used[0])
+        > 2 * outlook_kernel.FIRST_ROOM
+    )
     assert not forgetful.outlook.usable
-    assert int(forgetful.explored.configurations.made[0]) > len(forgetful.explored.configurations.after) == 500
+    assert (
+        int(forgetful.explored.configurations.made[0])
+        > len(forgetful.explored.configurations.after)
+        == 500
+    )
     assert table(kept) == table(resumed) == table(forgetful)
 
 
 def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
     """Thirty-three pops in a step and three symbols: 4^34 tops of stacks are more than 64 bits can tell apart."""
-    pops = "".join(f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(33) for symbol in "AB")
+    pops = "".join(
+        f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(33) for symbol in "AB"
+    )
     pushes = "u -> u : a, z / A z, 0\nu -> u : b, z / B z, 1\n"
     machine = parse(
         f"events a b c\nexclusive a b c\nstack # A B\nstart u\nfinal v33\notherwise stay 0\n{pushes}u -> v0 : c, z / z, 2\n{pops}"
     )
     labels = [("a",), ("b",), ("c",)]
-    where = from_arrays("press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=45)  # c is rare
+    where = from_arrays(
+        "press", [[0] * 99], [[0, 1, 2, *[0, 1] * 48]], labels, step_limit=45
+    )  # c is rare
     settings = q_settings(counterfactuals="deduplicated", epsilon_decay=1.0)
     training = QTraining(where, machine, TopK(1), settings, seed=2)
     training.advance(1)
@@ -99,11 +118,15 @@ def test_a_test_in_a_domain_with_other_labels_is_refused():
     letter = domain("letter")
     training = QTraining(letter, catalogue("letter"), TopK(1), q_settings(), seed=0)
     training.advance(5)
-    other = from_arrays("other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20)
+    other = from_arrays(
+        "other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20
+    )
     with pytest.raises(PdrmError, match="states"):
         training.test(other)
     with pytest.raises(PdrmError):
-        HierarchicalTraining(letter, catalogue("letter"), TopK(1), Hierarchical(), seed=0).test(other)
+        HierarchicalTraining(letter, catalogue("letter"), TopK(1), Hierarchical(), seed=0).test(
+            other
+        )
 
 
 @pytest.mark.parametrize("choice", list(Counterfactuals))
@@ -153,7 +176,9 @@ def test_seeds_differ_and_repeat():
 
 def test_deduplicated_counterfactuals_stop_growing():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
-    training = QTraining(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
+    training = QTraining(
+        where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0
+    )
     training.advance(200)
     assert int(training.observed.length[0]) == 1 + 4 + 16
 
@@ -161,13 +186,17 @@ def test_deduplicated_counterfactuals_stop_growing():
 def test_one_cprm_solves_the_mazes():
     for name in ("maze-5x5", "maze-10x10"):
         where, machine = domain(name), catalogue("treasure-maze")
-        training = QTraining(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4)
+        training = QTraining(
+            where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4
+        )
         training.advance(3_000)
         assert set(training.test().ends) == {"home"}
 
 
 def test_a_label_without_rule_is_an_error():
-    machine = parse("events A B C\nexclusive A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n")
+    machine = parse(
+        "events A B C\nexclusive A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n"
+    )
     training = QTraining(domain("letter"), machine, TopK(1), q_settings(), seed=0)
     with pytest.raises(UndefinedMove, match="letter"):
         training.advance(10)

@@ -33,7 +33,15 @@ from pdrm.task import Task
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
 DEEP = RunSpec(
     Task("echo"),
-    PPO(total_timesteps=192, n_envs=2, n_steps=16, batch_size=16, net_arch=(8,), test_every=32, shaping="none"),
+    PPO(
+        total_timesteps=192,
+        n_envs=2,
+        n_steps=16,
+        batch_size=16,
+        net_arch=(8,),
+        test_every=32,
+        shaping="none",
+    ),
     seed=1,
 )
 
@@ -45,7 +53,10 @@ def do(spec, folder, watch=None):
 
 def fingerprint(folder):
     """SHA-256 of the policy and of the curve."""
-    return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("policy.npz", "curve.csv")]
+    return [
+        hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("policy.npz", "curve.csv")
+    ]
 
 
 def stop_after(tests):
@@ -79,7 +90,11 @@ def test_a_run_leaves_small_files_and_is_not_repeated(tmp_path):
         ("deliver-8", "hrm", {"k": 1}),
         ("letter", "cra-cql", {}),
         ("letter", "q", {"k": "full"}),
-        ("maze-10x10", "cprm", {"k": "full", "counterfactuals": "co-observed", "updates_per_step": 7}),
+        (
+            "maze-10x10",
+            "cprm",
+            {"k": "full", "counterfactuals": "co-observed", "updates_per_step": 7},
+        ),
         ("maze-5x5", "cra-cql", {"operations_per_episode": 2_000}),
     ],
 )
@@ -102,16 +117,39 @@ def check_resuming(spec, folder):
 
 def test_networks_of_the_same_shape_are_trained_side_by_side():
     """That they stop and go on to the same bytes: tests/learning/deep/test_parts.py."""
-    assert DEEP.batch == replace(DEEP, seed=3).batch != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
-    worlds = (WaterWorld(), WaterWorld(side=20.0, radius=0.5, top_speed=3.0), WaterWorld(interval=0.2))
+    assert (
+        DEEP.batch
+        == replace(DEEP, seed=3).batch
+        != replace(DEEP, agent=replace(DEEP.agent, n_steps=32)).batch
+    )
+    worlds = (
+        WaterWorld(),
+        WaterWorld(side=20.0, radius=0.5, top_speed=3.0),
+        WaterWorld(interval=0.2),
+    )
     one, other, third = (RunSpec(Task(world, "water"), DEEP.agent, 0) for world in worlds)
     assert one.batch == other.batch != third.batch
-    assert one.batch == replace(other, agent=replace(DEEP.agent, reward_scale=1e-3, learning_rate=1.0)).batch
+    assert (
+        one.batch
+        == replace(other, agent=replace(DEEP.agent, reward_scale=1e-3, learning_rate=1.0)).batch
+    )
 
 
 def test_the_same_in_another_process(tmp_path):
     do(SPEC, tmp_path / "here")
-    command = [sys.executable, "-m", "pdrm", "train", "maze-5x5", "--agent", "cprm", "--seeds", "8", "--workers", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "pdrm",
+        "train",
+        "maze-5x5",
+        "--agent",
+        "cprm",
+        "--seeds",
+        "8",
+        "--workers",
+        "2",
+    ]
     settings = ["--episodes", "300", "--test-every", "50", "--test-episodes", "4"]
     # The paper's settings for this maze are the defaults.
     environment = {**os.environ, "PYTHONHASHSEED": "1234"}
@@ -134,7 +172,14 @@ def test_a_damaged_policy_is_noticed(tmp_path):
     whole = file.read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-    for damaged in (whole[:200], whole[:-1000], b"", b"not a policy", whole.replace(b"value", b"velue"), flipped):
+    for damaged in (
+        whole[:200],
+        whole[:-1000],
+        b"",
+        b"not a policy",
+        whole.replace(b"value", b"velue"),
+        flipped,
+    ):
         file.write_bytes(damaged)
         with pytest.raises(BadPolicyFile):
             load_table(file)
@@ -156,7 +201,7 @@ def test_damaged_records_are_noticed_and_kept(tmp_path):
     for damaged in ("", "a,b\n1,2\n", curve.replace("home", "lost"), curve[:-20]):
         (tmp_path / "curve.csv").write_text(damaged)
         with pytest.raises(BadRunFolder):
-            run.curve  # noqa: B018 - reading it is what fails
+            run.curve
     for damaged in ("", "{}", '{"task": 3}', "[]"):
         (tmp_path / "spec.json").write_text(damaged)
         with pytest.raises(BadRunFolder):
@@ -167,7 +212,13 @@ def test_a_run_of_version_0_1_can_be_read(tmp_path):
     """Its spec named the domain and k beside the settings, and there was no result."""
     run = do(SPEC, tmp_path)
     settings = {**run.spec.agent.record(), "operations_per_episode": None}
-    old = {"domain": "maze-5x5", "agent": "cprm", "k": str(settings.pop("k")), "seed": 7, "machine_text": None}
+    old = {
+        "domain": "maze-5x5",
+        "agent": "cprm",
+        "k": str(settings.pop("k")),
+        "seed": 7,
+        "machine_text": None,
+    }
     (tmp_path / "spec.json").write_text(json.dumps({**old, "settings": settings}))
     for later in ("result.json", "timing.json"):
         (tmp_path / later).unlink()
@@ -239,7 +290,18 @@ def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
 
 def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
     """A command is interrupted somewhere; another process, this one, goes on from there."""
-    command = [sys.executable, "-m", "pdrm", "train", "maze-10x10", "--k", "full", "--episodes", "3000", "-o"]
+    command = [
+        sys.executable,
+        "-m",
+        "pdrm",
+        "train",
+        "maze-10x10",
+        "--k",
+        "full",
+        "--episodes",
+        "3000",
+        "-o",
+    ]
     train("maze-10x10", "q", k="full", episodes=3_000, folder=tmp_path / "whole")
     process = subprocess.Popen(
         [*command, str(tmp_path / "parts")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -257,7 +319,16 @@ def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
 
 
 def test_train_in_one_call(tmp_path):
-    kept = train("maze-5x5", "cprm", k=1, episodes=300, test_every=50, test_episodes=4, seed=7, folder=tmp_path)
+    kept = train(
+        "maze-5x5",
+        "cprm",
+        k=1,
+        episodes=300,
+        test_every=50,
+        test_episodes=4,
+        seed=7,
+        folder=tmp_path,
+    )
     assert kept.spec == SPEC
     assert kept.folder == tmp_path / SPEC.name
     passing = train(Task("maze-5x5"), SPEC.agent, seed=7)
@@ -284,7 +355,10 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
 def test_a_table_that_never_succeeds_says_what_to_try():
     """From 300 episodes on, and never what is set already."""
     letter = Task("letter")
-    with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seeds 0, 1\)\n  fix: k=1, .*pdrm.CpRM\(\)"):
+    with pytest.warns(
+        NeverSucceeded,
+        match=r"ended in `home`.*\(agent `q`, seeds 0, 1\)\n  fix: k=1, .*pdrm.CpRM\(\)",
+    ):
         runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)
     assert "but no episode of the last test" in repr(runs[0])
     assert runs[0].warning.fix.count("pdrm.check_k(task) says which is enough") == 1

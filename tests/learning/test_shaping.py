@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting
-from pdrm.learning.agents import DQN, PPO, CountingQ, CpRM, QLearning, agent_for, read_agent, shaping_of
+from pdrm.learning.agents import (
+    DQN,
+    PPO,
+    CountingQ,
+    CpRM,
+    QLearning,
+    agent_for,
+    read_agent,
+    shaping_of,
+)
 from pdrm.learning.run_loop import RunSpec
 from pdrm.learning.settings import parse_setting
 from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
@@ -15,7 +24,12 @@ from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 
 LETTER = Task("letter")
-SHAPED = {"shaping": "machine", "shaping_scale": 0.1, "shaping_shift": -0.5, "shaping_discount": 0.9}
+SHAPED = {
+    "shaping": "machine",
+    "shaping_scale": 0.1,
+    "shaping_shift": -0.5,
+    "shaping_discount": 0.9,
+}
 
 
 def test_settings():
@@ -39,7 +53,10 @@ def test_settings():
 
 
 def test_runs_without_shaping_keep_the_ids_they_had_before_there_was_any():
-    specs = [RunSpec(LETTER, agent, 3) for agent in (QLearning(k=1, episodes=300), PPO.like_sb3(), DQN.like_sb3())]
+    specs = [
+        RunSpec(LETTER, agent, 3)
+        for agent in (QLearning(k=1, episodes=300), PPO.like_sb3(), DQN.like_sb3())
+    ]
     assert [spec.id for spec in specs] == ["ec683b825263", "a34c97c156da", "25efd31bad8b"]
     assert RunSpec(LETTER, QLearning(k=1, episodes=300, shaping="machine"), 3).id != specs[0].id
     assert "shaping" not in specs[0].record()["settings"]
@@ -49,7 +66,9 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
     """A constant Φ of a million would be seen in any return."""
     settings = CpRM(episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30)
     for view in (TopK(1), FullStack()):
-        whole, first, second = (QTraining(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3))
+        whole, first, second = (
+            QTraining(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3)
+        )
         whole.advance(40)
         first.advance(15)
         restore(second, {name: np.array(array) for name, array in take_snapshot(first).items()})
@@ -92,7 +111,9 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
         symbols = tuple(task.pushdown.stack.index(symbol) + 1 for symbol in first[1])
         packed = machine.pack(task.pushdown.states.index(first[0]), symbols)
         thrice = jax.tree.map(lambda part: jnp.stack([part] * 3), packed)
-        rows = Row(seen, jnp.zeros(3, jnp.int32), seen, jnp.array((at * 3)[:3]), *numbers, over, thrice)
+        rows = Row(
+            seen, jnp.zeros(3, jnp.int32), seen, jnp.array((at * 3)[:3]), *numbers, over, thrice
+        )
         found = [window(rows, packed) for window in replay]
         added = float(found[1].reward - found[0].reward)
         later = 0.0 if last is None else 0.5 ** len(at) * (10 * potential.value(*last) + 2.0)
@@ -107,13 +128,20 @@ def test_a_buffer_that_imagines_refuses_shaped_rewards():
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.product import Shaping
 
-    env = pdrm.wrap(FiniteEnv("echo"), "echo", "info", k=1, flatten=True, shaping=Shaping(discount=0.9))
+    env = pdrm.wrap(
+        FiniteEnv("echo"), "echo", "info", k=1, flatten=True, shaping=Shaping(discount=0.9)
+    )
     before, _ = env.reset(seed=0)
     after, reward, terminated, _, info = env.step(0)
     row = (*(np.array([part]) for part in (before, after, 0, reward, terminated)), [info])
     for count in (0, 1):
         buffer = CounterfactualReplayBuffer(
-            50, env.observation_space, env.action_space, machine=env.machine, counterfactuals=count, device="cpu"
+            50,
+            env.observation_space,
+            env.action_space,
+            machine=env.machine,
+            counterfactuals=count,
+            device="cpu",
         )
         if count:
             with pytest.raises(BadSetting, match="are shaped"):

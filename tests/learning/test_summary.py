@@ -27,7 +27,9 @@ def best_actions(policy, s, u, stack):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return pdrm.train(MAZE, pdrm.Summary(episodes=12, test_every=4), folder=tmp_path_factory.mktemp("runs"))
+    return pdrm.train(
+        MAZE, pdrm.Summary(episodes=12, test_every=4), folder=tmp_path_factory.mktemp("runs")
+    )
 
 
 def test_it_achieves_the_maze_and_plays_it_again(run):
@@ -43,7 +45,11 @@ def test_it_is_optimal_at_heights_that_it_never_met(run):
         for _ in range(6):
             s, u = random.randrange(8), random.choice(("search", "return"))
             stack = tuple(random.choices(MAZE.pushdown.stack, k=height))
-            assert best_actions(run.policy, s, u, stack) == set(solution.actions(s, u, stack)), (s, u, stack)
+            assert best_actions(run.policy, s, u, stack) == set(solution.actions(s, u, stack)), (
+                s,
+                u,
+                stack,
+            )
 
 
 def test_a_run_that_goes_on_is_the_run_that_never_stopped():
@@ -65,7 +71,10 @@ def test_a_run_that_goes_on_is_the_run_that_never_stopped():
 def test_a_damaged_snapshot_is_refused(name):
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     saved = learner.snapshot(0)
-    for wrong in (saved[name][:1], np.full_like(saved[name], 10**6 if name != "world.reward" else np.inf)):
+    for wrong in (
+        saved[name][:1],
+        np.full_like(saved[name], 10**6 if name != "world.reward" else np.inf),
+    ):
         with pytest.raises(ValueError, match=r"its|a move|a reward"):
             learner.restore([{**saved, name: wrong}])
 
@@ -73,10 +82,17 @@ def test_a_damaged_snapshot_is_refused(name):
 def test_a_damaged_policy_is_refused(run, tmp_path):
     policy = run.policy
     policy.save(tmp_path / "policy.npz")
-    assert load_policy(tmp_path / "policy.npz").act(0, "search", ("#",)) == policy.act(0, "search", ("#",))
+    assert load_policy(tmp_path / "policy.npz").act(0, "search", ("#",)) == policy.act(
+        0, "search", ("#",)
+    )
     beside = tmp_path / "policy.json"
     description = json.loads(beside.read_text())
-    for name, wrong in (("discount", 1.0), ("actions", [1]), ("labels", "u"), ("machine", "nothing")):
+    for name, wrong in (
+        ("discount", 1.0),
+        ("actions", [1]),
+        ("labels", "u"),
+        ("machine", "nothing"),
+    ):
         beside.write_text(json.dumps({**description, name: wrong}))
         with pytest.raises((BadPolicyFile, pdrm.PdrmError)):
             load_policy(tmp_path / "policy.npz")
@@ -118,18 +134,23 @@ def test_the_search_is_the_readable_one():
             next=np.where(known, arrays.next[:, :, 0], -1).astype(np.int32),
             label=np.where(known, arrays.label[:, :, 0], 0).astype(np.int32),
         )
-        guess, goal = guess_labels(world, len(MAZE.finite.labels)), random.choice((NEAREST, RICHEST))
+        guess, goal = (
+            guess_labels(world, len(MAZE.finite.labels)),
+            random.choice((NEAREST, RICHEST)),
+        )
         stack = tuple(random.choices(range(1, 6), k=random.randint(0, 4)))
         start = random.randrange(8), random.randrange(table.first_final)
         left, turn, discount = random.randint(1, 12), random.randrange(4), random.choice((1.0, 0.5))
-        way = seek(world, table, guess, *start, np.array(stack, np.int32), left, goal, turn, discount).tolist()
+        way = seek(
+            world, table, guess, *start, np.array(stack, np.int32), left, goal, turn, discount
+        ).tolist()
         plain = plain_seek(world, table, guess, *start, stack, left, goal, turn, discount)
         assert (len(way), way) == (len(plain), plain)
         found += len(way) > 2
     assert found > 20
 
 
-def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):  # noqa: PLR0917
+def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
     """The search of `seek_kernel`, over tuples."""
     todo, met, best = [(s, u, stack, [], 0.0)], {(s, u, stack[:1])}, None
     for place, state, symbols, way, gain in todo:
@@ -152,7 +173,11 @@ def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):  #
 
 def test_a_value_is_of_all_that_has_become_known():
     """Of a move that becomes known the start hears at once, however far away it is."""
-    table, whole, changes = tabulate(MAZE.pushdown, MAZE.finite.labels), world_of(MAZE.finite.arrays), 0
+    table, whole, changes = (
+        tabulate(MAZE.pushdown, MAZE.finite.labels),
+        world_of(MAZE.finite.arrays),
+        0,
+    )
     value = Summaries(whole, table, 0.9).value(0, 0, (1,))
     for s, action in np.ndindex(*whole.next.shape):
         world = copy_world(whole)
@@ -174,7 +199,9 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
         getattr(learnt, name)[:] = getattr(arrays, name)[:, :, 0]
     learnt.next[4] = -1
     guess = guess_labels(learnt, len(MAZE.finite.labels))
-    assert [MAZE.finite.labels[label] for label in guess] == [{action} for action in MAZE.finite.actions]
+    assert [MAZE.finite.labels[label] for label in guess] == [
+        {action} for action in MAZE.finite.actions
+    ]
     stack = np.array([MAZE.pushdown.stack.index("d") + 1, 1], np.int32)
     for goal in (NEAREST, RICHEST):
         for turn in range(4):
@@ -192,8 +219,15 @@ def test_best_actions_are_kept_by_what_they_depend_on():
         kept = [learner._greedy(s, u, stack) for _ in range(2)]
         learner._best.clear()
         assert kept == [learner._greedy(s, u, stack)] * 2
-        for part in (stack[:1], stack[:8], stack[:64]):  # what is kept of a shorter stack is not said of this one
+        for part in (
+            stack[:1],
+            stack[:8],
+            stack[:64],
+        ):  # what is kept of a shorter stack is not said of this one
             learner._greedy(s, u, part)
         assert kept[0] == learner._greedy(s, u, stack)
         values, depth = looked(s, u, stack)
-        assert depth > height or looked(s, u, (*stack[:depth], *random.choices(range(1, 6), k=9))).values == values
+        assert (
+            depth > height
+            or looked(s, u, (*stack[:depth], *random.choices(range(1, 6), k=9))).values == values
+        )

@@ -16,7 +16,9 @@ def guard(chance: random.Random, silent: float) -> Guard:
         return SILENT
     literals = tuple(chance.choice((Event(e), Not(Event(e)))) for e in chance.sample(EVENTS, 2))
     exact = Exactly(frozenset(e for e in EVENTS if chance.random() < 0.4))
-    return chance.choice((exact, exact, literals[0], And(literals), Or(literals), Not(And(literals)), ALWAYS))
+    return chance.choice(
+        (exact, exact, literals[0], And(literals), Or(literals), Not(And(literals)), ALWAYS)
+    )
 
 
 def rule(chance: random.Random, silent: float) -> Transition:
@@ -25,7 +27,9 @@ def rule(chance: random.Random, silent: float) -> Transition:
     symbols = (*SYMBOLS, ANY) if top == ANY else SYMBOLS
     push = tuple(chance.choice(symbols) for _ in range(chance.choice((0, 0, 1, 1, 2, 3))))
     target = chance.choice((*STATES, *STATES, "done"))
-    return Transition(chance.choice(STATES), target, guard(chance, silent), top, push, chance.choice((0, 1, -0.5)))
+    return Transition(
+        chance.choice(STATES), target, guard(chance, silent), top, push, chance.choice((0, 1, -0.5))
+    )
 
 
 def parts(chance: random.Random, rules: list[Transition]) -> dict[str, object]:

@@ -21,13 +21,22 @@ def said(call, *arguments, **settings):
 
 def rule(**parts):
     """`u -> f : A, # / #, 0`, with some parts changed."""
-    whole = {"source": "u", "target": "f", "guard": Event("A"), "top": "#", "push": ("#",), "reward": 0}
+    whole = {
+        "source": "u",
+        "target": "f",
+        "guard": Event("A"),
+        "top": "#",
+        "push": ("#",),
+        "reward": 0,
+    }
     return Transition(**{**whole, **parts})
 
 
 def machine(*rules, stack=("#", "X"), otherwise=STAY, start="u", **more):
     events = more.pop("events", ("A", "B"))
-    return PushdownRewardMachine("m", events, stack, start, ("f",), otherwise, rules or (rule(),), **more)
+    return PushdownRewardMachine(
+        "m", events, stack, start, ("f",), otherwise, rules or (rule(),), **more
+    )
 
 
 def counting(*rules, counters=1, name="c", otherwise=STAY):

@@ -48,13 +48,20 @@ FAULTS = {
     "name-too-long": lambda: machine(events=("A", "B", "x" * 101)),
     "name-reserved": lambda: machine(events=("A", "B", "eps")),
     "name-dash": lambda: machine(states=("u", "-")),
-    "name-empty": lambda: PushdownRewardMachine("", ("A",), ("#",), "u", ("f",), Otherwise.stay(0), (rule(),)),
+    "name-empty": lambda: PushdownRewardMachine(
+        "", ("A",), ("#",), "u", ("f",), Otherwise.stay(0), (rule(),)
+    ),
     "counters-none": lambda: counting(counters=0),
-    "counters-many-tests": lambda: counting(CountingTransition("u", "f", Event("A"), ("-", "-"), (0,), 0)),
-    "counters-many-changes": lambda: counting(CountingTransition("u", "f", Event("A"), ("-",), (0, -1), 0)),
+    "counters-many-tests": lambda: counting(
+        CountingTransition("u", "f", Event("A"), ("-", "-"), (0,), 0)
+    ),
+    "counters-many-changes": lambda: counting(
+        CountingTransition("u", "f", Event("A"), ("-",), (0, -1), 0)
+    ),
     "counters-test": lambda: counting(CountingTransition("u", "f", Event("A"), ("2",), (0,), 0)),
     "counters-silent-clash": lambda: counting(
-        CountingTransition("u", "f", SILENT, ("0",), (0,), 0), CountingTransition("u", "u", ALWAYS, ("-",), (0,), 0)
+        CountingTransition("u", "f", SILENT, ("0",), (0,), 0),
+        CountingTransition("u", "u", ALWAYS, ("-",), (0,), 0),
     ),
     "counters-clash": lambda: counting(
         CountingTransition("u", "f", Event("A"), ("0",), (0,), 0),
@@ -63,22 +70,28 @@ FAULTS = {
     "step-unknown-state": lambda: machine().step(Configuration("w", ("#",)), A),
     "step-unknown-symbol": lambda: machine().step(Configuration("u", ("#", "Y")), A),
     "step-final": lambda: machine().step(Configuration("f", ("#",)), A),
-    "step-undefined": lambda: machine(otherwise=Otherwise.error()).step(Configuration("u", ("X", "#")), A),
+    "step-undefined": lambda: machine(otherwise=Otherwise.error()).step(
+        Configuration("u", ("X", "#")), A
+    ),
     "step-text-for-a-label": lambda: machine().step(Configuration("u", ("#",)), "A"),
     "step-unknown-event": lambda: machine().step(Configuration("u", ("#",)), {"A", "D", "C"}),
-    "step-exclusive-events": lambda: machine(exclusive=(("A", "B"),)).step(Configuration("u", ("#",)), {"A", "B"}),
+    "step-exclusive-events": lambda: machine(exclusive=(("A", "B"),)).step(
+        Configuration("u", ("#",)), {"A", "B"}
+    ),
     "counting-unknown-state": lambda: counting(UP).step(CountingConfiguration("w", (0,)), A),
     "counting-negative": lambda: counting(UP).step(CountingConfiguration("u", (0, -1)), A),
-    "reward-machine-unknown-state": lambda: RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ()).step(
-        RewardConfiguration("w"), A
-    ),
+    "reward-machine-unknown-state": lambda: RewardMachine(
+        "r", ("A",), "u", (), Otherwise.stay(0), ()
+    ).step(RewardConfiguration("w"), A),
     "stacks-none": lambda: Stacks.empty(2, 0),
     "stacks-too-many": lambda: Stacks.empty(2, MOST_NODES + 1),
     "stacks-no-room": lambda: Stacks.empty(2, 2).node_of((1, 1)),
     "stacks-no-more": lambda: Stacks.empty(2, 2).room(MOST_NODES),
     "table-unknown-event": lambda: tabulate(machine(), [A, frozenset("C")]),
     "table-final": lambda: step_table(tabulate(machine(), [A]), 1, (1,), 0),
-    "table-undefined": lambda: step_table(tabulate(machine(otherwise=Otherwise.error()), [A]), 0, (), 0),
+    "table-undefined": lambda: step_table(
+        tabulate(machine(otherwise=Otherwise.error()), [A]), 0, (), 0
+    ),
     "and-of-one": lambda: And((ALWAYS,)),
     "catalogue-unknown": lambda: catalogue("leter"),
     "catalogue-text-unknown": lambda: catalogue_text("leter"),
@@ -87,12 +100,17 @@ FAULTS = {
     "translate-large-change": lambda: counting_to_pushdown(
         counting(CountingTransition("u", "u", Event("A"), ("-",), (-MOST_CHANGE - 1,), 0))
     ),
-    "translate-endless": lambda: counting_to_pushdown(counting(CountingTransition("u", "u", SILENT, ("-",), (1,), 0))),
+    "translate-endless": lambda: counting_to_pushdown(
+        counting(CountingTransition("u", "u", SILENT, ("-",), (1,), 0))
+    ),
 }
 
 
 def test_messages_are_as_agreed():
-    check_golden(Path(__file__).parent / "messages.txt", {name: said(fault) for name, fault in FAULTS.items()})
+    check_golden(
+        Path(__file__).parent / "messages.txt",
+        {name: said(fault) for name, fault in FAULTS.items()},
+    )
 
 
 def test_places_that_are_given_are_kept():

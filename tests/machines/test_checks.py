@@ -73,7 +73,11 @@ def silent_moves_end(machine_rules, head) -> bool:
     state, stack = head.state, [] if head.top is None else [head.top]
     for _ in range(LONG):
         top = stack[-1] if stack else None
-        found = [rule for rule in machine_rules if rule.source == state and rule.silent and rule.looks_at(top)]
+        found = [
+            rule
+            for rule in machine_rules
+            if rule.source == state and rule.silent and rule.looks_at(top)
+        ]
         if not found:
             return True
         chosen = next((rule for rule in found if rule.top != ANY), found[0])
@@ -128,7 +132,9 @@ def test_reachable_heads_equal_search():
     chance, tried = random.Random(3), 0
     while tried < 600:
         try:
-            machine = PushdownRewardMachine(**parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))]))
+            machine = PushdownRewardMachine(
+                **parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))])
+            )
         except PdrmError:
             continue
         tried += 1
@@ -140,15 +146,23 @@ def test_heads_at_which_a_label_is_waited_for_equal_search():
     chance, tried, fewer = random.Random(5), 0, 0
     while tried < 150:
         try:
-            machine = PushdownRewardMachine(**parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))]))
+            machine = PushdownRewardMachine(
+                **parts(chance, [rule(chance, 0.2) for _ in range(chance.randrange(3, 8))])
+            )
         except PdrmError:
             continue
         tried += 1
         every = list(machine.alphabet.labels())
         labels = chance.sample(every, chance.choice((1, 2)))
-        first = Configuration(chance.choice(STATES), tuple(chance.choices(SYMBOLS, k=chance.randrange(3))))
+        first = Configuration(
+            chance.choice(STATES), tuple(chance.choices(SYMBOLS, k=chance.randrange(3)))
+        )
         found = heads_by_search(machine, 7, 4_000, first, labels)
-        waiting = {head for head in found if head.state in STATES and machine.rule(head.state, None, head.top) is None}
+        waiting = {
+            head
+            for head in found
+            if head.state in STATES and machine.rule(head.state, None, head.top) is None
+        }
         play = heads_in_play(machine, [first], labels)
         assert waiting <= play, (machine, first, labels)
         if machine.otherwise.target is None or all(head.state in STATES for head in found):
@@ -167,7 +181,9 @@ def test_uncovered_labels_equal_brute_force():
         for label in alphabet.labels():
             inside = alphabet.cubes(Exactly(label))[0]
             covered = any(guard.holds(label) for guard in guards)
-            assert [alphabet.meet(cube, inside) for cube in left].count(None) == len(left) - (not covered)
+            assert [alphabet.meet(cube, inside) for cube in left].count(None) == len(left) - (
+                not covered
+            )
 
 
 def test_a_formula_with_too_many_cases_is_refused():
@@ -197,7 +213,10 @@ def test_long_silent_circles_are_shown_in_part():
         with pytest.raises(EndlessSilentMoves) as caught:
             parse(circle(states))
         listed = "".join(f"\n    s{i} -> s{(i + 1) % states} : eps, # / #, 0" for i in range(shown))
-        assert caught.value.message == f"silent moves never end in state `s0` with `#` on top:{listed}{more}"
+        assert (
+            caught.value.message
+            == f"silent moves never end in state `s0` with `#` on top:{listed}{more}"
+        )
         assert caught.value.where.line == 7
 
 
@@ -207,7 +226,10 @@ def test_the_shortest_silent_circle_is_shown():
 
     with pytest.raises(EndlessSilentMoves) as caught:
         parse(circle(4) + "t -> t : eps, eps / A, 0\n")
-    assert caught.value.message == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
+    assert (
+        caught.value.message
+        == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
+    )
     fix = "let one of these rules read a label, or lead to a state and top where no silent rule applies"
     assert (caught.value.fix, caught.value.where.line) == (fix, 11)
 
@@ -248,7 +270,10 @@ def many_readings(chance):
         spare = chance.randrange(len(signs)) if chance.random() < 0.03 else None
         guards.append([sign for number, sign in enumerate(signs) if number != spare])
     chance.shuffle(guards)
-    return [RewardTransition("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0) for signs in guards]
+    return [
+        RewardTransition("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0)
+        for signs in guards
+    ]
 
 
 EVERY = tuple(f"e{i}" for i in range(12))
@@ -278,7 +303,12 @@ def test_clashes_among_many_rules_are_those_that_all_pairs_show():
 
 
 def test_zero_patterns_that_pass_two_tests():
-    for one, other, both in (("-0", "1-", "10"), ("--", "--", "00"), ("0-", "1-", None), ("", "", "")):
+    for one, other, both in (
+        ("-0", "1-", "10"),
+        ("--", "--", "00"),
+        ("0-", "1-", None),
+        ("", "", ""),
+    ):
         assert common_pattern(tuple(one), tuple(other)) == (both if both is None else tuple(both))
 
 
@@ -321,11 +351,19 @@ def test_a_loop_variable_that_is_also_an_event_below():
 
 def test_lists_are_as_good_as_tuples_and_texts_are_not():
     rules = [RewardTransition("u", "d", Event("a"), 1)]
-    built = RewardMachine("m", ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"])
+    built = RewardMachine(
+        "m", ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"]
+    )
     assert hash(built) == hash(
-        RewardMachine("m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",))
+        RewardMachine(
+            "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",)
+        )
     )
     for exclusive in (("a", "b"), ["a", "b"], "ab", 3, ((1, 2),)):
-        assert "E0110" in said(RewardMachine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive)
+        assert "E0110" in said(
+            RewardMachine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive
+        )
     for events in ("ab", 3, (1, 2), None):
-        assert "E0110" in said(RewardMachine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules))
+        assert "E0110" in said(
+            RewardMachine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules)
+        )

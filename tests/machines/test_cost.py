@@ -16,7 +16,10 @@ HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 
 
 
 def nest(last, inside):
-    loops = [f"{' ' * depth}for x{depth} in a b c d e f g h i j{last if depth == 9 else ''}:" for depth in range(10)]
+    loops = [
+        f"{' ' * depth}for x{depth} in a b c d e f g h i j{last if depth == 9 else ''}:"
+        for depth in range(10)
+    ]
     return HEAD + "\n".join([*loops, f"{' ' * 10}{inside}"])
 
 
@@ -25,7 +28,9 @@ def double(times):
     symbols = [f"S{number}" for number in range(times + 1)]
     doubles = [f"p -> p : eps, {one} / {two} {two}, 0" for one, two in pairwise(symbols)]
     head = f"events a\nstack # {' '.join(symbols)}\nstart u\nfinal d\notherwise stay 0\nu -> p : a, # / S0 #, 0"
-    return "\n".join([head, *doubles, f"p -> p : eps, {symbols[-1]} / eps, 0", "p -> d : eps, # / #, 1"])
+    return "\n".join(
+        [head, *doubles, f"p -> p : eps, {symbols[-1]} / eps, 0", "p -> d : eps, # / #, 1"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,10 +43,23 @@ def double(times):
         (HEAD + "\n" * 100_000, "E0106"),
         (HEAD + "".join(f"u{i} -> w{i} : a, z / z, 0\n" for i in range(1_000)), "E0201"),
         (double(40), "E0302"),
-        (f"{HEAD}u0 -> u0 : eps, # / {'A ' * 4_000}#, 0\nu0 -> u0 : eps, A / {'A ' * 4_000}, 0", "E0302"),
+        (
+            f"{HEAD}u0 -> u0 : eps, # / {'A ' * 4_000}#, 0\nu0 -> u0 : eps, A / {'A ' * 4_000}, 0",
+            "E0302",
+        ),
         ('{"pdrm": 1, "rules": [' + ",".join(["1"] * 40_000) + "]}", "E0106"),
     ],
-    ids=["for", "faults in for", "spaces", "bad lines", "lines", "undeclared", "doubling", "long push", "values"],
+    ids=[
+        "for",
+        "faults in for",
+        "spaces",
+        "bad lines",
+        "lines",
+        "undeclared",
+        "doubling",
+        "long push",
+        "values",
+    ],
 )
 def test_small_inputs_that_never_ended(text, code, monkeypatch):
     monkeypatch.setattr(limits, "MOST_STEPS", 100_000)
@@ -56,18 +74,26 @@ def test_small_inputs_that_never_ended(text, code, monkeypatch):
 
 def test_many_rules_in_many_states_and_in_one():
     stay = Otherwise.stay(0)
-    many = [Transition(f"u{i}", f"u{(i + 1) % 16_000}", Event("a"), "z", ("z",), 0) for i in range(16_000)]
+    many = [
+        Transition(f"u{i}", f"u{(i + 1) % 16_000}", Event("a"), "z", ("z",), 0)
+        for i in range(16_000)
+    ]
     symbols, letters = [f"s{i}" for i in range(126)], [f"e{i}" for i in range(126)]
     one = [Transition("u", "u", Event(e), s, (s,), 0) for e in letters for s in symbols]
     began = time.thread_time()
-    assert len(pdrm.PushdownRewardMachine("m", ["a"], ["#"], "u0", (), stay, many).transitions) == 16_000
+    assert (
+        len(pdrm.PushdownRewardMachine("m", ["a"], ["#"], "u0", (), stay, many).transitions)
+        == 16_000
+    )
     machine = pdrm.PushdownRewardMachine("m", letters, symbols, "u", (), stay, one, [letters])
     assert time.thread_time() - began < 6
     assert machine.rule("u", frozenset({"e7"}), "s9") == one[7 * 126 + 9]
 
 
 def test_a_silent_step_that_is_too_long_ends():
-    chain = "".join(f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000))
+    chain = "".join(
+        f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000)
+    )
     machine = pdrm.parse(HEAD + chain)
     with pytest.raises(PdrmError, match="silent moves, with") as caught:
         machine.begin()
@@ -78,7 +104,9 @@ def test_a_silent_step_that_is_too_long_ends():
 def clashes(rules, exclusive=()):
     """Whether two rules of one state clash, by comparing them at every label."""
     labels = [frozenset(c) for size in range(4) for c in combinations("abc", size)]
-    possible = [label for label in labels if not any(len(label & set(group)) > 1 for group in exclusive)]
+    possible = [
+        label for label in labels if not any(len(label & set(group)) > 1 for group in exclusive)
+    ]
     return any(sum(rule.guard.holds(label) for rule in rules) > 1 for label in possible)
 
 
@@ -99,7 +127,9 @@ def test_clashes_are_those_that_every_pair_at_every_label_shows():
         "!a & !b & c",
     ]
     read = {
-        text: pdrm.parse(f"events a b c\nstart u\notherwise stay 0\nu -> u : {text}, 0").transitions[0].guard
+        text: pdrm.parse(f"events a b c\nstart u\notherwise stay 0\nu -> u : {text}, 0")
+        .transitions[0]
+        .guard
         for text in guards
     }
     for exclusive in ((), (("a", "b"),), (("a", "b", "c"),)):

@@ -29,12 +29,17 @@ def rule(move, guard, tests, changes, reward=0):
 
 
 def machine(rules, counters=1, otherwise=STAY, final=("done",), **more):
-    return CountingRewardAutomaton("test", ("A", "B", "C"), counters, "u0", final, otherwise, tuple(rules), **more)
+    return CountingRewardAutomaton(
+        "test", ("A", "B", "C"), counters, "u0", final, otherwise, tuple(rules), **more
+    )
 
 
 def test_a_rule_as_text():
     assert str(rule("u0 -> u1", Event("B"), "1", [0])) == "u0 -> u1 : B, [1] / [0], 0"
-    assert str(rule("u0 -> u1", SILENT, "0-1", [1, 0, -2], 0.5)) == "u0 -> u1 : eps, [0, -, 1] / [+1, 0, -2], 0.5"
+    assert (
+        str(rule("u0 -> u1", SILENT, "0-1", [1, 0, -2], 0.5))
+        == "u0 -> u1 : eps, [0, -, 1] / [+1, 0, -2], 0.5"
+    )
 
 
 def test_counters_are_floored_at_zero():
@@ -71,7 +76,10 @@ def test_silent_moves_run_before_the_first_label_and_after_each():
         rule("u2 -> done", SILENT, "0", [0], 10),
     ]
     run = machine(rules).run([A])
-    assert [(step.label, step.reward, step.moves) for step in run.steps] == [(None, 0.5, 1), (A, 11.75, 5)]
+    assert [(step.label, step.reward, step.moves) for step in run.steps] == [
+        (None, 0.5, 1),
+        (A, 11.75, 5),
+    ]
     assert run.steps[1].rule == rules[1]
     assert (run.accepted, run.after) == (True, CountingConfiguration("done", (0,)))
 
@@ -80,7 +88,10 @@ def test_too_many_silent_moves_are_stopped():
     endless = machine([rule("u0 -> u1", Exactly(A), "-", [0]), rule("u1 -> u1", SILENT, "-", [1])])
     with pytest.raises(EndlessSilentMoves) as error:
         endless.step(CountingConfiguration("u0", (0,)), A, most_silent=1000)
-    assert error.value.message == "machine `test` made 1,000 silent moves in one step, the last to u1, [1000]"
+    assert (
+        error.value.message
+        == "machine `test` made 1,000 silent moves in one step, the last to u1, [1000]"
+    )
     assert "u1 -> u1 : eps, [-] / [+1], 0" in error.value.fix
     long = machine([rule("u0 -> u1", Exactly(A), "-", [9]), rule("u1 -> u1", SILENT, "1", [-1])])
     assert long.run([A], most_silent=9).steps[1].moves == 10
@@ -95,7 +106,10 @@ def test_the_start_is_a_step_too():
         None, CountingConfiguration("u0", (0,)), None, CountingConfiguration("u1", (0,)), 2.5, 3
     )
     assert machine(rules).begin(most_silent=3) == begun
-    for call in (lambda: machine(rules).begin(most_silent=2), lambda: machine(rules).run([], most_silent=2)):
+    for call in (
+        lambda: machine(rules).begin(most_silent=2),
+        lambda: machine(rules).run([], most_silent=2),
+    ):
         with pytest.raises(EndlessSilentMoves, match="made 2 silent moves"):
             call()
     still = machine([rule("u0 -> u0", Exactly(A), "-", [0])])
@@ -108,7 +122,9 @@ def test_a_step_says_all_there_is_to_know():
     here, there = CountingConfiguration("u0", (1,)), CountingConfiguration("u1", (0,))
     assert machine([read, down]).step(here, A) == CountingStep(A, here, read, there, 2.5, 4)
     plain = machine([read], states=("u0", "u1"))
-    assert plain.step(here, A) == CountingStep(A, here, read, CountingConfiguration("u1", (3,)), 1.0, 1)
+    assert plain.step(here, A) == CountingStep(
+        A, here, read, CountingConfiguration("u1", (3,)), 1.0, 1
+    )
     assert plain.step(here, B) == CountingStep(B, here, None, here, 0.0, 1)
     with pytest.raises(UndefinedMove) as caught:
         machine([read], otherwise=Otherwise.error(), states=("u0", "u1")).step(here, B)
@@ -123,9 +139,14 @@ def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
 
 
 def test_rules_clash_where_a_zero_pattern_fits_both():
-    for tests, pattern in [(("1-", "-0"), "[1, 0]"), (("--", "--"), "[0, 0]"), (("01", "01"), "[0, 1]")]:
+    for tests, pattern in [
+        (("1-", "-0"), "[1, 0]"),
+        (("--", "--"), "[0, 0]"),
+        (("01", "01"), "[0, 1]"),
+    ]:
         one, other = (
-            rule("u0 -> u0", guard, test, [0, 0]) for guard, test in zip((Event("A"), ALWAYS), tests, strict=True)
+            rule("u0 -> u0", guard, test, [0, 0])
+            for guard, test in zip((Event("A"), ALWAYS), tests, strict=True)
         )
         with pytest.raises(Nondeterministic) as error:
             machine([one, other], counters=2)
@@ -136,7 +157,10 @@ def test_rules_clash_where_a_zero_pattern_fits_both():
 
 
 def test_rules_do_not_clash_at_different_zero_patterns_or_labels():
-    machine([rule("u0 -> u0", Event("A"), "0-", [0, 0]), rule("u0 -> u0", ALWAYS, "1-", [0, 0])], counters=2)
+    machine(
+        [rule("u0 -> u0", Event("A"), "0-", [0, 0]), rule("u0 -> u0", ALWAYS, "1-", [0, 0])],
+        counters=2,
+    )
     overlapping = [rule("u0 -> u0", Event("A"), "1", [0]), rule("u0 -> u0", Event("B"), "-", [0])]
     with pytest.raises(Nondeterministic, match=r"label \{A, B\} and counters \[1\]"):
         machine(overlapping)
@@ -145,7 +169,9 @@ def test_rules_do_not_clash_at_different_zero_patterns_or_labels():
 
 def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
     silent = rule("u0 -> done", SILENT, "0", [0])
-    with pytest.raises(Nondeterministic, match=r"label \{A\} and counters \[0\]: a silent rule leaves no label"):
+    with pytest.raises(
+        Nondeterministic, match=r"label \{A\} and counters \[0\]: a silent rule leaves no label"
+    ):
         machine([silent, rule("u0 -> u0", Event("A"), "-", [1])])
     with pytest.raises(Nondeterministic, match="both are silent"):
         machine([silent, rule("u0 -> u0", SILENT, "-", [1])])
@@ -154,8 +180,16 @@ def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
 
 def test_tests_changes_and_counters_are_checked():
     for bad, counters, message in [
-        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 2, "the rule tests 1 counters, but the automaton has 2"),
-        (rule("u0 -> u0", Event("A"), "1", [0, 0]), 1, "the rule changes 2 counters, but the automaton has 1"),
+        (
+            rule("u0 -> u0", Event("A"), "1", [0, 0]),
+            2,
+            "the rule tests 1 counters, but the automaton has 2",
+        ),
+        (
+            rule("u0 -> u0", Event("A"), "1", [0, 0]),
+            1,
+            "the rule changes 2 counters, but the automaton has 1",
+        ),
         (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is not a counter test: rule u0 -> u0 : A"),
         (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
     ]:
@@ -179,7 +213,9 @@ def test_findings_follow_zero_patterns():
         rule("u1 -> u1", Event("A"), "1", [-1]),
         rule("u1 -> u1", SILENT, "0", [1]),
     ]
-    assert [(one.code, one.message) for one in machine(rules).findings() if one.code != "W0612"] == [
+    assert [
+        (one.code, one.message) for one in machine(rules).findings() if one.code != "W0612"
+    ] == [
         ("W0601", "final state `done` cannot be reached by any word"),
         ("W0602", "in state `u0` with counters [0], no rule reads !A: `otherwise stay 0`"),
         ("W0602", "in state `u1` with counters [1], no rule reads !A: `otherwise stay 0`"),
@@ -191,9 +227,17 @@ def test_findings_follow_zero_patterns():
 def test_findings_of_many_counters_are_given_up():
     counters = 16
     chain = [
-        rule(f"u{i} -> u{i + 1}", guard, "-" * counters, [change * int(i == j) for j in range(counters)])
+        rule(
+            f"u{i} -> u{i + 1}",
+            guard,
+            "-" * counters,
+            [change * int(i == j) for j in range(counters)],
+        )
         for i in range(counters)
         for guard, change in ((Event("A"), 1), (Exactly(NOTHING), 0))
     ]
-    many = machine([*chain, rule(f"u{counters} -> done", ALWAYS, "-" * counters, [0] * counters)], counters=counters)
+    many = machine(
+        [*chain, rule(f"u{counters} -> done", ALWAYS, "-" * counters, [0] * counters)],
+        counters=counters,
+    )
     assert [one.code for one in many.findings()] == ["W0602", "W0612"]

@@ -7,7 +7,11 @@ import pytest
 
 from pdrm.errors import EndlessSilentMoves, UndefinedMove, UnknownEvent
 from pdrm.language.loading import catalogue, parse
-from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.counting import (
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingTransition,
+)
 from pdrm.machines.guards import Event
 from pdrm.machines.tables import IS_ANY, IS_NOT_ZERO, IS_ZERO, tabulate_counting
 from pdrm.machines.transitions import Otherwise
@@ -21,12 +25,21 @@ def step(table, state, counters, label):
     column, paid, moves, counters = label, 0.0, 0, list(counters)
     while moves <= MOST + 1:
         rules = range(table.first[state, column], table.first[state, column + 1])
-        holds = {IS_ZERO: lambda value: value == 0, IS_NOT_ZERO: lambda value: value > 0, IS_ANY: lambda _: True}
-        fitting = [r for r in rules if all(holds[int(t)](v) for t, v in zip(table.test[r], counters, strict=True))]
+        holds = {
+            IS_ZERO: lambda value: value == 0,
+            IS_NOT_ZERO: lambda value: value > 0,
+            IS_ANY: lambda _: True,
+        }
+        fitting = [
+            r
+            for r in rules
+            if all(holds[int(t)](v) for t, v in zip(table.test[r], counters, strict=True))
+        ]
         if not fitting:
             return state, tuple(counters), paid, moves
         counters = [
-            max(0, value + int(change)) for value, change in zip(counters, table.change[fitting[0]], strict=True)
+            max(0, value + int(change))
+            for value, change in zip(counters, table.change[fitting[0]], strict=True)
         ]
         state, column, moves = int(table.target[fitting[0]]), table.silent, moves + 1
         paid += float(table.reward[fitting[0]])
@@ -39,9 +52,9 @@ def test_random_automata():
         machine = counting_automaton(chance)
         labels = list(machine.alphabet.labels())
         states, table = (*machine.states, *machine.final), tabulate_counting(machine, labels)
-        assert table.first[len(machine.states) :, :].tolist() == [[len(table.target)] * (len(labels) + 2)] * len(
-            machine.final
-        )
+        assert table.first[len(machine.states) :, :].tolist() == [
+            [len(table.target)] * (len(labels) + 2)
+        ] * len(machine.final)
         for number, state in enumerate(machine.states):
             for position, label in enumerate(labels):
                 counters = tuple(chance.choice((0, 1, 3)) for _ in range(machine.counters))
@@ -53,7 +66,12 @@ def test_random_automata():
                 except EndlessSilentMoves:
                     assert found is None
                 else:
-                    assert found == (states.index(own.after.state), own.after.counters, own.reward, own.moves)
+                    assert found == (
+                        states.index(own.after.state),
+                        own.after.counters,
+                        own.reward,
+                        own.moves,
+                    )
 
 
 def test_the_tables_of_a_small_automaton():
@@ -75,8 +93,18 @@ def test_the_tables_of_a_small_automaton():
 def test_an_automaton_without_rules_has_empty_tables():
     machine = parse("name m\nevents A\ncounters 2\nstart u\notherwise error\n")
     table = tabulate_counting(machine, [frozenset("A")])
-    assert (table.first.tolist(), table.test.shape, table.change.shape) == ([[0, 0, 0]], (0, 2), (0, 2))
-    assert [part.dtype for part in table[:5]] == [np.int32, np.int32, np.int64, np.int32, np.float64]
+    assert (table.first.tolist(), table.test.shape, table.change.shape) == (
+        [[0, 0, 0]],
+        (0, 2),
+        (0, 2),
+    )
+    assert [part.dtype for part in table[:5]] == [
+        np.int32,
+        np.int32,
+        np.int64,
+        np.int32,
+        np.float64,
+    ]
 
 
 def test_rewards_that_are_whole_numbers_are_floats_in_the_table():

@@ -42,13 +42,28 @@ def test_known_depths():
         ("otherwise stay 0\nu -> u : a, z / A z, 0\n", 0),
         ("otherwise stay 0\nu -> u : a, A / B, 0\n", 1),
         ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> v : eps, A / eps, 0\n", None),
-        ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> v : eps, B / eps, 0\n", None),
-        ("otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n", 2),
+        (
+            "otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> v : eps, B / eps, 0\n",
+            None,
+        ),
+        (
+            "otherwise stay 0\nu -> v : a, z / z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n",
+            2,
+        ),
         # what the rule pushes is popped again before the old stack is
-        ("otherwise stay 0\nu -> v : a, z / B z, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, A / eps, 0\n", 1),
-        ("otherwise stay 0\nu -> v : a, A / B B, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, B / eps, 0\n", 1),
+        (
+            "otherwise stay 0\nu -> v : a, z / B z, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, A / eps, 0\n",
+            1,
+        ),
+        (
+            "otherwise stay 0\nu -> v : a, A / B B, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, B / eps, 0\n",
+            1,
+        ),
         # the moves after `otherwise go` pop too
-        ("otherwise go v 0\nu -> u : a, A / A, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n", 2),
+        (
+            "otherwise go v 0\nu -> u : a, A / A, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, B / eps, 0\n",
+            2,
+        ),
         ("otherwise go v 0\nv -> v : eps, A / eps, 0\n", None),
     ]:
         assert pops_in_a_step(parse(HEAD + rules)) == pops

@@ -14,7 +14,10 @@ HEAD = "name m\nevents a b c\nexclusive a b c\nstack # A B\nstart u\nfinal f g\n
 
 def said(text):
     """Every warning: its code, its words and its line; but not that nothing is paid, as most machines here pay nothing."""
-    return [(one.code, one.message, one.where and one.where.line) for one in paid(parse(text).findings())]
+    return [
+        (one.code, one.message, one.where and one.where.line)
+        for one in paid(parse(text).findings())
+    ]
 
 
 def paid(findings):
@@ -51,12 +54,15 @@ def test_a_rule_that_takes_the_bottom_away():
         assert len(found) == count, rules
     for name in catalogue_names():
         codes = {one.code for one in catalogue(name).findings()} & {"W0612", "W0613"}
-        assert codes == ({"W0612"} if name == "paint" else set()), name  # there the environment pays
+        assert codes == ({"W0612"} if name == "paint" else set()), (
+            name
+        )  # there the environment pays
 
 
 def test_states_that_no_word_reaches():
     found = said(
-        HEAD + "otherwise go f 0\nu -> u : a | b | c, z / B A z, 0\nv -> g : a, z / z, 1\nw -> g : a, z / z, 1\n"
+        HEAD
+        + "otherwise go f 0\nu -> u : a | b | c, z / B A z, 0\nv -> g : a, z / z, 1\nw -> g : a, z / z, 1\n"
     )
     assert found[:3] == [
         ("W0601", "state `v` cannot be reached by any word", None),
@@ -118,7 +124,10 @@ def test_an_empty_stack_without_a_rule_is_a_dead_end():
 
 def test_every_top_is_asked_about():
     """In `v` the bottom is never on top: the tops that come after it are asked about all the same."""
-    found = said(HEAD + "otherwise stay 0\nu -> v : true, # / A #, 0\nv -> v : a, A / B A, 0\nv -> f : eps, B / B, 0\n")
+    found = said(
+        HEAD
+        + "otherwise stay 0\nu -> v : true, # / A #, 0\nv -> v : a, A / B A, 0\nv -> f : eps, B / B, 0\n"
+    )
     assert [one[1] for one in found if one[0] == "W0602"] == [
         "in state `v` with top A, no rule reads !a: `otherwise stay 0`"
     ]
@@ -136,16 +145,24 @@ def test_rules_that_never_apply():
     )
     assert [one for one in said(text) if one[0] == "W0603"] == [
         ("W0603", "no label fits `a & b`, so this rule never applies: u -> f : a & b, A / A, 0", 9),
-        ("W0603", "its top of stack never occurs in that state, or other rules beat it: u -> g : a, B / B, 0", 10),
-        ("W0603", "its top of stack never occurs in that state, or other rules beat it: u -> g : a, z / z, 0", 11),
+        (
+            "W0603",
+            "its top of stack never occurs in that state, or other rules beat it: u -> g : a, B / B, 0",
+            10,
+        ),
+        (
+            "W0603",
+            "its top of stack never occurs in that state, or other rules beat it: u -> g : a, z / z, 0",
+            11,
+        ),
     ]
 
 
 def test_names_that_no_rule_mentions():
     text = HEAD + "otherwise stay 0\nu -> f : {a}, z / A z, 0\nu -> g : b & !c, eps / eps, 0\n"
-    assert [one for one in said(text.replace("{a}, z / A z", "{a}, A / A")) if one[0] == "W0604"] == [
-        ("W0604", "stack symbol `B` is declared but no rule mentions it", None)
-    ]
+    assert [
+        one for one in said(text.replace("{a}, z / A z", "{a}, A / A")) if one[0] == "W0604"
+    ] == [("W0604", "stack symbol `B` is declared but no rule mentions it", None)]
     only = HEAD + "otherwise stay 0\nu -> f : a, # / B #, 0\n"
     assert [one for one in said(only) if one[0] == "W0604"] == [
         ("W0604", "event `b` is declared but no rule mentions it (a domain may emit it)", None),
@@ -178,7 +195,10 @@ def test_loops_speak_of_ending_only_where_there_is_an_end():
         for otherwise, line in ((0, 7), (1, 6)):
             found = parse(head.format(otherwise) + rule).findings()
             (first, *_) = [one for one in found if one.code == "W0606"]
-            assert ("W0601" in {one.code for one in found}, "end" in first.message) == (not ends, ends)
+            assert ("W0601" in {one.code for one in found}, "end" in first.message) == (
+                not ends,
+                ends,
+            )
             assert first.where.line == line
 
 
@@ -198,15 +218,22 @@ def test_loops_that_pay():
 
 def test_loops_that_pay_with_silent_moves_and_otherwise():
     ends = "u -> f : c, # / #, 1\n"
-    silent = "u -> u : a & !c, # / A #, 1\nu -> u : eps, A / B, {}\nu -> u : b, B / eps, -0.5\n" + ends
+    silent = (
+        "u -> u : a & !c, # / A #, 1\nu -> u : eps, A / B, {}\nu -> u : b, B / eps, -0.5\n" + ends
+    )
     assert loops(silent.format(0.25)) == [("u", "top #", "a b", "0.75")]
     assert loops(silent.format(-1)) == []
     # 542 silent moves after one label are followed, 1,442 are not
-    popping = "".join(f"u -> u : eps, {x} / {y}, 0\n" for x, y in (("B", "C C C C C C C C"), ("C", "eps")))
-    assert loops(f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 30}, 0\n{popping}{ends}") == [
-        ("u", "top #", "a", "1")
-    ]
-    assert loops(f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 80}, 0\n{popping}{ends}") == []
+    popping = "".join(
+        f"u -> u : eps, {x} / {y}, 0\n" for x, y in (("B", "C C C C C C C C"), ("C", "eps"))
+    )
+    assert loops(
+        f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 30}, 0\n{popping}{ends}"
+    ) == [("u", "top #", "a", "1")]
+    assert (
+        loops(f"u -> u : a & !c, # / A A #, 1\nu -> u : eps, A / {'B ' * 80}, 0\n{popping}{ends}")
+        == []
+    )
     # what `otherwise` pays counts, unless it is an error or leads away
     idle = "u -> u : a, # / A #, -5\nu -> f : b & !a, # / #, 0\n"
     assert loops(idle, "stay 0.5") == [("u", "top A", "a", "0.5")]
@@ -215,7 +242,11 @@ def test_loops_that_pay_with_silent_moves_and_otherwise():
 
 def test_a_machine_that_pays_for_waiting():
     """Of any kind, where some label falls to `otherwise` and there is an end that could be missed."""
-    rules = {"stack #": "u -> f : a, z / z, 1", "counters 1": "u -> f : a, [-] / [0], 1", "": "u -> f : a, 1"}
+    rules = {
+        "stack #": "u -> f : a, z / z, 1",
+        "counters 1": "u -> f : a, [-] / [0], 1",
+        "": "u -> f : a, 1",
+    }
     for kind, rule in rules.items():
         for otherwise, final, reads, count in [
             ("stay 0.5", "final f", "a", 1),
@@ -242,8 +273,15 @@ def test_a_rule_that_puts_symbols_below_the_bottom():
     }
     for rules, push in after.items():
         found = [one for one in said(f"{HEAD}otherwise stay -1\n{rules}\n") if one[0] == "W0614"]
-        assert [one[1].partition("write ")[2] for one in found] == [f"{push} after the slash"] * (push is not None)
-    codes = [one[0] for one in said(f"{HEAD}otherwise stay -1\nu -> u : a, z / z A, 0\nu -> f : b, A / eps, 1\n")]
+        assert [one[1].partition("write ")[2] for one in found] == [f"{push} after the slash"] * (
+            push is not None
+        )
+    codes = [
+        one[0]
+        for one in said(
+            f"{HEAD}otherwise stay -1\nu -> u : a, z / z A, 0\nu -> f : b, A / eps, 1\n"
+        )
+    ]
     assert codes[0] == "W0614"  # the cause, before what follows from it
     assert {"W0601", "W0603"} < set(codes)
     for name in catalogue_names():
@@ -276,7 +314,9 @@ def test_loops_are_looked_for_as_far_as_they_may_push():
     grows = "u -> u : a & !c, # / A #, 0\nu -> u : a, A / A, 1\n"
     assert loops(grows + ends) == [("u", "top A", "a", "1")]
     # a rule with z is looked up at a top where no other beats it
-    beaten = "u -> u : a & !c, z / z, 3\nu -> f : a & !b & !c, # / #, 0\nu -> u : b & c, # / A #, -9\n"
+    beaten = (
+        "u -> u : a & !c, z / z, 3\nu -> f : a & !b & !c, # / #, 0\nu -> u : b & c, # / A #, -9\n"
+    )
     assert loops(beaten) == [("u", "top A", "a", "3")]
 
 
@@ -284,8 +324,13 @@ def test_more_cases_than_can_be_listed_are_given_up():
     """The formula has 11 cases; the labels it leaves over have 2^11."""
     head = f"name m\nevents {' '.join(f'e{i}' for i in range(22))}\nstack #\nstart u\nfinal f\notherwise stay 0\n"
     formula = " | ".join(f"e{2 * i} & e{2 * i + 1}" for i in range(11))
-    found = [(one.code, one.message) for one in paid(parse(head + f"u -> u : {formula}, # / #, 0\n").findings())]
-    assert found == [("W0602", "the undefined cases are not listed: a formula splits into more than 2,000 cases")]
+    found = [
+        (one.code, one.message)
+        for one in paid(parse(head + f"u -> u : {formula}, # / #, 0\n").findings())
+    ]
+    assert found == [
+        ("W0602", "the undefined cases are not listed: a formula splits into more than 2,000 cases")
+    ]
 
 
 def test_how_left_over_labels_are_described():
@@ -295,7 +340,10 @@ def test_how_left_over_labels_are_described():
     assert sigma.describe(cubes[:3]) == "a | b | c"
     assert sigma.describe(cubes) == "a | b | c | … (1 more)"
     assert sigma.describe([]) == ""
-    assert [str(sigma.formula(cube)) for cube in (sigma.cube(), sigma.cube(forbidden="a"), sigma.cube("bd", "a"))] == [
+    assert [
+        str(sigma.formula(cube))
+        for cube in (sigma.cube(), sigma.cube(forbidden="a"), sigma.cube("bd", "a"))
+    ] == [
         "true",
         "!a",
         "b & d & !a",
@@ -303,7 +351,9 @@ def test_how_left_over_labels_are_described():
 
 
 def counting(rules, counters=2, otherwise=None):
-    return CountingRewardAutomaton("m", ("A",), counters, "u", ("f",), otherwise or Otherwise.stay(0), tuple(rules))
+    return CountingRewardAutomaton(
+        "m", ("A",), counters, "u", ("f",), otherwise or Otherwise.stay(0), tuple(rules)
+    )
 
 
 def test_patterns_are_listed_in_the_order_of_the_states():
@@ -328,7 +378,11 @@ def test_idle_counting_rules_have_their_place():
         "u -> f : A & B, [-] / [0], 0\nu -> f : A, [1] / [0], 0\nu -> f : true, [0] / [0], 0\n"
     )
     assert said(text) == [
-        ("W0603", "no label fits `A & B`, so this rule never applies: u -> f : A & B, [-] / [0], 0", 8),
+        (
+            "W0603",
+            "no label fits `A & B`, so this rule never applies: u -> f : A & B, [-] / [0], 0",
+            8,
+        ),
         ("W0603", "its counter tests never hold in that state: u -> f : A, [1] / [0], 0", 9),
     ]
 
@@ -345,22 +399,34 @@ def test_where_otherwise_leads_is_reached_too():
         "its counter tests never hold in that state: v -> f : true, [1, -] / [0, 0], 0",
     ]
     covered = [CountingTransition("u", "f", Not(Event("A")), ("-", "-"), (0, 0), 0), *rules]
-    assert [one.message for one in counting(covered, otherwise=Otherwise.go("v", 1)).findings()] == [
-        "state `v` cannot be reached by any word"
-    ]
+    assert [
+        one.message for one in counting(covered, otherwise=Otherwise.go("v", 1)).findings()
+    ] == ["state `v` cannot be reached by any word"]
 
 
 def test_many_zero_patterns_are_given_up_word_for_word():
     counters = 14
     names = [f"u{i}" for i in range(counters)]
     one_up = [
-        CountingTransition(name, after, guard, ("-",) * counters, tuple(change * (i == j) for j in range(counters)), 0)
+        CountingTransition(
+            name,
+            after,
+            guard,
+            ("-",) * counters,
+            tuple(change * (i == j) for j in range(counters)),
+            0,
+        )
         for i, (name, after) in enumerate(zip(names, [*names[1:], "u0"], strict=True))
         for guard, change in ((Event("A"), 1), (Not(Event("A")), 0))
     ]
-    machine = CountingRewardAutomaton("m", ("A",), counters, "u0", (), Otherwise.stay(0), tuple(one_up))
+    machine = CountingRewardAutomaton(
+        "m", ("A",), counters, "u0", (), Otherwise.stay(0), tuple(one_up)
+    )
     assert [(one.code, one.message) for one in paid(machine.findings())] == [
-        ("W0602", "the undefined cases are not listed: there are more than 10,000 states and zero patterns")
+        (
+            "W0602",
+            "the undefined cases are not listed: there are more than 10,000 states and zero patterns",
+        )
     ]
 
 

@@ -18,7 +18,10 @@ def heights(machine, labels):
     for _ in range(labels):
         after = set()
         for one, label in product(here, machine.alphabet.labels()):
-            undefined = machine.otherwise.action == "error" and machine.rule(one.state, label, one.top) is None
+            undefined = (
+                machine.otherwise.action == "error"
+                and machine.rule(one.state, label, one.top) is None
+            )
             if one.state in machine.final or undefined:
                 continue
             step = machine.step(one, label)
@@ -38,11 +41,23 @@ def test_no_stack_is_higher():
 def test_heights_known_by_hand():
     for rules, after in [
         ("u -> u : a, z / A z, 0\n", [1, 2, 3, 4]),
-        ("u -> v : a, z / A A A z, 0\nv -> u : b, z / z, 0\n", [1, 4, 4, 7]),  # every other label pushes
+        (
+            "u -> v : a, z / A A A z, 0\nv -> u : b, z / z, 0\n",
+            [1, 4, 4, 7],
+        ),  # every other label pushes
         ("u -> v : a, z / A A A z, 0\n", [1, 4, 4, 4]),  # once
-        ("u -> v : a, z / A A A z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, A / eps, 0\n", [1, 4, 4, 4]),
-        ("u -> u : a, z / B A z, 0\nu -> u : eps, B / eps, 0\n", [1, 3, 4, 5]),  # between silent moves, one more
-        ("u -> u : eps, # / A B, 0\nu -> v : a, A / eps, 0\nv -> v : b, B / A A, 0\n", [2, 2, 2, 2]),  # below what goes
+        (
+            "u -> v : a, z / A A A z, 0\nv -> w : eps, A / eps, 0\nw -> f : eps, A / eps, 0\n",
+            [1, 4, 4, 4],
+        ),
+        (
+            "u -> u : a, z / B A z, 0\nu -> u : eps, B / eps, 0\n",
+            [1, 3, 4, 5],
+        ),  # between silent moves, one more
+        (
+            "u -> u : eps, # / A B, 0\nu -> v : a, A / eps, 0\nv -> v : b, B / A A, 0\n",
+            [2, 2, 2, 2],
+        ),  # below what goes
     ]:
         machine = parse(HEAD + rules)
         assert [highest_stack(machine, labels, most=100) for labels in range(4)] == after

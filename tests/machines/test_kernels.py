@@ -106,7 +106,9 @@ def test_full_in_the_middle_of_silent_moves_changes_nothing():
         Transition("w", "x", SILENT, "A", ("A", "A"), 0.3),
         Transition("x", "u", ALWAYS, "z", (), 0.0),
     ]
-    machine = PushdownRewardMachine("silent", ("a",), ("#", "A"), "u", (), Otherwise.error(), tuple(rules))
+    machine = PushdownRewardMachine(
+        "silent", ("a",), ("#", "A"), "u", (), Otherwise.error(), tuple(rules)
+    )
     table = tabulate(machine, [A])
     outcomes = set()
     for capacity in range(2, 8):
@@ -153,14 +155,24 @@ def test_a_rule_fits_just_when_the_machine_accepts_it(data, alphabet):
     def build(kept):
         exclusive = alphabet.exclusive
         return PushdownRewardMachine(
-            "fit", alphabet.events, stack, "u", final, Otherwise.error(), tuple(kept), exclusive, states
+            "fit",
+            alphabet.events,
+            stack,
+            "u",
+            final,
+            Otherwise.error(),
+            tuple(kept),
+            exclusive,
+            states,
         )
 
     # Rules that name the top come first: whether two rules with `z` clash depends on them.
-    if len(fitting(sorted(rules, key=lambda rule: rule.top in (ANY, NONE)), alphabet, stack)) == len(rules):
+    if len(
+        fitting(sorted(rules, key=lambda rule: rule.top in (ANY, NONE)), alphabet, stack)
+    ) == len(rules):
         build(rules)
     else:
-        with pytest.raises(Exception) as raised:  # noqa: PT011 (one clash or several together)
+        with pytest.raises(Exception) as raised:
             build(rules)
         assert all(isinstance(error, Nondeterministic) for error in raised.value.errors)
 
@@ -186,7 +198,9 @@ def test_a_step_touches_the_same_few_entries_at_any_height():
         spoilt = [array.copy() for array in stacks]
         _, pushed, paid, status = step(TABLE, stacks, 0, node, 0)
         assert (paid, status, stacks.height[pushed]) == (1.0, OK, height + 2)
-        changed = [np.argwhere(old != new)[:, 0] for old, new in zip(spoilt[:4], stacks[:4], strict=True)]
+        changed = [
+            np.argwhere(old != new)[:, 0] for old, new in zip(spoilt[:4], stacks[:4], strict=True)
+        ]
         assert [rows.tolist() for rows in changed[:3]] == [[node + 1, node + 2]] * 3
         assert changed[3].tolist() == [node, node + 1]
         assert step(TABLE, stacks, 0, node, 1) == (0, int(before[1][node]), 0.1, OK)
@@ -212,6 +226,12 @@ def test_a_small_dose_of_the_proofs(monkeypatch):
 
 def test_random_words_meet_what_is_easy_to_get_wrong():
     shares = features.shares(machines=300, words=10)
-    often = ("silent move", "empty stack", "undefined move", "named top beats z", "otherwise stay or go")
+    often = (
+        "silent move",
+        "empty stack",
+        "undefined move",
+        "named top beats z",
+        "otherwise stay or go",
+    )
     assert min(shares[feature] for feature in often) > 0.1
     assert min(shares.values()) > 0.002

@@ -20,8 +20,12 @@ NUMBERS = [np.float64(-0.01), np.float32(-0.5), np.int64(3), 100_000, True]
 def build(reward):
     otherwise = Otherwise("stay", None, reward)
     yield machine(rule(push=["#"], reward=reward), otherwise=otherwise)
-    yield counting(CountingTransition("u", "f", A, ["-"], [np.int64(2)], reward), otherwise=otherwise)
-    yield RewardMachine("r", ("A",), "u", ("f",), otherwise, (RewardTransition("u", "f", Exactly({"A"}), reward),))
+    yield counting(
+        CountingTransition("u", "f", A, ["-"], [np.int64(2)], reward), otherwise=otherwise
+    )
+    yield RewardMachine(
+        "r", ("A",), "u", ("f",), otherwise, (RewardTransition("u", "f", Exactly({"A"}), reward),)
+    )
 
 
 def test_what_is_saved_can_be_loaded():
@@ -63,7 +67,10 @@ def test_what_is_no_reward():
             (Otherwise.go, "u", reward),
         ):
             fix = "use a finite number such as 1 or -0.01"
-            assert said(*call) == f"error[E0103]: the reward {str(reward)[:40]!r} is not a number\n  fix: {fix}"
+            assert (
+                said(*call)
+                == f"error[E0103]: the reward {str(reward)[:40]!r} is not a number\n  fix: {fix}"
+            )
 
 
 def test_a_numpy_number_as_text():
@@ -81,7 +88,10 @@ def test_formulas_are_made_of_formulas():
         if isinstance(part, Exactly):
             fix = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
         for kind, parts in ((Not, part), (And, (A, part)), (Or, (part, B)), (And, [A, B, part])):
-            assert said(kind, parts) == f"error[E0110]: `{kind.__name__}` holds formulas, not {shown}\n  fix: {fix}"
+            assert (
+                said(kind, parts)
+                == f"error[E0110]: `{kind.__name__}` holds formulas, not {shown}\n  fix: {fix}"
+            )
 
 
 def test_parts_in_a_list_are_parts():
@@ -90,7 +100,10 @@ def test_parts_in_a_list_are_parts():
     assert Exactly({"A"}) == Exactly(frozenset("A"))
     assert hash(Exactly(["A"])) == hash(Exactly(frozenset("A")))
     fix = 'write Exactly({"a", "t"})'
-    assert said(Exactly, "AB") == f"error[E0110]: a label is a set of events, not the text 'AB'\n  fix: {fix}"
+    assert (
+        said(Exactly, "AB")
+        == f"error[E0110]: a label is a set of events, not the text 'AB'\n  fix: {fix}"
+    )
 
 
 def test_a_rule_reads_a_guard():
@@ -101,7 +114,10 @@ def test_a_rule_reads_a_guard():
             (RewardTransition, "u", "f", guard, 0),
             (CountingTransition, "u", "f", guard, ("-",), (0,), 0),
         ):
-            assert said(*call) == f"error[E0110]: a rule reads a guard, not {str(guard)[:40]!r}\n  fix: {fix}"
+            assert (
+                said(*call)
+                == f"error[E0110]: a rule reads a guard, not {str(guard)[:40]!r}\n  fix: {fix}"
+            )
 
 
 def test_tables_are_made_of_pushdown_machines():
@@ -117,4 +133,6 @@ def test_a_change_in_json_that_is_not_whole_is_shown_as_it_is():
     for change in ["1.5", "1e300"]:
         text = to_json(counting(CountingTransition("u", "f", A, ("-",), (7,), 0)))
         assert text.count("7") == 1
-        assert f"`{change}` is not a counter change" in said(parse, text.replace("7", change), "task.json")
+        assert f"`{change}` is not a counter change" in said(
+            parse, text.replace("7", change), "task.json"
+        )

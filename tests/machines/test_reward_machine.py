@@ -79,14 +79,19 @@ def test_two_rules_for_one_label_are_an_error_with_that_label():
 
 
 def test_exclusive_events_make_rules_deterministic():
-    rules = (RewardTransition("u0", "u0", Event("A"), 0), RewardTransition("u0", "done", Event("B"), 1))
+    rules = (
+        RewardTransition("u0", "u0", Event("A"), 0),
+        RewardTransition("u0", "done", Event("B"), 1),
+    )
     with pytest.raises(Nondeterministic, match=r"label \{A, B\}"):
         machine(rules)
     assert machine(rules, exclusive=(("A", "B"),)).run([B]).accepted
 
 
 def test_silent_rules_are_refused():
-    with pytest.raises(CannotRead, match=r"a reward machine has no silent moves: rule u0 -> u1 : eps, 0"):
+    with pytest.raises(
+        CannotRead, match=r"a reward machine has no silent moves: rule u0 -> u1 : eps, 0"
+    ):
         machine((RewardTransition("u0", "u1", SILENT, 0), *COFFEE[1:]))
 
 

@@ -22,7 +22,9 @@ STAY = Otherwise.stay(-0.5)
 
 
 def machine(*rules, otherwise=STAY, stack=("#", "A"), final=("done",), **more):
-    return PushdownRewardMachine("test", ("A", "B", "C"), stack, "u0", final, otherwise, rules, **more)
+    return PushdownRewardMachine(
+        "test", ("A", "B", "C"), stack, "u0", final, otherwise, rules, **more
+    )
 
 
 def rule(move, guard, top, push, reward=0):
@@ -41,7 +43,9 @@ def letter():
 
 def test_numbers_and_stacks():
     here = letter()
-    assert [encode(here, stack) for stack in ((), ("#",), ("A",), ("#", "#"), ("A", "#"), ("#", "A"))] == [
+    assert [
+        encode(here, stack) for stack in ((), ("#",), ("A",), ("#", "#"), ("A", "#"), ("#", "A"))
+    ] == [
         0,
         1,
         2,
@@ -49,7 +53,10 @@ def test_numbers_and_stacks():
         5,
         7,
     ]
-    assert [decode(here, encode(here, stack)) for stack in ((), ("A", "A", "#"))] == [(), ("A", "A", "#")]
+    assert [decode(here, encode(here, stack)) for stack in ((), ("A", "A", "#"))] == [
+        (),
+        ("A", "A", "#"),
+    ]
 
 
 def test_the_letter_machine_on_two_counters():
@@ -66,13 +73,27 @@ def test_the_letter_machine_on_two_counters():
         ("#",),
     ]
     # reading, then per push: down, digit, back, head; per pop: down, back, head. The reading move alone pays.
-    assert [step.moves for step in run.steps] == [0, 3, 3 + 1 + 3, 1, 1 + 5 + 1 + 1 + 1, 1 + 1 + 1 + 1, 1]
-    assert [step.reward for step in run.steps] == [step.reward for step in letter().run([A, A, B, C, C, C]).steps]
+    assert [step.moves for step in run.steps] == [
+        0,
+        3,
+        3 + 1 + 3,
+        1,
+        1 + 5 + 1 + 1 + 1,
+        1 + 1 + 1 + 1,
+        1,
+    ]
+    assert [step.reward for step in run.steps] == [
+        step.reward for step in letter().run([A, A, B, C, C, C]).steps
+    ]
 
 
 def test_the_moves_of_a_push_and_a_pop():
     counting = pushdown_to_counting(letter())
-    assert [str(one) for one in counting.transitions if one.source in ("u0@A*A", "u0@A^", "u1%0", "u1%1", "u1%2")] == [
+    assert [
+        str(one)
+        for one in counting.transitions
+        if one.source in ("u0@A*A", "u0@A^", "u1%0", "u1%1", "u1%2")
+    ] == [
         "u1%0 -> u1%1 : eps, [1, -] / [-1, 0], 0",
         "u1%0 -> u1@^ : eps, [0, -] / [0, 0], 0",
         "u1%1 -> u1%2 : eps, [1, -] / [-1, 0], 0",
@@ -89,7 +110,9 @@ def test_the_moves_of_a_push_and_a_pop():
 def test_rules_that_name_the_top_keep_their_precedence():
     rules = [str(one) for one in pushdown_to_counting(letter()).transitions if one.source == "u1@#"]
     assert rules == ["u1@# -> done@# : {C}, [-, -] / [0, 0], 1"]
-    wide = machine(rule("u0 -> u0", Event("A"), "z", "A z"), rule("u0 -> done", Exactly(A), "#", "#", 1))
+    wide = machine(
+        rule("u0 -> u0", Event("A"), "z", "A z"), rule("u0 -> done", Exactly(A), "#", "#", 1)
+    )
     rules = [str(one) for one in pushdown_to_counting(wide).transitions if one.source == "u0@#"]
     assert rules == [
         "u0@# -> u0@A*# : A & !(A & !B & !C), [-, -] / [0, 0], 0",
@@ -113,7 +136,9 @@ def test_empty_stacks_long_pushes_silent_moves_and_otherwise():
             states=("u0", "u1", "u2", "u3"),
         )
         one, other = here.run(word), pushdown_to_counting(here).run(word)
-        assert [step.after for step in one.steps] == [pushdown_configuration(here, step.after) for step in other.steps]
+        assert [step.after for step in one.steps] == [
+            pushdown_configuration(here, step.after) for step in other.steps
+        ]
         assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
         assert one.accepted == other.accepted
 

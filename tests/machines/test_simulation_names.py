@@ -26,14 +26,26 @@ def test_places_have_names():
     here, below = Head("u", "A"), Head("u", None)
     assert [
         str(place)
-        for place in (Multiply(here, ("A", "#")), Return(here, ("A", "#")), Return(below, ()), Divide("u", 2))
+        for place in (
+            Multiply(here, ("A", "#")),
+            Return(here, ("A", "#")),
+            Return(below, ()),
+            Divide("u", 2),
+        )
     ] == [
         "u@A*A.#",
         "u@A^A.#",
         "u@^",
         "u%2",
     ]
-    assert list(head_names(parse(HEAD + "otherwise stay 0\n")).values()) == ["u@#", "u@A", "u@", "f@#", "f@A", "f@"]
+    assert list(head_names(parse(HEAD + "otherwise stay 0\n")).values()) == [
+        "u@#",
+        "u@A",
+        "u@",
+        "f@#",
+        "f@A",
+        "f@",
+    ]
 
 
 def test_names_that_would_be_the_same_are_told_apart():
@@ -53,7 +65,10 @@ def test_places_on_the_way_that_would_be_called_the_same_are_told_apart():
     assert {"u@A*B.C", "u@A*B.C~1"} <= set(automaton.states)
     for event in "ab":
         word = [frozenset(event)]
-        assert pushdown_configuration(machine, automaton.run(word).after).stack == machine.run(word).after.stack
+        assert (
+            pushdown_configuration(machine, automaton.run(word).after).stack
+            == machine.run(word).after.stack
+        )
 
 
 def test_made_up_names_are_cut_where_they_are_long():
@@ -76,12 +91,17 @@ def test_guards_leave_out_what_rules_that_name_the_top_read():
         f"u@# -> f@# : a, {plain}",
         f"u@# -> u@# : !a, {plain}",
     ]
-    assert guards("u -> f : a & b, # / #, 0\nu -> f : {}, # / #, 0\nu -> u : a, z / z, 0\n", "stay 0") == [
+    assert guards(
+        "u -> f : a & b, # / #, 0\nu -> f : {}, # / #, 0\nu -> u : a, z / z, 0\n", "stay 0"
+    ) == [
         f"u@# -> f@# : a & b, {plain}",
         f"u@# -> f@# : {{}}, {plain}",
         f"u@# -> u@# : a & !(a & b) & !(!a & !b), {plain}",
     ]
-    assert guards("u -> f : a, z / z, 0\n", "go f 0") == [f"u@# -> f@# : a, {plain}", f"u@# -> f@# : !a, {plain}"]
+    assert guards("u -> f : a, z / z, 0\n", "go f 0") == [
+        f"u@# -> f@# : a, {plain}",
+        f"u@# -> f@# : !a, {plain}",
+    ]
     assert guards("", "go f 0") == [f"u@# -> f@# : true, {plain}"]
     assert guards("u -> f : true, z / z, 0\n", "go f 0") == [f"u@# -> f@# : true, {plain}"]
     assert guards("u -> f : eps, z / z, 0\n", "go f 0") == [f"u@# -> f@# : eps, {plain}"]
@@ -103,12 +123,16 @@ def test_the_second_counter_is_empty_between_two_labels():
     automaton, word = pushdown_to_counting(machine), [frozenset("a")] * 3
     for readable, counted in zip(machine.run(word).steps, automaton.run(word).steps, strict=True):
         assert counting_configuration(machine, readable.after) == counted.after
-    assert counting_configuration(machine, Configuration("f", ())) == CountingConfiguration("f@", (0, 0))
+    assert counting_configuration(machine, Configuration("f", ())) == CountingConfiguration(
+        "f@", (0, 0)
+    )
 
 
 def test_a_state_on_the_way_stands_for_no_stack():
     with pytest.raises(PdrmError) as caught:
-        pushdown_configuration(parse(HEAD + "otherwise stay 0\n"), CountingConfiguration("u%1", (0, 0)))
+        pushdown_configuration(
+            parse(HEAD + "otherwise stay 0\n"), CountingConfiguration("u%1", (0, 0))
+        )
     assert str(caught.value) == (
         "error[E0404]: `u%1` stands for no state and top of `m`\n  fix: decode configurations between two labels"
     )

@@ -34,7 +34,9 @@ def test_a_translated_reward_machine_keeps_the_places_of_its_rules():
     from pdrm.language.loading import parse
 
     rules = parse("events A\nstart u\nfinal f\notherwise stay 0\nu -> f : A, 1\n").transitions
-    plain = reward_machine_to_pushdown(RewardMachine("r", ("A",), "u", ("f",), Otherwise.stay(0), rules))
+    plain = reward_machine_to_pushdown(
+        RewardMachine("r", ("A",), "u", ("f",), Otherwise.stay(0), rules)
+    )
     assert [(one, str(one.where)) for one in plain.transitions] == [
         (Transition("u", "f", Event("A"), "eps", (), 1), "<text>:5:1")
     ]
@@ -47,9 +49,17 @@ def test_rules_of_the_catalogue_have_their_places():
 def test_a_start_without_rules_is_a_state_only_where_there_are_none():
     assert RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ()).states == ("u",)
     going = RewardTransition("v", "u", Event("A"), 0)
-    assert said(RewardMachine, "r", ("A",), "u", (), Otherwise.stay(0), (going,)).count("`u` is not a state") == 2
+    assert (
+        said(RewardMachine, "r", ("A",), "u", (), Otherwise.stay(0), (going,)).count(
+            "`u` is not a state"
+        )
+        == 2
+    )
     back = RewardTransition("u", "v", Event("A"), 0)
-    assert RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), (going, back)).states == ("u", "v")
+    assert RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), (going, back)).states == (
+        "u",
+        "v",
+    )
 
 
 def test_a_step_says_all_there_is_to_know():
@@ -110,7 +120,7 @@ def test_numbers_keep_the_digits_that_they_were_written_with():
         number = read_decimal(text)
         assert (float(number), number.exact) == (float(text), Fraction(text))
         assert read_decimal(number_text(number)).exact == number.exact
-        copy = pickle.loads(pickle.dumps(number))  # noqa: S301 - it was written here
+        copy = pickle.loads(pickle.dumps(number))
         assert (copy, copy.exact) == (number, number.exact)
     written = "-0.30000000000000001", "3e-400", "12345678901234567890", "0.1234567890123456"
     assert tuple(number_text(read_decimal(text)) for text in written) == written
@@ -120,11 +130,19 @@ def test_numbers_keep_the_digits_that_they_were_written_with():
 
 
 def test_rewards_of_other_kinds_are_floats_or_know_what_they_were():
-    plain = [reward_of(value) for value in (Decimal("0.1"), np.float32(0.5), True, np.int64(3), 2**53)]
+    plain = [
+        reward_of(value) for value in (Decimal("0.1"), np.float32(0.5), True, np.int64(3), 2**53)
+    ]
     assert plain == [0.1, 0.5, 1.0, 3.0, 2.0**53]
     assert [type(value) for value in plain[:4]] == [float] * 4
-    kept = [reward_of(value) for value in (Decimal("0.30000000000000001"), 2**53 + 1, Fraction(1, 3))]
-    assert [value.exact for value in kept] == [Fraction("0.30000000000000001"), 2**53 + 1, Fraction(1, 3)]
+    kept = [
+        reward_of(value) for value in (Decimal("0.30000000000000001"), 2**53 + 1, Fraction(1, 3))
+    ]
+    assert [value.exact for value in kept] == [
+        Fraction("0.30000000000000001"),
+        2**53 + 1,
+        Fraction(1, 3),
+    ]
     assert reward_of(kept[0]) is kept[0]
     assert math.isinf(reward_of(Decimal("inf")))
     for value in ("1", b"1", None, 1j, 10**400, [1]):
@@ -139,7 +157,10 @@ def test_machines_and_runs_say_what_they_are():
     one = machine(rule(top="z", push=("X", "z"), reward=0.5))
     assert repr(one) == "<PushdownRewardMachine 'm': 2 states, 1 rule>"
     assert repr(counting(UP)) == "<CountingRewardAutomaton 'c': 2 states, 1 rule>"
-    assert repr(RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ())) == "<RewardMachine 'r': 1 state, 0 rules>"
+    assert (
+        repr(RewardMachine("r", ("A",), "u", (), Otherwise.stay(0), ()))
+        == "<RewardMachine 'r': 1 state, 0 rules>"
+    )
     assert repr(one.run("A")) == "<Run on 1 label: ended in f, X #; reward 0.5>"
     assert repr(one.run("B -")) == "<Run on 2 labels: not ended in u, #; reward 0>"
     assert repr(counting(UP).run("A")) == "<Run on 1 label: not ended in u, [1]; reward 0>"
@@ -149,7 +170,14 @@ def test_formulas_as_text():
     a, b = Event("a"), Event("b")
     assert [
         str(guard)
-        for guard in (Not(And((a, b))), Not(Not(a)), Not(Or((a, b))), Not(ALWAYS), Or(), And((Or((a, b)), a)))
+        for guard in (
+            Not(And((a, b))),
+            Not(Not(a)),
+            Not(Or((a, b))),
+            Not(ALWAYS),
+            Or(),
+            And((Or((a, b)), a)),
+        )
     ] == [
         "!(a & b)",
         "!!a",
@@ -166,7 +194,14 @@ def test_formulas_as_text():
 def test_words_are_packed():
     words = Words.of([[1, 2], [], [3]])
     runs = Runs.room(words)
-    assert words.labels.dtype == runs.state.dtype == runs.node.dtype == runs.read.dtype == runs.status.dtype == "int32"
+    assert (
+        words.labels.dtype
+        == runs.state.dtype
+        == runs.node.dtype
+        == runs.read.dtype
+        == runs.status.dtype
+        == "int32"
+    )
     assert words.offsets.tolist() == [0, 2, 2, 3]
     assert [len(part) for part in runs] == [6, 6, 6, 3, 3]
     assert all(not part.any() for part in runs)
@@ -210,7 +245,11 @@ def test_the_table_of_a_small_machine():
     assert table.pushes.tolist() == [1, 0, 1, 1, 0]
     assert table.push.tolist() == [[1], [0], [2], [2], [0]]
     assert table.reward.tolist() == [0, -2, 1, 0, 0.5]
-    assert table.move.tolist() == [[[1, 2, 2], [1, 3, 1]], [[1, 1, 1], [1, 1, 1]], [[-1, -1, -1], [-1, -1, -1]]]
+    assert table.move.tolist() == [
+        [[1, 2, 2], [1, 3, 1]],
+        [[1, 1, 1], [1, 1, 1]],
+        [[-1, -1, -1], [-1, -1, -1]],
+    ]
     assert table.silent.tolist() == [[-1, -1, -1], [-1, -1, 4], [-1, -1, -1]]
     assert (table.start, table.bottom, table.first_final) == (0, 1, 2)
     assert [part.dtype for part in table[:7]] == [np.int32] * 6 + [np.float64]
@@ -235,18 +274,30 @@ def test_the_moves_of_a_step_follow_each_other():
         otherwise=Otherwise.go("v", 2),
     )
     step = moving.step(Configuration("u", ("#",)), A)
-    places = [Configuration("u", ("#",)), Configuration("v", ("X", "#")), Configuration("f", ("#",))]
+    places = [
+        Configuration("u", ("#",)),
+        Configuration("v", ("X", "#")),
+        Configuration("f", ("#",)),
+    ]
     assert [(move.before, move.after, move.reward) for move in step.moves] == [
         (places[0], places[1], 1),
         (places[1], places[2], 0.5),
     ]
     (move,) = moving.step(places[0], frozenset("B")).moves
-    assert (move.rule, move.before, move.after, move.reward) == (None, places[0], Configuration("v", ("#",)), 2)
+    assert (move.rule, move.before, move.after, move.reward) == (
+        None,
+        places[0],
+        Configuration("v", ("#",)),
+        2,
+    )
     assert (step.label, step.before) == (A, places[0])
 
 
 def test_configurations_as_text():
-    assert [str(Configuration("u", stack)) for stack in ((), ("A", "#"))] == ["u, (empty)", "u, A #"]
+    assert [str(Configuration("u", stack)) for stack in ((), ("A", "#"))] == [
+        "u, (empty)",
+        "u, A #",
+    ]
 
 
 def test_a_guard_of_two_thousand_cases_is_the_largest():
@@ -264,7 +315,9 @@ def test_how_silent_moves_end_by_following_them():
     for seed in range(40):
         silent = random_machine(Random(seed))
         found = _follow_silent_moves(silent)
-        assert set(found.moves) >= {Head(state, top) for state in silent.states for top in (*silent.stack, None)}
+        assert set(found.moves) >= {
+            Head(state, top) for state in silent.states for top in (*silent.stack, None)
+        }
         for head in found.moves:
             state, stack = head.state, [] if head.top is None else [head.top]
             while (move := silent.rule(state, None, stack[0] if stack else None)) is not None:

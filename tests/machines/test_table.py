@@ -65,7 +65,8 @@ def test_pushing_above_the_top_is_one_push_and_no_pop():
 
 def test_symbols_are_pushed_deepest_first_and_padded_with_zeros():
     table = tabulate(
-        machine_of(rule("u", Event("a"), "A", "B A # "), rule("u", Event("a"), "B", "A")), [frozenset("a")]
+        machine_of(rule("u", Event("a"), "A", "B A # "), rule("u", Event("a"), "B", "A")),
+        [frozenset("a")],
     )
     long, short = table.move[0, 0, 2], table.move[0, 0, 3]
     assert (table.pops[long], table.push[long].tolist()) == (1, [1, 2, 3])
@@ -91,7 +92,10 @@ def test_move_0_begins_an_episode():
 
 
 def test_otherwise_is_a_move_like_any_other():
-    for otherwise, after in [(Otherwise.stay(0.5), (0, (1,), 0.5)), (Otherwise.go("end", -2), (1, (1,), -2.0))]:
+    for otherwise, after in [
+        (Otherwise.stay(0.5), (0, (1,), 0.5)),
+        (Otherwise.go("end", -2), (1, (1,), -2.0)),
+    ]:
         table = tabulate(machine_of(otherwise=otherwise), [NOTHING])
         assert step_table(table, 0, (1,), 0) == after
         assert step_table(table, 0, (), 0) == (after[0], (), after[2])
@@ -122,7 +126,9 @@ def test_only_pushdown_machines_have_tables():
 
 def test_undefined_and_finished_are_raised():
     table = tabulate(machine_of(rule("end", Event("a"), "A", "")), [frozenset("a")])
-    with pytest.raises(UndefinedMove, match="label number 0 in state number 0 with top symbol number 1"):
+    with pytest.raises(
+        UndefinedMove, match="label number 0 in state number 0 with top symbol number 1"
+    ):
         step_table(table, 0, (1,), 0)
     with pytest.raises(UndefinedMove, match="top symbol number 0"):
         step_table(table, 0, (), 0)
@@ -144,13 +150,17 @@ def test_silent_moves_run_out_and_their_rewards_add_in_order():
 
 
 def test_minus_zero_stays_in_the_table_and_is_not_mixed_up_with_zero():
-    machine = machine_of(rule("u", Event("a"), "A", "A", 0.0), rule("u", Event("a"), "B", "B", -0.0))
+    machine = machine_of(
+        rule("u", Event("a"), "A", "A", 0.0), rule("u", Event("a"), "B", "B", -0.0)
+    )
     table = tabulate(machine, [frozenset("a")])
     assert np.signbit(table.reward[table.move[0, 0, 2:]]).tolist() == [False, True]
 
 
 def test_a_bad_label_is_named_with_the_machine():
-    with pytest.raises(UnknownEvent, match=r"machine `letter` cannot read a label: event `X` of label \{X\}"):
+    with pytest.raises(
+        UnknownEvent, match=r"machine `letter` cannot read a label: event `X` of label \{X\}"
+    ):
         tabulate(LETTER, [A, frozenset("X")])
     with pytest.raises(ImpossibleLabel, match=r"cannot read a label: label \{a, b\} holds both"):
         tabulate(machine_of(exclusive=(("a", "b"),)), [frozenset("ab")])
@@ -162,9 +172,7 @@ def test_a_label_given_twice_has_two_columns():
 
 
 def test_tables_do_not_import_numba():
-    code = (
-        "import sys, pdrm.machines.tables, pdrm.machines.stacks, pdrm.machines.stacks; sys.exit('numba' in sys.modules)"
-    )
+    code = "import sys, pdrm.machines.tables, pdrm.machines.stacks, pdrm.machines.stacks; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -178,7 +186,9 @@ def test_every_case_of_the_table_is_the_readable_step(machine):
     for state in range(table.first_final):
         for number, label in enumerate(labels):
             for stack in [(), *((top, 1) for top in range(1, len(symbols)))]:
-                configuration = Configuration(states[state], tuple(symbols[symbol] for symbol in stack))
+                configuration = Configuration(
+                    states[state], tuple(symbols[symbol] for symbol in stack)
+                )
                 try:
                     readable = machine.step(configuration, label)
                 except UndefinedMove:

@@ -21,7 +21,9 @@ def rule(move, guard, test, change, reward=0):
 
 
 def automaton(*rules, otherwise=ERROR, final=("u2", "u3"), **more):
-    return CountingRewardAutomaton("letter", EVENTS, 1, "u0", final, otherwise, rules, (EVENTS,), **more)
+    return CountingRewardAutomaton(
+        "letter", EVENTS, 1, "u0", final, otherwise, rules, (EVENTS,), **more
+    )
 
 
 def appendix_a():
@@ -55,7 +57,11 @@ def test_appendix_a_translated():
     ]
     assert machine.states == ("u0", "u1", "u1.8.□.1")
     assert (machine.stack, machine.start, machine.final) == (("#", "□"), "u0", ("u2", "u3"))
-    assert (machine.otherwise, machine.exclusive, machine.events) == (Otherwise.error(), (EVENTS,), EVENTS)
+    assert (machine.otherwise, machine.exclusive, machine.events) == (
+        Otherwise.error(),
+        (EVENTS,),
+        EVENTS,
+    )
 
 
 def test_appendix_a_pays_the_same():
@@ -66,7 +72,9 @@ def test_appendix_a_pays_the_same():
 
 
 def test_counting_down_goes_through_helpers_that_pay_at_last():
-    machine = counting_to_pushdown(automaton(rule("u0 -> done", Event("A"), "-", -2, 7), final=("done",)))
+    machine = counting_to_pushdown(
+        automaton(rule("u0 -> done", Event("A"), "-", -2, 7), final=("done",))
+    )
     assert [str(rule) for rule in machine.transitions] == [
         "u0 -> u0.1.#.1 : A, # / #, 0",
         "u0.1.#.1 -> u0.1.#.2 : eps, □ / eps, 0",
@@ -93,7 +101,9 @@ def test_a_decrement_beyond_zero_stops_at_the_bottom():
 
 def test_helper_names_never_clash_and_are_never_too_long():
     taken = rule("u0.1.#.1 -> u0", Event("A"), "0", 0)
-    clashing = counting_to_pushdown(automaton(rule("u0 -> u0", Event("A"), "0", -1), taken, final=()))
+    clashing = counting_to_pushdown(
+        automaton(rule("u0 -> u0", Event("A"), "0", -1), taken, final=())
+    )
     assert clashing.states == ("u0", "u0.1.#.1", "u0.1.#.1~1")
     long = "u" * 100
     rules = rule(f"u0 -> {long}", Event("A"), "0", 0), rule(f"{long} -> u0", Event("A"), "-", -2)
@@ -103,7 +113,9 @@ def test_helper_names_never_clash_and_are_never_too_long():
 def test_states_without_rules_and_otherwise_are_kept():
     go = Otherwise.go("dead", -1)
     machine = counting_to_pushdown(
-        automaton(rule("u0 -> u0", Event("A"), "-", 1), otherwise=go, final=(), states=("u0", "dead"))
+        automaton(
+            rule("u0 -> u0", Event("A"), "-", 1), otherwise=go, final=(), states=("u0", "dead")
+        )
     )
     run = machine.run([A, B, A])
     assert (str(run.after), run.reward, machine.states) == ("dead, □ #", -2, ("u0", "dead"))
@@ -114,7 +126,8 @@ def test_what_has_no_translation():
     with pytest.raises(CannotTranslate, match="`two` has 2 counters: two can do what no stack can"):
         counting_to_pushdown(two)
     with pytest.raises(
-        CannotTranslate, match=r"silent moves of `letter` need not end.*:\n    u0 -> u0 : eps, □ / □ □, 0"
+        CannotTranslate,
+        match=r"silent moves of `letter` need not end.*:\n    u0 -> u0 : eps, □ / □ □, 0",
     ):
         counting_to_pushdown(automaton(rule("u0 -> u0", SILENT, "-", 1)))
     with pytest.raises(CannotTranslate, match="a change by -100000 takes that many stack symbols"):
@@ -125,7 +138,9 @@ HEAD = "name c\nevents A\ncounters 1\nstart u\nfinal f\notherwise error\n"
 
 
 def test_translated_rules_stand_where_the_automatons_do():
-    machine = counting_to_pushdown(parse(HEAD + "u -> u : A, [0] / [+2], 0\nu -> f : A, [1] / [-2], 0\n"))
+    machine = counting_to_pushdown(
+        parse(HEAD + "u -> u : A, [0] / [+2], 0\nu -> f : A, [1] / [-2], 0\n")
+    )
     assert [rule.where.line for rule in machine.transitions] == [7, *[8] * 5]
 
 
@@ -140,23 +155,39 @@ def test_what_has_no_translation_is_told_with_its_place():
 
 
 def test_the_largest_changes_are_translated():
-    machine = counting_to_pushdown(parse(HEAD + "u -> u : A, [0] / [+1000], 0\nu -> f : A, [1] / [-1000], 1\n"))
+    machine = counting_to_pushdown(
+        parse(HEAD + "u -> u : A, [0] / [+1000], 0\nu -> f : A, [1] / [-1000], 1\n")
+    )
     run = machine.run([A, A])
     assert [len(step.after.stack) for step in run.steps] == [1, 1001, 1]
     assert (run.accepted, run.reward) == (True, 1)
 
 
 def test_a_reward_machine_keeps_its_rules_and_looks_at_no_symbol():
-    rules = RewardTransition("u0", "u1", Exactly(A), 0.5), RewardTransition("u1", "done", Event("B"), 1)
+    rules = (
+        RewardTransition("u0", "u1", Exactly(A), 0.5),
+        RewardTransition("u1", "done", Event("B"), 1),
+    )
     plain = RewardMachine(
-        "plain", EVENTS, "u0", ("done",), Otherwise.go("dead", -1), rules, (("A", "B"),), ("u0", "u1", "dead")
+        "plain",
+        EVENTS,
+        "u0",
+        ("done",),
+        Otherwise.go("dead", -1),
+        rules,
+        (("A", "B"),),
+        ("u0", "u1", "dead"),
     )
     machine = reward_machine_to_pushdown(plain)
     assert [str(rule) for rule in machine.transitions] == [
         "u0 -> u1 : {A}, eps / eps, 0.5",
         "u1 -> done : B, eps / eps, 1",
     ]
-    assert (machine.stack, machine.states, machine.exclusive) == (("#",), ("u0", "u1", "dead"), (("A", "B"),))
+    assert (machine.stack, machine.states, machine.exclusive) == (
+        ("#",),
+        ("u0", "u1", "dead"),
+        (("A", "B"),),
+    )
     for word in ([], [A], [A, B], [A, B | C, A], [NOTHING, A], [A, C]):
         one, other = plain.run(word), machine.run(word)
         assert [step.reward for step in one.steps] == [step.reward for step in other.steps]

@@ -16,7 +16,9 @@ def test_pictures_show_what_the_records_say_now():
     page = (DOCS / "benchmarks.md").read_text()
     for name, picture in pictures().items():
         drawn = (DOCS / "images" / name).read_text()
-        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), "draw it again: python -m pages benchmarks.md"
+        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), (
+            "draw it again: python -m pages benchmarks.md"
+        )
         assert f"images/{name}" in page
     assert {path.name for path in (DOCS / "images").glob("bench-*")} == set(pictures())
 
@@ -30,7 +32,9 @@ def test_a_picture_is_an_svg_and_the_same_bytes_each_time():
 def test_plots_say_what_they_were_given():
     bars = plot_ratios([Bar("steps", "a peer", 20.0), Bar("updates", "another", 300.0)])
     assert [text.get_text() for text in bars.axes[0].texts] == ["20.0×", "300×"]
-    curves = plot_curves([Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True))
+    curves = plot_curves(
+        [Curve("a step", [(10, 15.0), (1000, 15.5)])], Axis("stack height", "ns", from_zero=True)
+    )
     assert curves.axes[0].get_ylim()[0] == 0
     shares = plot_shares({"64": {"collecting": 3.0, "learning": 1.0}})
     assert [text.get_text() for text in shares.axes[0].texts] == ["75 %", "25 %"]
@@ -49,7 +53,9 @@ def test_records_say_where_they_are_from_and_fill_every_table():
 
 def test_the_promised_figures_are_recorded():
     found = records()
-    assert {"q_steps_ratio", "cprm_updates_ratio", "height_cost_ratio"} <= set(found["tabular"].figures)
+    assert {"q_steps_ratio", "cprm_updates_ratio", "height_cost_ratio"} <= set(
+        found["tabular"].figures
+    )
     assert "storm_time_ratio" in found["analysis"].figures
     assert "sb3_ppo_ratio" in found["deep-cpu"].figures
 

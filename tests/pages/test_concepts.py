@@ -28,11 +28,15 @@ OTHERS = {"errors", "files"}
 CONCEPTS = list(dict.fromkeys(OF_FOLDERS.values()))
 NAMES = sorted(path.name for path in (DOCS / "images").glob("concept-*.svg"))
 EARLIER = {"letter.svg", "trace.svg", "witness-maze-5x5.svg", "sizes-maze-10x10.svg"}
-EARLIER |= {f"summary-{name}.svg" for name in ("lines", "composition", "growth", "mazes", "deliveries")}
+EARLIER |= {
+    f"summary-{name}.svg" for name in ("lines", "composition", "growth", "mazes", "deliveries")
+}
 
 
 def test_every_folder_has_a_page():
-    folders = {path.name for path in (ROOT / "src" / "pdrm").iterdir() if (path / "__init__.py").exists()}
+    folders = {
+        path.name for path in (ROOT / "src" / "pdrm").iterdir() if (path / "__init__.py").exists()
+    }
     assert folders - OTHERS == set(OF_FOLDERS)
     for folder, page in OF_FOLDERS.items():
         assert f"`{folder}/`" in (DOCS / page).read_text().split("\n\n")[1], folder
@@ -43,14 +47,19 @@ def test_the_pages_are_in_the_papers_order():
     (chapter,) = (entry["Concepts"] for entry in nav if "Concepts" in entry)
     listed = [page for entry in chapter for page in entry.values()]
     assert [page for page in listed if page in CONCEPTS] == CONCEPTS
-    assert re.findall(r"^\d\. \[.+?\]\((.+?)\)", (DOCS / "index.md").read_text(), re.MULTILINE) == CONCEPTS
+    assert (
+        re.findall(r"^\d\. \[.+?\]\((.+?)\)", (DOCS / "index.md").read_text(), re.MULTILINE)
+        == CONCEPTS
+    )
 
 
 def test_a_page_begins_with_a_picture_and_says_what_can_go_wrong():
     for page in CONCEPTS:
         text = (DOCS / page).read_text()
         before, *parts = text.split("\n## ")
-        assert re.search(r"!\[.{40,}\]\(images/[\w-]+\.svg\)", before), f"{page}: a picture, told in words too"
+        assert re.search(r"!\[.{40,}\]\(images/[\w-]+\.svg\)", before), (
+            f"{page}: a picture, told in words too"
+        )
         titles = [part.partition("\n")[0] for part in parts]
         assert titles[-2:] == ["What can go wrong", "Read on"], page
         assert "```python" in text, page
@@ -65,7 +74,9 @@ def the_trade_is_as_the_page_tells_it():
 
 
 def the_curves_are_as_the_page_tells_them():
-    one, full, none, imagining = (curves.quartiles(curves.normalised).median for curves in shown.trained())
+    one, full, none, imagining = (
+        curves.quartiles(curves.normalised).median for curves in shown.trained()
+    )
     tops = [int(100 * (1 + (median > 0.98).argmax())) for median in (imagining, one)]
     assert tops == [200, 2_300]
     text = (DOCS / "learning.md").read_text()
@@ -80,7 +91,9 @@ def test_the_pictures_and_the_pages_show_what_the_library_says_now():
     pages = "".join(page.read_text() for page in (*DOCS.glob("*.md"), ROOT / "README.md"))
     for name, picture in pictures().items():
         drawn = (DOCS / "images" / name).read_text()
-        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), f"{name}: draw it anew: python -m pages concepts"
+        assert drawn.endswith(f"<!-- shows {picture.digest} -->\n"), (
+            f"{name}: draw it anew: python -m pages concepts"
+        )
         assert f"images/{name}" in pages
     for name in ("concept-machine.svg", "concept-views.svg"):
         assert pictures()[name].svg() == pictures()[name].svg(), name

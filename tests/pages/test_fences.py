@@ -13,11 +13,22 @@ import pdrm
 from tests.shell import run_commands
 
 ROOT = Path(__file__).parents[2]
-MADE = ("api.md", "commands.md", "errors.md", "mutants.md", "promises.md", "benchmarks.md", "settings.md", "shaping.md")
+MADE = (
+    "api.md",
+    "commands.md",
+    "errors.md",
+    "promises.md",
+    "benchmarks.md",
+    "settings.md",
+    "shaping.md",
+)
 """Pages that are made from the source, and tested with their makers."""
 OWN_TESTS = ("start-here.md", "from-pycrm.md", "from-reward-machines.md")
 LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text")
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE)]
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE),
+]
 HEADS = {
     "language.md": "events u d l r t x\nexclusive u d l r\nstack # u d l r\nstart search\nfinal lost\nstates search return\notherwise stay 0\n",
     "start-here.md": "events u d l r treasure\nexclusive u d l r\nstack # u d l r\nstart search\notherwise stay 0\nmap back u:d d:u l:r r:l\n",
@@ -60,16 +71,22 @@ class Fence(NamedTuple):
 
 def fences(page):
     text = page.read_text()
-    for found in re.finditer(r"^( *)```(\S*)(?: title=\"(.+?)\")?\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE):
+    for found in re.finditer(
+        r"^( *)```(\S*)(?: title=\"(.+?)\")?\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE
+    ):
         code = "".join(line.removeprefix(found[1]) for line in found[4].splitlines(keepends=True))
-        yield Fence(page.name, text.count("\n", 0, found.start()) + 1, found[2], found[3] or "", code)
+        yield Fence(
+            page.name, text.count("\n", 0, found.start()) + 1, found[2], found[3] or "", code
+        )
 
 
 ALL = [fence for page in PAGES for fence in fences(page)]
 
 
 def commands(page):
-    return [line for fence in fences(page) if fence.language == "sh" for line in fence.code.splitlines()]
+    return [
+        line for fence in fences(page) if fence.language == "sh" for line in fence.code.splitlines()
+    ]
 
 
 WITH_COMMANDS = [page for page in PAGES if page.name not in OWN_TESTS and commands(page)]
@@ -89,7 +106,9 @@ def test_machines_can_be_built():
 
 def test_texts_are_files_that_load(tmp_path):
     for fence in ALL:
-        if fence.language == "text" and fence.page != "README.md":  # there an error message: see tests/test_readme.py
+        if (
+            fence.language == "text" and fence.page != "README.md"
+        ):  # there an error message: see tests/test_readme.py
             file = tmp_path / fence.title
             file.write_text(fence.code)
             loaded = pdrm.load_domain(file) if "###" in fence.code else pdrm.load(file)

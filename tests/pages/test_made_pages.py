@@ -36,7 +36,11 @@ def test_every_command_and_option_has_help_and_is_on_the_page():
         assert "Example: pdrm" in (command.help or ""), name
         for parameter in command.params:
             assert parameter.help, (name, parameter.name)
-            for option in parameter.opts if parameter.param_type_name == "option" and parameter.name != "help" else ():
+            for option in (
+                parameter.opts
+                if parameter.param_type_name == "option" and parameter.name != "help"
+                else ()
+            ):
                 assert f"`{option}`" in part, (name, option)
 
 
@@ -64,9 +68,20 @@ def test_every_public_name_is_on_the_page():
 
 def test_learnt_is_two_tests_in_a_row():
     """One good test at the very end is not enough, and a seed that never learnt counts as later than all others."""
-    runs = [{"delivered": delivered, "seconds": 30} for delivered in ([0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 0.8, 1])]
+    runs = [
+        {"delivered": delivered, "seconds": 30}
+        for delivered in ([0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 0.8, 1])
+    ]
     line = {"steps": 4000, "runs": runs}
-    record = {"made_by": "us", "stable_baselines3": "2", "steps_between_tests": 1000, "lines": {"DQN": line}}
-    assert "| DQN | 4,000 | 1 of 3 | more than 4,000 | 2,000, 2,000 | 67% |" in counterfactuals.table(record)
+    record = {
+        "made_by": "us",
+        "stable_baselines3": "2",
+        "steps_between_tests": 1000,
+        "lines": {"DQN": line},
+    }
+    assert (
+        "| DQN | 4,000 | 1 of 3 | more than 4,000 | 2,000, 2,000 | 67% |"
+        in counterfactuals.table(record)
+    )
     line["runs"] = runs[:1]
     assert "| 1 of 1 | 2,000 |" in counterfactuals.table(record)

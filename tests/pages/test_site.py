@@ -22,7 +22,9 @@ def build(folder):
     shutil.copy(CONFIG, folder)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,11 @@ class Page(HTMLParser):
         self.anchors |= {found["id"]} if "id" in found else set()
         if tag == "a" and "href" in found:
             self.links.add(found["href"])
-        elif tag in ("script", "img", "link") and found.get("rel") not in ("canonical", "prev", "next"):
+        elif tag in ("script", "img", "link") and found.get("rel") not in (
+            "canonical",
+            "prev",
+            "next",
+        ):
             self.loads |= {found[key] for key in ("src", "href") if key in found}
 
 
@@ -57,7 +63,9 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_every_link_leads_somewhere_and_nothing_is_fetched(site):
-    pages = {path.name: Page(path.read_text()) for path in site.glob("*.html") if path.name != "404.html"}
+    pages = {
+        path.name: Page(path.read_text()) for path in site.glob("*.html") if path.name != "404.html"
+    }
     assert len(pages) == len(list((ROOT / "docs").glob("*.md")))
     for name, page in pages.items():
         for target in page.loads:

@@ -88,7 +88,13 @@ class Script(gymnasium.Env):
         self.at += 1
         over = self.at == len(self.word) - 1
         info = {"label": self.word[self.at], "at": self.at}
-        return self.at, 0.5, over and self.ends == "terminated", over and self.ends == "truncated", info
+        return (
+            self.at,
+            0.5,
+            over and self.ends == "terminated",
+            over and self.ends == "truncated",
+            info,
+        )
 
 
 class Room(gymnasium.Env):
@@ -110,7 +116,12 @@ class Room(gymnasium.Env):
     def _seen(self):
         image = np.full((2, 2, 1), self.at % 256, np.uint8)
         speed = np.array([0.5, -0.5], np.float32)
-        return {"direction": self.at % 4, "image": image, "mission": "go home", "body": {"speed": speed}}
+        return {
+            "direction": self.at % 4,
+            "image": image,
+            "mission": "go home",
+            "body": {"speed": speed},
+        }
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)

@@ -9,7 +9,11 @@ import pytest
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.conversions import pushdown_to_counting
-from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.counting import (
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingTransition,
+)
 from pdrm.machines.guards import Event
 from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
@@ -21,8 +25,14 @@ from proofs.random_counting import counting_automaton, pushdown_machine
 def labels_of(machine):
     """The labels that no exclusion forbids."""
     events = machine.events
-    sets = [frozenset(chosen) for size in range(len(events) + 1) for chosen in combinations(events, size)]
-    return [label for label in sets if all(len(label & set(group)) < 2 for group in machine.exclusive)]
+    sets = [
+        frozenset(chosen)
+        for size in range(len(events) + 1)
+        for chosen in combinations(events, size)
+    ]
+    return [
+        label for label in sets if all(len(label & set(group)) < 2 for group in machine.exclusive)
+    ]
 
 
 def assert_same_step(machine, labels, state, counters, most):
@@ -38,7 +48,10 @@ def assert_same_step(machine, labels, state, counters, most):
         except EndlessSilentMoves:
             assert moves == most + 2
         else:
-            assert (states[after], tuple(values.tolist())) == (step.after.state, step.after.counters)
+            assert (states[after], tuple(values.tolist())) == (
+                step.after.state,
+                step.after.counters,
+            )
             assert (paid, moves) == (step.reward, step.moves)
 
 
@@ -48,7 +61,11 @@ def check_random_automata(seed):
     for _ in range(5):
         counters = tuple(rng.choice((0, 1, 2, 5, 40, 600)) for _ in range(machine.counters))
         assert_same_step(
-            machine, labels_of(machine), rng.choice(machine.states), counters, rng.choice((0, 1, 30, 300, 5_000))
+            machine,
+            labels_of(machine),
+            rng.choice(machine.states),
+            counters,
+            rng.choice((0, 1, 30, 300, 5_000)),
         )
 
 
@@ -70,7 +87,9 @@ def test_more_room_keeps_the_numbers():
 
 
 def test_a_label_without_a_rule_is_kept_as_that():
-    machine = parse("name m\nevents A\ncounters 1\nstart u\nfinal v\notherwise error\nu -> v : {A}, [-] / [0], 0\n")
+    machine = parse(
+        "name m\nevents A\ncounters 1\nstart u\nfinal v\notherwise error\nu -> v : {A}, [-] / [0], 0\n"
+    )
     counters = Counters(machine, [frozenset(), frozenset("A")])
     explored = counters.find(counters.begin())
     assert explored.configurations.after[0].tolist() == [UNDEFINED_LABEL, -1]

@@ -11,7 +11,13 @@ from pdrm.machines.tables import tabulate
 from pdrm.product import exploration
 from pdrm.product.counters import Counters
 from pdrm.product.exploration import UNKNOWN, Explored
-from pdrm.product.explore_kernel import NO_ROOM, UNDEFINED_LABEL, UNEXPLORED, explore, first_configuration
+from pdrm.product.explore_kernel import (
+    NO_ROOM,
+    UNDEFINED_LABEL,
+    UNEXPLORED,
+    explore,
+    first_configuration,
+)
 from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from proofs.random_machines import random_machine
@@ -34,7 +40,9 @@ class Walk:
     def configuration(self, number):
         found = self.explored.configurations
         symbols = self.explored.stacks.stack_of(int(found.node[number]))
-        return self.states[found.state[number]], tuple(self.machine.stack[symbol - 1] for symbol in symbols)
+        return self.states[found.state[number]], tuple(
+            self.machine.stack[symbol - 1] for symbol in symbols
+        )
 
 
 def check_a_walk_is_the_readable_one(seed, view):
@@ -120,16 +128,24 @@ def test_a_step_of_more_moves_than_an_episode_has_is_not_made():
     explored = counters.begin()
     explored, up = found(counters, explored, 0, 0)
     explored, same = found(counters, explored, up, 1)
-    assert (same, explored.configurations.moves[up, 1], explored.configurations.paid[up, 1]) == (up, 5, 0)
+    assert (same, explored.configurations.moves[up, 1], explored.configurations.paid[up, 1]) == (
+        up,
+        5,
+        0,
+    )
 
 
 def test_silent_moves_without_end_are_an_error_where_operations_are_not_counted(monkeypatch):
     monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
-    machine = parse(COUNT.replace("down -> down : eps, [1] / [-1], 1", "down -> down : eps, [1] / [0], 1"))
+    machine = parse(
+        COUNT.replace("down -> down : eps, [1] / [-1], 1", "down -> down : eps, [1] / [0], 1")
+    )
     counters = Counters(machine, [frozenset("A"), frozenset("B")])
     explored, up = found(counters, counters.begin(), 0, 0)
     explore(explored, up, 1)
-    with pytest.raises(EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"):
+    with pytest.raises(
+        EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"
+    ):
         counters.find(explored)
 
 

@@ -17,11 +17,16 @@ from proofs.random_domains import random_domain
 from proofs.random_machines import random_machine
 
 
-def placed(where, machine, bound, s, here, before=None):  # noqa: PLR0917
+def placed(where, machine, bound, s, here, before=None):
     """A product state by the readable machine, with the rule at the bound; None: the episode is over."""
     if here.state in machine.final or where.arrays.terminal[s]:
         return None
-    if before is not None and bound.height is not None and len(here.stack) > bound.height and bound.rule != "open":
+    if (
+        before is not None
+        and bound.height is not None
+        and len(here.stack) > bound.height
+        and bound.rule != "open"
+    ):
         return before if bound.rule == "block" else None
     return (int(s), here.state, here.stack)
 
@@ -41,7 +46,11 @@ def readable(where, machine, depth, bound):
     steps, layer = {}, [x for x in starts if x]
     seen = set(layer)
     for _ in range(depth):
-        inside = [x for x in layer if bound.height is None or bound.rule != "open" or len(x[2]) <= bound.height]
+        inside = [
+            x
+            for x in layer
+            if bound.height is None or bound.rule != "open" or len(x[2]) <= bound.height
+        ]
         layer = []
         for x in inside:
             steps[x] = {}
@@ -69,7 +78,10 @@ def check_the_product_is_the_readable_one(seed):
         return
     product = FiniteProduct(where, machine, bound)
     product.explore(depth)
-    named = [(int(product.place[x]), product.machine_state(x), product.stack(x)) for x in range(len(product))]
+    named = [
+        (int(product.place[x]), product.machine_state(x), product.stack(x))
+        for x in range(len(product))
+    ]
     assert set(named) == seen
     assert len(named) == len(seen)
     assert [None if x == END else named[x] for x in product.starts] == starts
@@ -99,14 +111,20 @@ def test_shortest_words_lead_where_they_say():
             a = maze.actions.index(action)
             here = machine.step(here, maze.labels[maze.arrays.label[s, a, 0]]).after
             s = int(maze.arrays.next[s, a, 0])
-        assert (s, here.state, here.stack) == (product.place[x], product.machine_state(x), product.stack(x))
+        assert (s, here.state, here.stack) == (
+            product.place[x],
+            product.machine_state(x),
+            product.stack(x),
+        )
     assert word_to(product, 0) == ""
 
 
 def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
     maze = domain("maze-10x10")
     product = FiniteProduct(maze, catalogue(maze.machine))
-    with pytest.raises(ProductTooLarge, match=r"would not fit.*growing 4\.00 times a step.*10\^15 states"):
+    with pytest.raises(
+        ProductTooLarge, match=r"would not fit.*growing 4\.00 times a step.*10\^15 states"
+    ):
         product.explore(depth=150)
     assert len(product) < 100_000
     small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
@@ -116,7 +134,10 @@ def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
 
 def test_a_depth_without_end_is_refused_too():
     maze = domain("maze-10x10")
-    with pytest.raises(ProductTooLarge, match=r"more than 10\^15 states, more than a million TiB of 4.0 GiB allowed"):
+    with pytest.raises(
+        ProductTooLarge,
+        match=r"more than 10\^15 states, more than a million TiB of 4.0 GiB allowed",
+    ):
         FiniteProduct(maze, catalogue(maze.machine), memory=2**32).explore(depth=5_000)
 
 
@@ -125,14 +146,23 @@ def test_starts_in_the_same_product_state_are_one():
     machine = parse("events a b\nstack #\nstart u\notherwise stay 2\nu -> u : {a}, # / #, 1\n")
     where = from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9)
     arrays = where.arrays._replace(
-        start_state=np.zeros(2, np.int32), start_probability=np.full(2, 0.5), start_label=np.arange(2, dtype=np.int32)
+        start_state=np.zeros(2, np.int32),
+        start_probability=np.full(2, 0.5),
+        start_label=np.arange(2, dtype=np.int32),
     )
     product = FiniteProduct(replace(where, arrays=arrays), machine)
-    assert (len(product), product.starts.tolist(), product.start_paid.tolist()) == (1, [0, 0], [1, 2])
+    assert (len(product), product.starts.tolist(), product.start_paid.tolist()) == (
+        1,
+        [0, 0],
+        [1, 2],
+    )
 
 
 def test_a_missing_move_names_the_word():
-    machine = parse("name m\nevents a b\nstack # A\nstart u\notherwise error\nu -> u : {a}, z / A z, 0\n", "m.pdrm")
+    machine = parse(
+        "name m\nevents a b\nstack # A\nstart u\notherwise error\nu -> u : {a}, z / A z, 0\n",
+        "m.pdrm",
+    )
     line = from_arrays("line", [[1], [1]], [[0], [1]], [("a",), ("b",)], step_limit=5)
     with pytest.raises(UndefinedMove, match="has no move at the end of `a b`"):
         FiniteProduct(line, machine).explore(depth=5)
@@ -148,7 +178,10 @@ def test_a_survey_keeps_the_ends_and_no_steps():
     """The third A ends the episode, in a stack that no acting state has; the product proper does not list it."""
     text = "events a\nstack # A B\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> f : a, A / B A, 1\n"
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
-    product, survey = FiniteProduct(where, parse(text)), FiniteProduct(where, parse(text), survey=True)
+    product, survey = (
+        FiniteProduct(where, parse(text)),
+        FiniteProduct(where, parse(text), survey=True),
+    )
     for one in (product, survey):
         one.explore()
     assert [product.stack(x) for x in range(len(product))] == [("#",), ("A", "#")]

@@ -60,14 +60,16 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
             over, here = over + 1, machine.begin().after
         else:
             assert all(
-                jnp.array_equal(a, b) for a, b in zip(jax.tree.leaves(after), jax.tree.leaves(state), strict=True)
+                jnp.array_equal(a, b)
+                for a, b in zip(jax.tree.leaves(after), jax.tree.leaves(state), strict=True)
             )
         state = after
     assert over
 
 
 @pytest.mark.parametrize(
-    ("first", "stack"), [({"start_label": 0}, ("A", "#")), ({"start_label": 1}, ("#",)), ({}, ("#",))]
+    ("first", "stack"),
+    [({"start_label": 0}, ("A", "#")), ({"start_label": 1}, ("#",)), ({}, ("#",))],
 )
 def test_the_first_label_is_read_where_there_is_one(first, stack):
     machine = parse("events a b\nstack # A\nstart u\notherwise stay 0\nu -> u : {a}, z / A z, 1\n")
@@ -81,7 +83,10 @@ def begun_by_hand(machine, label, depth):
     begin = machine.begin()
     here, paid = begin.after, begin.reward
     if label is not None and here.state not in machine.final:
-        if machine.otherwise.action == "error" and machine.rule(here.state, label, here.top) is None:
+        if (
+            machine.otherwise.action == "error"
+            and machine.rule(here.state, label, here.top) is None
+        ):
             return here, paid, UNDEFINED
         step = machine.step(here, label)
         if any(len(move.after.stack) > depth for move in step.moves):
@@ -103,7 +108,9 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
             where = from_arrays("d", [[0]], [[0]], labels, step_limit=9, **first)
             product = jax_product(finite_domain(where), machine, TopK(1), depth=depth)
             begun = product.begin(make_key(seed))
-            here, paid, status = begun_by_hand(machine, None if number < 0 else labels[number], depth)
+            here, paid, status = begun_by_hand(
+                machine, None if number < 0 else labels[number], depth
+            )
             met.add((int(begun.status), paid not in (None, 0)))
             if status == OVERFLOW:
                 assert int(begun.status) in (OVERFLOW, FINISHED)
@@ -138,9 +145,13 @@ def test_water_moves_as_its_formulas_say():
     world = water.WaterWorld(step_limit=30)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
     state = product.begin(make_key(5)).state
-    plain = water.begin(world, np.asarray(uniforms(key_of(make_key(5), 0), water.START_NUMBERS)), np)
+    plain = water.begin(
+        world, np.asarray(uniforms(key_of(make_key(5), 0), water.START_NUMBERS)), np
+    )
     for clock in range(5):
-        for own, theirs in zip(jax.tree.leaves(state.environment), jax.tree.leaves(plain), strict=True):
+        for own, theirs in zip(
+            jax.tree.leaves(state.environment), jax.tree.leaves(plain), strict=True
+        ):
             assert np.asarray(own) == pytest.approx(np.asarray(theirs), abs=1e-4)
         drawn = np.asarray(uniforms(key_of(state.key, clock + 1), water.STEP_NUMBERS))
         push = np.asarray(water.PUSHES, np.float32)[clock]

@@ -39,7 +39,9 @@ def test_values_by_hand():
     shaped = Shaping(discount=0.5, scale=-2.0, shift=1.0).of(EARN)
     assert shaped.potential("u", ("A", "#")) == pytest.approx(1 - 2 * 7.5)
     before, after = ("u", ("A", "#")), ("u", ("#",))
-    assert shaped.reward(before, after, over=False) == pytest.approx(0.5 * (1 - 2 * 5) - (1 - 2 * 7.5))
+    assert shaped.reward(before, after, over=False) == pytest.approx(
+        0.5 * (1 - 2 * 5) - (1 - 2 * 7.5)
+    )
     assert shaped.reward(before, after, over=True) == pytest.approx(-(1 - 2 * 7.5))
 
 
@@ -71,21 +73,31 @@ def test_sweeps_that_are_cut_short_promise_no_more_than_there_is(monkeypatch):
 def test_labels_respect_exclusive_events_and_many_events_are_no_matter():
     assert set(find_labels(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
     events = " ".join(f"e{number}" for number in range(60))
-    wide = parse(f"events {events}\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : e0 & !e59, z / z, 1\n")
+    wide = parse(
+        f"events {events}\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : e0 & !e59, z / z, 1\n"
+    )
     assert len(find_labels(wide)) == 2  # of 2^60
     assert Shaping(discount=0.9).of(wide).value("u", ("#",)) == 1
 
 
 def test_only_what_the_domain_emits():
     task = pdrm.Task("deliver-8")
-    every, emitted = (Shaping(discount=0.9).of(task.pushdown, labels) for labels in (None, task.finite.find_labels()))
+    every, emitted = (
+        Shaping(discount=0.9).of(task.pushdown, labels)
+        for labels in (None, task.finite.find_labels())
+    )
     assert emitted.value("wait", ("#",)) == every.value("wait", ("#",)) > 0
     nothing = Shaping(discount=0.9).of(task.pushdown, [frozenset()])
     assert nothing.value("wait", ("#",)) == 0
 
 
 def test_what_is_refused():
-    for wrong in ({"discount": 1.5}, {"discount": True}, {"discount": 1.0}, {"discount": 0.9, "shift": float("inf")}):
+    for wrong in (
+        {"discount": 1.5},
+        {"discount": True},
+        {"discount": 1.0},
+        {"discount": 0.9, "shift": float("inf")},
+    ):
         with pytest.raises(BadSetting):
             Shaping(**wrong)
     assert Shaping(discount=1.0, potential_discount=0.9).value_discount == 0.9
@@ -113,7 +125,11 @@ def test_in_jax():
     from pdrm.product.jax_env.jax_machine import JaxMachine
     from pdrm.product.jax_env.jax_potentials import jax_potential
 
-    labels, shaping, random = find_labels(EARN), Shaping(discount=0.5, scale=-2.0, shift=1.0), Random(0)
+    labels, shaping, random = (
+        find_labels(EARN),
+        Shaping(discount=0.5, scale=-2.0, shift=1.0),
+        Random(0),
+    )
     machine, potential = JaxMachine(tabulate(EARN, labels), depth=40), shaping.of(EARN)
     packed = jax_potential(machine, shaping, machine.table)
     find = jax.jit(packed.of)
@@ -151,7 +167,14 @@ def test_wrapped_environments_are_paid_what_cancels_out():
 
 
 def test_vectors_of_wrapped_environments():
-    make = partial(Playback, [frozenset("a")], [0.0], Case(1, truncates=False, weight=1.0, ignores=False, nested=False))
+    make = partial(
+        Playback,
+        [frozenset("a")],
+        [0.0],
+        Case(1, truncates=False, weight=1.0, ignores=False, nested=False),
+    )
     envs = pdrm.product.wrap_vector([make, make], EARN, "info", shaping=Shaping(discount=0.5))
     envs.reset()
-    assert envs.step([0, 0])[1].tolist() == [1 - Shaping(discount=0.5).of(EARN).value("u", ("#",))] * 2
+    assert (
+        envs.step([0, 0])[1].tolist() == [1 - Shaping(discount=0.5).of(EARN).value("u", ("#",))] * 2
+    )

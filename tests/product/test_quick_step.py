@@ -37,7 +37,9 @@ def assert_alike(machine, random, steps):
         expected = outcome(lambda now=here, read=label: readable(machine.step(now, read)))
         found = outcome(lambda now=here, read=label: quick.step(now.state, now.stack, read))
         assert found == expected, described(machine)
-        here = machine.begin().after if isinstance(expected, str) else machine.step(here, label).after
+        here = (
+            machine.begin().after if isinstance(expected, str) else machine.step(here, label).after
+        )
 
 
 def check_it_is_the_readable_step(seed):

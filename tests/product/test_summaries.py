@@ -24,9 +24,7 @@ WALK, PUSH, GO, POP = range(4)
 
 
 def table_of(rules, otherwise="stay 0"):
-    header = (
-        f"name m\nevents push go pop\nexclusive push go pop\nstack # a b\nstart u\nfinal end\notherwise {otherwise}\n"
-    )
+    header = f"name m\nevents push go pop\nexclusive push go pop\nstack # a b\nstart u\nfinal end\notherwise {otherwise}\n"
     return tabulate(parse(header + rules), LABELS)
 
 
@@ -37,7 +35,9 @@ def ring(places, paid):
     reward = np.zeros(shape)
     reward[:, POP] = paid
     label = np.tile(np.arange(4), (places, 1))
-    return World(np.array(walk, np.int32), label.astype(np.int32), reward, np.zeros(places, np.bool_))
+    return World(
+        np.array(walk, np.int32), label.astype(np.int32), reward, np.zeros(places, np.bool_)
+    )
 
 
 TOWER = (
@@ -68,9 +68,13 @@ def test_a_tower_with_many_exits_at_every_level():
     found = Summaries(ring(5, paid), table_of(TOWER), discount)
     high, low = tower_values(paid, discount, 420), tower_values(paid, discount, 3)
     for place, state in ((0, 0), (3, 1)):
-        assert found.value(place, state, (*(2,) * 420, 1)) == pytest.approx(high[place, state], abs=found.error + 1e-9)
+        assert found.value(place, state, (*(2,) * 420, 1)) == pytest.approx(
+            high[place, state], abs=found.error + 1e-9
+        )
     for (place, state), value in np.ndenumerate(low):
-        assert found.value(place, state, (2, 2, 2, 1)) == pytest.approx(value, abs=found.error + 1e-9)
+        assert found.value(place, state, (2, 2, 2, 1)) == pytest.approx(
+            value, abs=found.error + 1e-9
+        )
         opened = discount * (low[place, 1] if state else discount * low[place, 1])
         assert found.value(place, state, (3, 2, 1)) == pytest.approx(opened, abs=found.error + 1e-9)
 
@@ -82,7 +86,7 @@ def chain(labels, paid):
     return World(following, *columns, np.zeros(len(labels), np.bool_))
 
 
-def play(world, table, discount, place, state, stack):  # noqa: PLR0917 - a configuration
+def play(world, table, discount, place, state, stack):
     """What following the only action pays, as long as it can be seen in a number."""
     total = 0.0
     for t in range(60):
@@ -115,7 +119,9 @@ def test_pops_so_late_that_what_is_below_does_not_count():
         for stack in ((1,), (2, 1), (3, 1), (3, 2, 3, 3, 1), ()):
             for place, state in np.ndindex(places, table.first_final):
                 expected = play(world, table, discount, place, state, stack)
-                assert found.value(place, state, stack) == pytest.approx(expected, abs=found.error + 1e-9), (
+                assert found.value(place, state, stack) == pytest.approx(
+                    expected, abs=found.error + 1e-9
+                ), (
                     places,
                     stack,
                 )
@@ -129,7 +135,10 @@ PATIENT = "u -> u : pop, a / eps, 0\nu -> u : pop, b / a a, 0\nu -> end : pop, #
 def patience():
     """The longer one walks before a `pop`, the less it costs; it leads back to the first place."""
     following = [[min(place + 1, 5), 0] for place in range(6)]
-    label, reward = np.tile(np.array([WALK, POP], np.int32), (6, 1)), [[0.0, cost] for cost in COSTS]
+    label, reward = (
+        np.tile(np.array([WALK, POP], np.int32), (6, 1)),
+        [[0.0, cost] for cost in COSTS],
+    )
     return World(np.array(following, np.int32), label, np.array(reward), np.zeros(6, np.bool_))
 
 
@@ -163,8 +172,16 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
     small = {"FIRST_ROOM": 2, "VISITS_AT_ONCE": 3, "FIRST_SEEN": 2, "MOST_SWEEPS": 1}
     towers = [(place, 0, (3, *(2,) * height, 1)) for place in range(3) for height in (0, 1, 12)]
     # From place 1, which is asked about first, place 2 is never reached; from place 3 both are.
-    following, label = [[1, 2], [1, 1], [2, 2], [0, 0]], [[GO, POP], [POP, GO], [POP, GO], [WALK, WALK]]
-    apart = World(np.array(following, np.int32), np.array(label, np.int32), np.zeros((4, 2)), np.zeros(4, np.bool_))
+    following, label = (
+        [[1, 2], [1, 1], [2, 2], [0, 0]],
+        [[GO, POP], [POP, GO], [POP, GO], [WALK, WALK]],
+    )
+    apart = World(
+        np.array(following, np.int32),
+        np.array(label, np.int32),
+        np.zeros((4, 2)),
+        np.zeros(4, np.bool_),
+    )
     both = table_of("u -> u : pop | go, a / eps, 1\n")
     for world, table, discount, asked_for in [
         (ring(3, [-1.0, -0.5, 0.0]), table_of(TOWER), 0.9, towers),
@@ -190,9 +207,15 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
 
 def test_a_coarse_precision_says_so():
     """Whatever is let go, the true value is within the error that is stated."""
-    patient, off = (patience(), table_of(PATIENT), 0.9, [(place, 0, (2, 3, 2, 2, 1)) for place in range(6)]), 0
+    patient, off = (
+        (patience(), table_of(PATIENT), 0.9, [(place, 0, (2, 3, 2, 2, 1)) for place in range(6)]),
+        0,
+    )
     for world, table, discount, asked in [patient, *draw(Random(11), 10)]:
-        coarse, fine = Summaries(world, table, discount, precision=0.2), Summaries(world, table, discount)
+        coarse, fine = (
+            Summaries(world, table, discount, precision=0.2),
+            Summaries(world, table, discount),
+        )
         found = [coarse.value(*one) for one in asked]
         for one, value in zip(asked, found, strict=True):
             off += abs(value - fine.value(*one)) > fine.error
@@ -216,19 +239,31 @@ def nest(found, worth, place, state, symbols):
 def test_the_operator_of_several_symbols_is_the_composition_of_theirs():
     random, composed = Random(7), 0
     for world, table, discount, asked in [
-        (ring(4, [-1.0, -0.5, 0.0, -0.8]), table_of(TOWER), 0.9, [(0, 0, (2, 2, 2)), (3, 1, (2, 2))]),
+        (
+            ring(4, [-1.0, -0.5, 0.0, -0.8]),
+            table_of(TOWER),
+            0.9,
+            [(0, 0, (2, 2, 2)), (3, 1, (2, 2))],
+        ),
         *draw(random, 6),
     ]:
         found = Summaries(world, table, discount, precision=1e-12)
-        worth = {e: random.uniform(*found.range(*e)) for e in np.ndindex(len(world.terminal), table.first_final)}
+        worth = {
+            e: random.uniform(*found.range(*e))
+            for e in np.ndindex(len(world.terminal), table.first_final)
+        }
 
         largest = max(abs(bound) for e in worth for bound in found.range(*e))
         for place, state, stack in asked:
             symbols = stack[:3]
             if not symbols:
                 continue
-            both = found.compose(place, state, symbols).at(lambda *e, worth=worth: worth[e], discount)
-            assert both == pytest.approx(nest(found, worth, place, state, symbols), abs=1e-7 * max(1.0, largest))
+            both = found.compose(place, state, symbols).at(
+                lambda *e, worth=worth: worth[e], discount
+            )
+            assert both == pytest.approx(
+                nest(found, worth, place, state, symbols), abs=1e-7 * max(1.0, largest)
+            )
             composed += len(symbols) > 1
     assert composed > 10
 
@@ -238,7 +273,13 @@ def test_the_operator_of_an_action_gives_its_value():
     world = ring(3, [-1.0, -0.5, 0.0])
     world.next[2, WALK] = NONE  # not known
     found, seen = Summaries(world, table, 0.9), 0
-    for place, state, stack in ((0, 0, (2, 2, 1)), (1, 1, (2, 1)), (2, 1, (2, 1)), (2, 0, (1,)), (2, 1, (1,))):
+    for place, state, stack in (
+        (0, 0, (2, 2, 1)),
+        (1, 1, (2, 1)),
+        (2, 1, (2, 1)),
+        (2, 0, (1,)),
+        (2, 1, (1,)),
+    ):
         for action, value in enumerate(found.action_values(place, state, stack)):
             one = found.action_operator(place, state, stack[0], action)
             assert (one is None) == (value is None)
@@ -271,7 +312,10 @@ def test_the_highest_lines_are_kept_and_no_others_are_needed():
         floor = random.choice((None, Fraction(0)))
         kept = keep_highest(lines, Fraction(low), Fraction(high), floor, power)
         for worth in (Fraction(number, 4) for number in range(4 * low, 4 * high + 1)):
-            best, own = (max((c + power(t) * worth for t, c in some.items()), default=None) for some in (lines, kept))
+            best, own = (
+                max((c + power(t) * worth for t, c in some.items()), default=None)
+                for some in (lines, kept)
+            )
             assert best == own or (floor is not None and best <= floor)
         dropped += len(kept) < len(lines)
     assert dropped > 20
@@ -325,7 +369,12 @@ def test_what_needs_too_much_has_no_exact_operators(monkeypatch):
 def test_starts_that_are_no_starts_are_left_out():
     sure = collecting()
     domain = from_arrays(
-        "two", [[0, 0], [1, 1]], [[1, 2], [1, 2]], [(), ("more",), ("less",)], step_limit=9, start={0: 1.0, 1: 0.0}
+        "two",
+        [[0, 0], [1, 1]],
+        [[1, 2], [1, 2]],
+        [(), ("more",), ("less",)],
+        step_limit=9,
+        start={0: 1.0, 1: 0.0},
     )
     found = solve_exactly(Task(domain, sure.machine), 0.9)
     assert {head[0] for head in found.heads} == {0}

@@ -45,9 +45,16 @@ def test_tasks_that_pay_for_the_wrong_thing():
 
 def test_the_loop_is_printed_as_a_word():
     (found,) = inspect_task(task(*WRONG[0][1:]))
-    assert "`d u+x` (actions d u, from row 0, column 1) pays 2 in 2 steps, 15 in an episode of 15" in found.message
-    alone = [finding for finding in task(*WRONG[0][1:]).machine.findings() if finding.code == "W0606"]
-    assert [finding.message.partition(" pays")[0] for finding in alone] == ["in state `s` with top #, the word `d u`"]
+    assert (
+        "`d u+x` (actions d u, from row 0, column 1) pays 2 in 2 steps, 15 in an episode of 15"
+        in found.message
+    )
+    alone = [
+        finding for finding in task(*WRONG[0][1:]).machine.findings() if finding.code == "W0606"
+    ]
+    assert [finding.message.partition(" pays")[0] for finding in alone] == [
+        "in state `s` with top #, the word `d u`"
+    ]
 
 
 def test_the_catalogue_is_not_blamed():
@@ -73,7 +80,10 @@ def test_it_ends_in_time():
 
 def test_where_the_budget_does_not_last_nothing_is_said(monkeypatch):
     going_on, unreachable = WRONG[4], WRONG[5]
-    for name, least, asked in (("MOST_NODES", 1, (going_on, unreachable)), ("MOST_SWEEPS", 2, (going_on,))):
+    for name, least, asked in (
+        ("MOST_NODES", 1, (going_on, unreachable)),
+        ("MOST_SWEEPS", 2, (going_on,)),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(task_findings, name, least)
             assert [inspect_task(task(*one[1:])) for one in asked] == [[]] * len(asked), name
@@ -87,7 +97,9 @@ def test_moves_that_are_not_defined_are_no_way_to_an_end():
     found = {
         label: [
             one.code
-            for one in inspect_task(pdrm.Task(from_arrays("w", *arrays, step_limit=9, start_label=label), text + rules))
+            for one in inspect_task(
+                pdrm.Task(from_arrays("w", *arrays, step_limit=9, start_label=label), text + rules)
+            )
         ]
         for label in (-1, 0, 2)
     }
@@ -114,13 +126,17 @@ def test_the_command_says_so(pdrm, tmp_path):
     path.write_text(HEADER.format("0") + WRONG[0][2] + "\n")
     said = json.loads(pdrm("check", path, "--domain", "maze-5x5", "--json").out)
     assert "W0606" in [warning["code"] for warning in said["warnings"]]
-    trained = pdrm("train", "maze-5x5", "--machine", path, "--episodes", 100, "-o", tmp_path / "runs")
+    trained = pdrm(
+        "train", "maze-5x5", "--machine", path, "--episodes", 100, "-o", tmp_path / "runs"
+    )
     assert "warning[W0606]: a loop pays more than ending: `d u+x`" in trained.err
     line = path.read_text().splitlines().index("s -> s : d, z / a z, 1") + 1
     for outcome in (trained, pdrm("solve", "maze-5x5", "--machine", path)):
         assert f"\n  --> {path}:{line}:1\n  more: pdrm explain W0606\n" in outcome.err
         assert outcome.err.count("more: ") == 1
-    assert pdrm("check", path, "--domain", "maze-5x5").err.endswith("next: pdrm explain W0606\n")  # not to train it
+    assert pdrm("check", path, "--domain", "maze-5x5").err.endswith(
+        "next: pdrm explain W0606\n"
+    )  # not to train it
     assert pdrm("check", path).out.count("  more: pdrm explain W0604 (or W0606)\n") == 1
     assert pdrm("check", "letter", "--domain", "nowhere").code == 2
 

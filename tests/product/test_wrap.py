@@ -30,10 +30,21 @@ def played(env, actions=()):
 def test_an_episode_of_letter():
     env = pdrm.wrap(Script([None, A, A, B, C, NOTHING, C, C, C]), "letter", "info")
     steps = played(env)
-    assert [step[4]["machine"]["state"] for step in steps] == ["u0", "u0", "u0", "u1", "u1", "u1", "u1", "u2"]
+    assert [step[4]["machine"]["state"] for step in steps] == [
+        "u0",
+        "u0",
+        "u0",
+        "u1",
+        "u1",
+        "u1",
+        "u1",
+        "u2",
+    ]
     assert [len(step[4]["machine"]["stack"]) for step in steps] == [1, 2, 3, 3, 2, 2, 1, 1]
     assert [round(step[1], 6) for step in steps] == [0, 0.49, 0.49, 0.49, 0.49, 0.49, 0.49, 1.5]
-    assert [step[2] for step in steps] == [False] * 7 + [True], "the machine's final state terminates"
+    assert [step[2] for step in steps] == [False] * 7 + [True], (
+        "the machine's final state terminates"
+    )
     assert steps[-1][4].pop("is_success")
     assert steps[-1][4]["machine"].shows.startswith("machine `letter`")
     assert steps[-1][4] == {
@@ -77,7 +88,9 @@ def test_labels_see_what_was_remembered_before_the_step():
         seen.append((info["before"], info["env"].at))
         return []
 
-    env = pdrm.wrap(Script([None, A, A, A]), "letter", note, k=np.int64(2), remember=lambda env: env.at)
+    env = pdrm.wrap(
+        Script([None, A, A, A]), "letter", note, k=np.int64(2), remember=lambda env: env.at
+    )
     for _ in range(2):
         assert "before" not in played(env)[-1][4]
     assert seen == [(0, 1), (1, 2), (2, 3)] * 2
@@ -113,11 +126,13 @@ def check_episodes_are_what_the_readable_machine_says(seed):
         observation, reward, terminated, _, info = env.step(0)
         assert (info["machine"]["reward"], reward) == (step.reward, 0.5 + step.reward)
         assert (
-            env.configuration == here == pdrm.machines.Configuration(info["machine"]["state"], info["machine"]["stack"])
+            env.configuration
+            == here
+            == pdrm.machines.Configuration(info["machine"]["state"], info["machine"]["stack"])
         )
-        assert observation["stack"].tolist() == [machine.stack.index(s) + 1 for s in here.stack[:3]] + [0] * (
-            3 - len(here.stack)
-        )
+        assert observation["stack"].tolist() == [
+            machine.stack.index(s) + 1 for s in here.stack[:3]
+        ] + [0] * (3 - len(here.stack))
         assert terminated == (here.state in machine.final)
         if terminated:
             return
@@ -153,7 +168,12 @@ def test_what_is_paid_at_reset_is_in_its_info():
 
 
 def test_the_label_at_reset_by_a_function():
-    env = pdrm.wrap(Script([{"A"}, {"B"}]), "letter", lambda *_: (), labels_at_reset=lambda _, info: [*info["label"]])
+    env = pdrm.wrap(
+        Script([{"A"}, {"B"}]),
+        "letter",
+        lambda *_: (),
+        labels_at_reset=lambda _, info: [*info["label"]],
+    )
     assert env.reset()[1]["machine"]["stack"] == ("A", "#")
     without = pdrm.wrap(Script([{"A"}, {"B"}]), "letter", lambda *_: ())
     assert without.reset()[1]["machine"]["stack"] == ("#",)
@@ -177,7 +197,9 @@ class InPlace(gymnasium.Env):
     def __init__(self, shaped=lambda array: array):
         self.array, self.shaped = np.zeros(1), shaped
         box = spaces.Box(0, 9, (1,), np.float64)
-        self.observation_space = {True: box, False: spaces.Dict({"a": spaces.Tuple([box])})}[shaped(1) == 1]
+        self.observation_space = {True: box, False: spaces.Dict({"a": spaces.Tuple([box])})}[
+            shaped(1) == 1
+        ]
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)
@@ -194,7 +216,9 @@ def test_the_observation_before_is_not_changed_by_the_environment(shaped):
     seen = []
 
     def labels(before, _action, after, _info):
-        before, after = (part["a"][0] if isinstance(part, dict) else part for part in (before, after))
+        before, after = (
+            part["a"][0] if isinstance(part, dict) else part for part in (before, after)
+        )
         seen.append((float(before[0]), float(after[0])))
         return {"A"} if after[0] > before[0] else set()
 
@@ -249,10 +273,13 @@ def test_other_machines_are_translated(tmp_path):
 
 
 def walk(env, count):
-    return [(step[0]["observation"], *step[1:]) for step in (env.step(index % 4) for index in range(count))]
+    return [
+        (step[0]["observation"], *step[1:])
+        for step in (env.step(index % 4) for index in range(count))
+    ]
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])  # noqa: S301
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_copies_go_their_own_way(duplicate):
     env = pdrm.wrap(corridor(), COINS, shopping)
     env.reset(seed=5)
@@ -304,10 +331,14 @@ def test_the_environments_reward_and_end_can_be_switched_off():
         env = pdrm.wrap(Room(), TRIP, watch_room, reward_weight=weight)
         assert env.reset()[1]["machine"]["own_reward"] == 0
         paid = [env.step(1)[4]["machine"] for _ in range(3)]
-        assert [one["own_reward"] for one in paid] == [0, 0, 1], "what the environment paid, whatever it counts"
+        assert [one["own_reward"] for one in paid] == [0, 0, 1], (
+            "what the environment paid, whatever it counts"
+        )
         assert [one["environment_reward"] for one in paid] == [0, 0, weight]
     steps, env = play(reward_weight=0, ignore_end=True)
-    assert steps == [(0, False), (0, False), (2, False)], "the environment says that it ended, and goes on"
+    assert steps == [(0, False), (0, False), (2, False)], (
+        "the environment says that it ended, and goes on"
+    )
     *_, reward, terminated, _, info = env.step(1)
     assert (reward, terminated) == (5, True)
     assert info["machine"]["environment_reward"] == 0.0
@@ -317,6 +348,11 @@ def test_the_environments_reward_and_end_can_be_switched_off():
 
 
 def test_the_environment_is_for_labels_alone():
-    env = pdrm.wrap(Room(), TRIP, watch_room, labels_at_reset=lambda _, info: {"far"} if info["env"].at else set())
+    env = pdrm.wrap(
+        Room(),
+        TRIP,
+        watch_room,
+        labels_at_reset=lambda _, info: {"far"} if info["env"].at else set(),
+    )
     assert "env" not in env.reset(seed=0)[1]
     assert "env" not in env.step(1)[4]

@@ -53,7 +53,10 @@ def test_a_task_drawn_as_text_shows_the_state_and_the_stack_of_its_machine():
         env.render()
     env.reset(seed=0)
     env.step(1)
-    assert env.render() == "#x###\n#@..#\n#.###\n#..t#\n#####\nstep 1  {d}\nstate  search\nstack\n  | d |\n  | # |"
+    assert (
+        env.render()
+        == "#x###\n#@..#\n#.###\n#..t#\n#####\nstep 1  {d}\nstate  search\nstack\n  | d |\n  | # |"
+    )
     replay = pdrm.train("maze-5x5", "cprm", episodes=1_000).replay()
     assert replay.screens[1].count("  | d |") == 1, "a replay shows a stack in the same way"
     picture = pdrm.Task("maze-5x5").env(render_mode="rgb_array")

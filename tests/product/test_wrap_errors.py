@@ -82,7 +82,9 @@ def test_what_info_does_not_have_is_said_in_wrap_and_in_tables():
     with pytest.raises(ZeroDivisionError) as divided:
         pdrm.from_gymnasium(corridor(), lambda *_: {1 / 0})
     assert len(divided.value.__notes__) == 1
-    env = pdrm.wrap(corridor(), COINS, lambda *step: {step[3]["befor"]}, remember=lambda env: env.unwrapped.s)
+    env = pdrm.wrap(
+        corridor(), COINS, lambda *step: {step[3]["befor"]}, remember=lambda env: env.unwrapped.s
+    )
     env.reset(seed=0)
     with pytest.raises(KeyError) as raised:
         env.step(0)
@@ -105,7 +107,9 @@ def test_exclusive_events():
 
 
 def test_no_rule_and_otherwise_error():
-    machine = pdrm.parse("name m\nevents A\nstack # X\nstart u\notherwise error\nu -> u : A, # / X #, 0")
+    machine = pdrm.parse(
+        "name m\nevents A\nstack # X\nstart u\notherwise error\nu -> u : A, # / X #, 0"
+    )
     env = pdrm.wrap(Script([None, A, A, A]), machine, "info")
     env.reset()
     env.step(0)
@@ -190,7 +194,9 @@ def test_what_is_no_machine(machine, error, said):
         pdrm.wrap(corridor(), machine, shopping)
 
 
-@pytest.mark.parametrize("given", [{"labels": "label"}, {"labels": {"A"}}, {"labels": "info", "labels_at_reset": "x"}])
+@pytest.mark.parametrize(
+    "given", [{"labels": "label"}, {"labels": {"A"}}, {"labels": "info", "labels_at_reset": "x"}]
+)
 def test_what_is_no_labelling(given):
     with pytest.raises(BadSetting, match="set of events"):
         pdrm.wrap(corridor(), COINS, **given)
@@ -269,7 +275,9 @@ def test_what_is_no_flag(given):
 
 
 @pytest.mark.parametrize(
-    "given", [{"reward_weight": "none"}, {"reward_weight": float("inf")}, {"ignore_end": 1}], ids=str
+    "given",
+    [{"reward_weight": "none"}, {"reward_weight": float("inf")}, {"ignore_end": 1}],
+    ids=str,
 )
 def test_what_is_no_weight(given):
     with pytest.raises(BadSetting, match="must be"):
@@ -310,7 +318,9 @@ class Tells(gymnasium.Wrapper):
 
 def test_no_entry_of_the_environments_own_info_is_hidden():
     for name in ("env", "before"):
-        env = pdrm.wrap(Tells(Script([None, A, A]), name), "letter", lambda *_: set(), remember=lambda _: 0)
+        env = pdrm.wrap(
+            Tells(Script([None, A, A]), name), "letter", lambda *_: set(), remember=lambda _: 0
+        )
         env.reset()
         with pytest.raises(CannotWrap, match=f"entry `{name}` already"):
             env.step(0)
@@ -331,7 +341,9 @@ def test_observations_outside_of_their_space_are_refused(form):
             frozen, lambda seen, add=add: seen + add, frozen.observation_space
         )
         env = pdrm.wrap(moved, "letter", lambda *_: set(), **form)
-        with pytest.raises(BadEnvironment, match=r"the observation is -?\d+, and its space Discrete\(16\)"):
+        with pytest.raises(
+            BadEnvironment, match=r"the observation is -?\d+, and its space Discrete\(16\)"
+        ):
             env.reset(seed=0)
 
 
@@ -356,22 +368,29 @@ def test_a_first_observation_of_another_shape_or_without_an_entry_is_refused_in_
     ):
         for form in ({}, {"flatten": True}):
             env = pdrm.wrap(
-                gymnasium.wrappers.TransformObservation(Script([None, A]), lambda _, seen=seen: seen, space),
+                gymnasium.wrappers.TransformObservation(
+                    Script([None, A]), lambda _, seen=seen: seen, space
+                ),
                 "letter",
                 "info",
                 **form,
             )
             with pytest.raises(BadEnvironment, match=said):
                 env.reset()
-    loose = gymnasium.wrappers.TransformObservation(Script([None, A]), lambda _: np.full(2, 1.1), two)
-    pdrm.wrap(loose, "letter", "info", flatten=True).reset()  # float64, and out of bounds, as many environments are
+    loose = gymnasium.wrappers.TransformObservation(
+        Script([None, A]), lambda _: np.full(2, 1.1), two
+    )
+    pdrm.wrap(
+        loose, "letter", "info", flatten=True
+    ).reset()  # float64, and out of bounds, as many environments are
 
 
 def test_what_counts_rewards_goes_outside():
     for inside in (Monitor, gymnasium.wrappers.RecordEpisodeStatistics):
         counted = gymnasium.wrappers.TimeLimit(inside(Script([None, A, A])), 9)
         with pytest.raises(
-            CannotWrap, match=rf"{inside.__name__} inside[^\n]*\n.*outside: {inside.__name__}\(pdrm.wrap"
+            CannotWrap,
+            match=rf"{inside.__name__} inside[^\n]*\n.*outside: {inside.__name__}\(pdrm.wrap",
         ):
             pdrm.wrap(counted, "letter", "info")
     own = gymnasium.wrappers.RecordEpisodeStatistics(Script([None, A, A]), stats_key="own")
@@ -427,7 +446,9 @@ def test_a_long_vector_is_warned_of():
 
 
 def test_numbers_are_not_made_of_vectors():
-    box = gymnasium.wrappers.TransformObservation(Script([A]), lambda _: [0.0], gymnasium.spaces.Box(0, 1, (1,)))
+    box = gymnasium.wrappers.TransformObservation(
+        Script([A]), lambda _: [0.0], gymnasium.spaces.Box(0, 1, (1,))
+    )
     with pytest.raises(CannotWrap, match="flatten=True"):
         pdrm.wrap(box, "letter", "info", discrete=True)
 
@@ -504,17 +525,26 @@ def test_environments_that_do_not_keep_to_gymnasiums_interface():
     def wrap(env):
         return pdrm.wrap(env, "letter", lambda *_: set())
 
-    with pytest.raises(BadEnvironment, match=r"has no `reset` of its own\n.*return observation, \{\}"):
+    with pytest.raises(
+        BadEnvironment, match=r"has no `reset` of its own\n.*return observation, \{\}"
+    ):
         wrap(Nothing())
     for name in ("observation_space", "action_space"):
         with pytest.raises(BadEnvironment, match=f"has no `{name}`"):
             wrap(gymnasium.wrappers.TimeLimit(Plays(**{name: None}), 9))
-    for began, said in ((None, "returned None"), (0, "only an observation"), ((0, 1), "something else")):
+    for began, said in (
+        (None, "returned None"),
+        (0, "only an observation"),
+        ((0, 1), "something else"),
+    ):
         with pytest.raises(
-            BadEnvironment, match=rf"`reset` of .*Plays.*{said}; Gymnasium's returns \(observation, info\)"
+            BadEnvironment,
+            match=rf"`reset` of .*Plays.*{said}; Gymnasium's returns \(observation, info\)",
         ):
             wrap(Plays(began=began)).reset()
-    with pytest.raises(BadEnvironment, match=r"`reset` of .*Unseeded.* does not take `seed`[^\n]*\n.*shimmy"):
+    with pytest.raises(
+        BadEnvironment, match=r"`reset` of .*Unseeded.* does not take `seed`[^\n]*\n.*shimmy"
+    ):
         wrap(gymnasium.wrappers.TimeLimit(Unseeded(), 9)).reset(seed=1)
     with pytest.raises(TypeError, match="len"):
         wrap(Stumbles()).reset()
@@ -537,17 +567,21 @@ def test_environments_that_do_not_keep_to_gymnasiums_interface():
 
 def test_one_environment_wrapped_twice_plays_one_episode_at_a_time():
     base = corridor()
-    first, second = pdrm.wrap(base, COINS, shopping), pdrm.wrap(gymnasium.wrappers.TimeLimit(base, 9), COINS, shopping)
+    first, second = (
+        pdrm.wrap(base, COINS, shopping),
+        pdrm.wrap(gymnasium.wrappers.TimeLimit(base, 9), COINS, shopping),
+    )
     first.reset(seed=0)
     first.step(0)
     second.reset(seed=0)
     with pytest.raises(
-        EpisodeOver, match=r"another machine on the same environment[^\n]*\n.*make an environment for each"
+        EpisodeOver,
+        match=r"another machine on the same environment[^\n]*\n.*make an environment for each",
     ):
         first.step(0)
     second.step(0)
     first.reset(seed=0)
-    copied = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+    copied = pickle.loads(pickle.dumps(first))
     copied.step(0)
     second.reset(seed=0)
     copied.step(0)

@@ -53,7 +53,10 @@ def test_flat_is_what_gymnasium_makes_of_the_dictionary(name, k):
 
 def test_numbers_tell_all_observations_apart():
     settings = {"labels": shopping, "k": 2}
-    plain, number = pdrm.wrap(corridor(), COINS, **settings), pdrm.wrap(corridor(), COINS, discrete=True, **settings)
+    plain, number = (
+        pdrm.wrap(corridor(), COINS, **settings),
+        pdrm.wrap(corridor(), COINS, discrete=True, **settings),
+    )
     assert number.observation_space == spaces.Discrete(3 * 4 * 9)
     seen = {}
     for seed in range(30):
@@ -64,7 +67,10 @@ def test_numbers_tell_all_observations_apart():
             assert seen.setdefault(other, str(one)) == str(one)
             action = int(plain.np_random.integers(4))
             number.np_random.integers(4)
-            (one, _, terminated, truncated, _), (other, *_) = plain.step(action), number.step(action)
+            (one, _, terminated, truncated, _), (other, *_) = (
+                plain.step(action),
+                number.step(action),
+            )
             over = terminated or truncated
     assert len(set(seen.values())) == len(seen) > 8
 
@@ -125,22 +131,42 @@ def test_observations_are_the_callers_own(settings):
 
 def test_the_entries_of_a_dictionary_stand_beside_the_machines():
     env = pdrm.wrap(Room(), TRIP, watch_room)
-    assert list(env.observation_space) == ["body/speed", "direction", "image", "machine", "stack"], "texts are left out"
+    assert list(env.observation_space) == [
+        "body/speed",
+        "direction",
+        "image",
+        "machine",
+        "stack",
+    ], "texts are left out"
     seen = env.reset(seed=0)[0]
     assert seen in env.observation_space
-    assert (seen["direction"], seen["machine"], seen["stack"].tolist(), seen["image"].shape) == (0, 0, [1], (2, 2, 1))
+    assert (seen["direction"], seen["machine"], seen["stack"].tolist(), seen["image"].shape) == (
+        0,
+        0,
+        [1],
+        (2, 2, 1),
+    )
     told = pdrm.wrap(Room(), TRIP, watch_room, keys=["mission", "direction"])
     assert list(told.observation_space) == ["mission", "direction", "machine", "stack"]
     assert told.reset(seed=0)[0]["mission"] == "go home"
-    assert list(pdrm.wrap(Room(), TRIP, watch_room, keys="image").observation_space) == ["image", "machine", "stack"]
+    assert list(pdrm.wrap(Room(), TRIP, watch_room, keys="image").observation_space) == [
+        "image",
+        "machine",
+        "stack",
+    ]
 
 
 def test_a_dictionary_is_flattened_as_gymnasium_does():
-    plain, flat = pdrm.wrap(Room(), TRIP, watch_room), pdrm.wrap(Room(), TRIP, watch_room, flatten=True)
+    plain, flat = (
+        pdrm.wrap(Room(), TRIP, watch_room),
+        pdrm.wrap(Room(), TRIP, watch_room, flatten=True),
+    )
     pairs = [(plain.reset(seed=0)[0], flat.reset(seed=0)[0]), (plain.step(1)[0], flat.step(1)[0])]
     for observation, vector in pairs:
         assert vector in flat.observation_space
-        np.testing.assert_array_equal(vector, spaces.flatten(plain.observation_space, observation).astype(np.float32))
+        np.testing.assert_array_equal(
+            vector, spaces.flatten(plain.observation_space, observation).astype(np.float32)
+        )
     one = pdrm.wrap(Room(), TRIP, watch_room, flatten=True, keys=["direction"])
     assert one.observation_space.shape == (4 + 3 + 3,)
     one.reset(seed=0)
@@ -154,7 +180,9 @@ class Taken(Room):
 
 
 class Wordy(Room):
-    observation_space = spaces.Dict({"mission": spaces.Text(3), "words": spaces.Sequence(spaces.Discrete(2))})
+    observation_space = spaces.Dict(
+        {"mission": spaces.Text(3), "words": spaces.Sequence(spaces.Discrete(2))}
+    )
 
 
 def test_entries_that_cannot_be_seen():

@@ -11,7 +11,16 @@ from stable_baselines3 import PPO
 import pdrm
 from pdrm.errors import SmallImage
 from tests.product.plain_q import learnt, mean_return
-from tests.product.tasks import COINS, ROUND_TRIP, TRIP, Room, corridor, shopping, sightseeing, watch_room
+from tests.product.tasks import (
+    COINS,
+    ROUND_TRIP,
+    TRIP,
+    Room,
+    corridor,
+    shopping,
+    sightseeing,
+    watch_room,
+)
 
 # Turn left as often as you like, step forward, then turn right as often: the way a nested task is undone.
 UNWIND = pdrm.parse("""
@@ -75,7 +84,12 @@ def test_minigrid_goes_on_after_its_goal():
     world.agent_pos, world.agent_dir = (2, 3), 1  # beside the goal, at (3, 3), facing down
     world.grid.set(2, 2, None)
     paid = []
-    door = next((x, y) for x in range(5) for y in range(5) if getattr(world.grid.get(x, y), "type", "") == "door")
+    door = next(
+        (x, y)
+        for x in range(5)
+        for y in range(5)
+        if getattr(world.grid.get(x, y), "type", "") == "door"
+    )
     for place in (door, (3, 3), (2, 2), door):
         world.agent_pos = place
         _, reward, terminated, _, info = env.step(world.actions.done)
@@ -100,7 +114,9 @@ def test_the_round_trip_by_taxi_needs_the_stack():
     for k in (0, 1):
         bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
         env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k, discrete=True)
-        returns[k] = mean_return(env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds)
+        returns[k] = mean_return(
+            env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds
+        )
     assert returns[1] > 28
     assert returns[0] < 15, "at best, the passenger is simply delivered"
 
@@ -135,7 +151,9 @@ def test_gymnasium_finds_nothing_wrong(name, form, monkeypatch):
     check_env(env, skip_render_check=own, skip_close_check=own)
 
 
-@pytest.mark.filterwarnings("ignore:The minimal resolution for an image:UserWarning")  # MiniGrid's are 7 by 7
+@pytest.mark.filterwarnings(
+    "ignore:The minimal resolution for an image:UserWarning"
+)  # MiniGrid's are 7 by 7
 @pytest.mark.parametrize("form", FORMS[:3], ids=str)
 @pytest.mark.parametrize("name", WRAPPED)
 def test_stable_baselines_finds_nothing_wrong(name, form):
@@ -175,7 +193,9 @@ def test_dqn_learns_to_unwind_in_minigrid():
     here, _ = env.reset(seed=1)
     total, over = 0.0, False
     while not over:
-        here, reward, terminated, truncated, _ = env.step(int(agent.predict(here, deterministic=True)[0]))
+        here, reward, terminated, truncated, _ = env.step(
+            int(agent.predict(here, deterministic=True)[0])
+        )
         total, over = total + reward, terminated or truncated
     assert total > 2, "left, forward, right, forward pays 3; random play about -1"
 
@@ -192,9 +212,17 @@ def as_floats(room):
 @pytest.mark.usefixtures("torch_alone")
 def test_agents_of_stable_baselines_take_dictionaries():
     sb3 = pytest.importorskip("stable_baselines3")
-    small = {"device": "cpu", "buffer_size": 100, "learning_starts": 10, "policy_kwargs": {"net_arch": [4]}}
+    small = {
+        "device": "cpu",
+        "buffer_size": 100,
+        "learning_starts": 10,
+        "policy_kwargs": {"net_arch": [4]},
+    }
     limited = gymnasium.wrappers.TimeLimit(Room(), 9)
-    for form, policy in (({"keys": ["direction", "body/speed"]}, "MultiInputPolicy"), ({"flatten": True}, "MlpPolicy")):
+    for form, policy in (
+        ({"keys": ["direction", "body/speed"]}, "MultiInputPolicy"),
+        ({"flatten": True}, "MlpPolicy"),
+    ):
         env = pdrm.wrap(limited, TRIP, watch_room, **form)
         assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
     assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
@@ -206,7 +234,9 @@ def test_agents_of_stable_baselines_take_dictionaries():
 
 def test_stable_baselines_own_vectors():
     env_util = pytest.importorskip("stable_baselines3.common.env_util")
-    envs = env_util.make_vec_env(WRAPPED["FrozenLake"], n_envs=3, seed=0, env_kwargs={"flatten": True})
+    envs = env_util.make_vec_env(
+        WRAPPED["FrozenLake"], n_envs=3, seed=0, env_kwargs={"flatten": True}
+    )
     envs.reset()
     ended = 0
     for _ in range(200):
@@ -214,7 +244,9 @@ def test_stable_baselines_own_vectors():
         for index in np.flatnonzero(dones):
             ended += 1
             assert infos[index]["terminal_observation"].shape == (10,)
-            assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], "the machine begins anew"
+            assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], (
+                "the machine begins anew"
+            )
     assert ended
     envs.close()
 
@@ -225,7 +257,9 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
     large = gymnasium.wrappers.TransformObservation(
         room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)
     )
-    with pytest.warns(SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*float_images=True"):
+    with pytest.warns(
+        SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*float_images=True"
+    ):
         pdrm.wrap(room, UNWIND, turns)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -234,7 +268,9 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
         floats = pdrm.wrap(room, UNWIND, turns, float_images=True)
         monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)
-    assert floats.observation_space["observation"] == gymnasium.spaces.Box(0, 255, (7, 7, 3), np.float32)
+    assert floats.observation_space["observation"] == gymnasium.spaces.Box(
+        0, 255, (7, 7, 3), np.float32
+    )
     seen = floats.reset(seed=0)[0]
     assert floats.observation_space.contains(seen)
     assert (seen["observation"] == room.reset(seed=0)[0]).all()
@@ -244,7 +280,10 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
 def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():
     cart = gymnasium.make("CartPole-v1")
     for given, said in (
-        (cart, 'pdrm.wrap(env, machine, labels, flatten=True)\n       stable_baselines3.PPO("MlpPolicy", env)'),
+        (
+            cart,
+            'pdrm.wrap(env, machine, labels, flatten=True)\n       stable_baselines3.PPO("MlpPolicy", env)',
+        ),
         (pdrm.wrap(cart, UNWIND, turns), 'stable_baselines3.PPO("MultiInputPolicy", env)'),
         (pdrm.wrap(cart, UNWIND, turns, flatten=True), 'stable_baselines3.PPO("MlpPolicy", env)'),
         (gymnasium.make("FrozenLake-v1"), "pdrm.from_gymnasium"),

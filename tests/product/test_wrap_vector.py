@@ -11,7 +11,9 @@ from pdrm.errors import UnknownEvent
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
 # From Python 3.12 on, a fork beside other threads (pytest-xdist's) is warned about; Gymnasium forks by default.
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:This process .* is multi-threaded:DeprecationWarning"
+)
 
 SEED, COUNT, STEPS = 10, 4, 250
 
@@ -22,7 +24,11 @@ def actions():
 
 
 def seen(observation):
-    return int(observation["observation"]), int(observation["machine"]), observation["stack"].tolist()
+    return (
+        int(observation["observation"]),
+        int(observation["machine"]),
+        observation["stack"].tolist(),
+    )
 
 
 def alone(index, same_step):
@@ -59,13 +65,18 @@ def test_each_goes_its_own_way(mode, autoreset):
     try:
         observations, infos = envs.reset(seed=SEED)
         for index in range(COUNT):
-            assert (seen(at(observations, index)), at(infos["machine"], index)) == expected[index][0]
+            assert (seen(at(observations, index)), at(infos["machine"], index)) == expected[index][
+                0
+            ]
         for number, chosen in enumerate(actions(), start=1):
             observations, rewards, terminations, truncations, infos = envs.step(chosen)
             for index in range(COUNT):
                 final = None
                 if same_step and "final_obs" in infos and infos["_final_obs"][index]:
-                    final = seen(infos["final_obs"][index]), at(infos["final_info"]["machine"], index)
+                    final = (
+                        seen(infos["final_obs"][index]),
+                        at(infos["final_info"]["machine"], index),
+                    )
                 found = (
                     seen(at(observations, index)),
                     rewards[index],
@@ -78,7 +89,9 @@ def test_each_goes_its_own_way(mode, autoreset):
     finally:
         envs.close()
     ends = [[step[2:4] for step in steps[1:]] for steps in expected]
-    assert all((True, False) in own and (False, True) in own for own in ends), "both ways to end came up"
+    assert all((True, False) in own and (False, True) in own for own in ends), (
+        "both ways to end came up"
+    )
 
 
 def test_the_machines_end_resets_the_environment_too():
@@ -86,8 +99,20 @@ def test_the_machines_end_resets_the_environment_too():
     envs = pdrm.product.wrap_vector([partial(Script, word)] * 2, "letter", "info")
     envs.reset()
     observed = [envs.step(np.zeros(2, int)) for _ in range(5)]
-    assert [step[0]["observation"].tolist() for step in observed] == [[1, 1], [2, 2], [0, 0], [1, 1], [2, 2]]
-    assert [step[2].tolist() for step in observed] == [[False] * 2, [True] * 2, [False] * 2, [False] * 2, [True] * 2]
+    assert [step[0]["observation"].tolist() for step in observed] == [
+        [1, 1],
+        [2, 2],
+        [0, 0],
+        [1, 1],
+        [2, 2],
+    ]
+    assert [step[2].tolist() for step in observed] == [
+        [False] * 2,
+        [True] * 2,
+        [False] * 2,
+        [False] * 2,
+        [True] * 2,
+    ]
     assert observed[2][4]["machine"]["label"].tolist() == [None, None]
 
 
@@ -102,7 +127,9 @@ def test_flat_observations_are_batched(mode):
         envs.close()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # Gymnasium warns that a worker failed, before it raises
+@pytest.mark.filterwarnings(
+    "ignore::UserWarning"
+)  # Gymnasium warns that a worker failed, before it raises
 def test_an_error_in_another_process_arrives():
     envs = pdrm.product.wrap_vector([corridor], COINS, lambda *_: {"coyn"}, mode="async")
     try:
@@ -114,7 +141,9 @@ def test_an_error_in_another_process_arrives():
 
 
 def test_resetting_some_without_autoreset():
-    envs = pdrm.product.wrap_vector([corridor] * 2, COINS, lambda *_: {"coin"}, autoreset="Disabled")
+    envs = pdrm.product.wrap_vector(
+        [corridor] * 2, COINS, lambda *_: {"coin"}, autoreset="Disabled"
+    )
     envs.reset(seed=0)
     envs.step(np.zeros(2, int))
     observations, _ = envs.reset(options={"reset_mask": np.array([True, False])})
@@ -122,7 +151,9 @@ def test_resetting_some_without_autoreset():
 
 
 def test_each_labelling_sees_its_own_environment():
-    envs = pdrm.product.wrap_vector([Room, Room], TRIP, watch_room, reward_weight=0, ignore_end=True)
+    envs = pdrm.product.wrap_vector(
+        [Room, Room], TRIP, watch_room, reward_weight=0, ignore_end=True
+    )
     envs.reset(seed=0)
     for _ in range(3):
         observations, rewards, terminated, _, infos = envs.step(np.array([1, 0]))

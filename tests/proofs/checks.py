@@ -42,5 +42,10 @@ def dies_once(_seed):
 def proof(name, *, target=50, **changes):
     """A proof by one of these checks."""
     check = f"tests.proofs.checks:{name.replace('-', '_')}"
-    words = {"group": "Machines", "promise": f"It {name}.", "compared": "nothing with nothing", "unit": "tries"}
+    words = {
+        "group": "Machines",
+        "promise": f"It {name}.",
+        "compared": "nothing with nothing",
+        "unit": "tries",
+    }
     return Proof(**{"name": name, "target": target, "check": check, **words, **changes})

@@ -27,7 +27,12 @@ from tests.proofs.checks import proof
 @pytest.fixture
 def run(tmp_path, capsys):
     def run(proofs, *words):
-        code = main(["--workers=1", "--budget=60s", *words], proofs, tmp_path / "kept", tmp_path / "promises.md")
+        code = main(
+            ["--workers=1", "--budget=60s", *words],
+            proofs,
+            tmp_path / "kept",
+            tmp_path / "promises.md",
+        )
         return code, capsys.readouterr().out
 
     return run
@@ -61,7 +66,13 @@ def test_proofs_run_to_their_target_go_on_from_there_and_leave_a_page(run, tmp_p
 
 def test_what_is_wrong_is_reported_with_its_seed_and_how_to_repeat_it(run, tmp_path, monkeypatch):
     monkeypatch.setattr("proofs.session.MOST_WRONG", 1)
-    proofs = [proof("holds"), proof("wrong"), proof("always-wrong"), proof("dies"), proof("slow", longest=0.1)]
+    proofs = [
+        proof("holds"),
+        proof("wrong"),
+        proof("always-wrong"),
+        proof("dies"),
+        proof("slow", longest=0.1),
+    ]
     code, said = run(proofs)
     assert code == 1
     command = ".venv/bin/python -m proofs wrong --seed 1"
@@ -71,7 +82,9 @@ def test_what_is_wrong_is_reported_with_its_seed_and_how_to_repeat_it(run, tmp_p
     assert "ZeroDivisionError: seed 0" in said
     assert re.search(r"always-wrong +wrong, stopped", said)
     assert recorded(proofs[2], tmp_path).done == [0], "what is wrong too often is given up"
-    assert recorded(proofs[3], tmp_path).wrong["0"] == "its process died, twice:\nsomething is rotten"
+    assert (
+        recorded(proofs[3], tmp_path).wrong["0"] == "its process died, twice:\nsomething is rotten"
+    )
     assert "Timeout" in recorded(proofs[4], tmp_path).wrong["0"], "a check that never ends is wrong"
     assert f"**1**: `{command}`" in (tmp_path / "promises.md").read_text()
     assert run(proofs[:2])[0] == 1, "it is still wrong the next time"
@@ -116,7 +129,10 @@ if __name__ == "__main__":
 
 def test_an_interrupted_session_keeps_what_was_done_and_leaves_no_process(tmp_path):
     (tmp_path / "program.py").write_text(INTERRUPTED)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     process = subprocess.Popen(
         [sys.executable, tmp_path / "program.py", tmp_path],
         env=environment,
@@ -145,7 +161,8 @@ SECONDS = {"quick": 1.0, "slow": 10.0, "short": 2.0}
 def simulated(budget, workers=1, before=(), *, wrong=()):
     """What each proof gets if its checks take just these times and try ten cases each."""
     everyone = before or [
-        Progress(proof(name, target=30 if name == "short" else 10**6), Record("")) for name in SECONDS
+        Progress(proof(name, target=30 if name == "short" else 10**6), Record(""))
+        for name in SECONDS
     ]
     now, running, order = 0.0, [], []
     while True:
@@ -157,7 +174,10 @@ def simulated(budget, workers=1, before=(), *, wrong=()):
             return {one.proof.name: one for one in everyone}, order, now
         running.sort(key=lambda entry: entry[0], reverse=True)
         now, name, seed, one = running.pop()
-        one.end(CheckResult(name, seed, 10, SECONDS[name], "wrong" if name in wrong else "", {}), "today")
+        one.end(
+            CheckResult(name, seed, 10, SECONDS[name], "wrong" if name in wrong else "", {}),
+            "today",
+        )
 
 
 def test_everyone_is_served_first_then_fairly_and_what_one_leaves_goes_to_the_others():
@@ -183,7 +203,9 @@ def test_a_check_that_would_end_too_late_is_not_begun_and_going_on_takes_new_see
     found, _, now = simulated(budget=19.5)
     assert now <= 19.5
     assert len(found["slow"].record.done) == 1
-    again, _, _ = simulated(budget=30, before=[Progress(one.proof, one.record) for one in found.values()])
+    again, _, _ = simulated(
+        budget=30, before=[Progress(one.proof, one.record) for one in found.values()]
+    )
     for one in again.values():
         assert one.record.done == list(range(len(one.record.done)))
     assert len(again["slow"].record.done) > 1
@@ -204,7 +226,10 @@ FILES = {
 
 def test_the_digest_sees_what_the_proof_depends_on_and_nothing_else(tmp_path):
     def digests():
-        return [Sources(tmp_path).digest(parts) for parts in (["proofs.first"], ["proofs.first", "pdrm.cli"])]
+        return [
+            Sources(tmp_path).digest(parts)
+            for parts in (["proofs.first"], ["proofs.first", "pdrm.cli"])
+        ]
 
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +238,10 @@ def test_the_digest_sees_what_the_proof_depends_on_and_nothing_else(tmp_path):
         before = digests()
         (tmp_path / name).write_text(text + "\n# changed\n")
         place = list(FILES).index(name)
-        assert [one != other for one, other in zip(before, digests(), strict=True)] == [place < 6, place < 7], name
+        assert [one != other for one, other in zip(before, digests(), strict=True)] == [
+            place < 6,
+            place < 7,
+        ], name
     before = digests()
     (tmp_path / "src/pdrm/machines/__pycache__").mkdir()
     (tmp_path / "src/pdrm/machines/__pycache__/step.pyc").write_bytes(b"\0")
@@ -228,8 +256,13 @@ def test_every_proof_depends_on_the_package_but_not_on_the_runner():
         parts = set(sources.reach(one.parts))
         assert parts & {"pdrm.machines", "pdrm.domains"}, one.name
         assert "pdrm.errors" in parts, one.name
-        assert not parts & {f"proofs.{name}" for name in ("page", "promises", "session", "workers")}, one.name
-    kernels = {f"pdrm.{path.relative_to(ROOT / 'src' / 'pdrm').parts[0]}" for path in ROOT.glob("src/**/*_kernel.py")}
+        assert not parts & {
+            f"proofs.{name}" for name in ("page", "promises", "session", "workers")
+        }, one.name
+    kernels = {
+        f"pdrm.{path.relative_to(ROOT / 'src' / 'pdrm').parts[0]}"
+        for path in ROOT.glob("src/**/*_kernel.py")
+    }
     assert kernels <= set(COMPILED)
 
 
@@ -245,7 +278,14 @@ def test_a_record_counts_for_its_source_and_versions_only(tmp_path):
     assert (record.counts, record.wrong) == ({"large": 3}, {"4": "it went wrong"})
     (file,) = tmp_path.iterdir()
     other = {**json.loads(file.read_text()), "versions": {"numba": "0.1"}}
-    for text in ("", "{", "[]", '{"cases": 3}', '{"source": "digest", "unknown": 1}', json.dumps(other)):
+    for text in (
+        "",
+        "{",
+        "[]",
+        '{"cases": 3}',
+        '{"source": "digest", "unknown": 1}',
+        json.dumps(other),
+    ):
         file.write_text(text)
         assert load(one, Sources(), tmp_path).cases == 0, text
 
@@ -259,7 +299,9 @@ def structure(text):
 
 def test_the_page_is_what_would_be_made_now_but_for_its_numbers_and_nothing_is_wrong(tmp_path):
     text = PAGE.read_text()
-    assert structure(text) == structure(make_page(PROOFS, tmp_path)), "write it anew: python -m proofs --page"
+    assert structure(text) == structure(make_page(PROOFS, tmp_path)), (
+        "write it anew: python -m proofs --page"
+    )
     assert re.search(r"^\*\*[\d,]+ cases in all, 0 wrong\*\*", text, re.MULTILINE)
     assert {one.group for one in PROOFS} == set(GROUPS)
     for one in PROOFS:
@@ -279,7 +321,10 @@ def test_numbers_on_the_page_are_the_records(tmp_path):
     text = make_page([one, other], tmp_path)
     row = f"| It holds. (`holds`) | 642 of 1,000 tries | 0 | `{record.source}` | 15 November 2026, 2 sessions |"
     assert row in text
-    assert f"It slow. (`slow`) | not yet on this source | | `{Sources().digest(other.parts)}` | |" in text
+    assert (
+        f"It slow. (`slow`) | not yet on this source | | `{Sources().digest(other.parts)}` | |"
+        in text
+    )
     assert "**642 cases in all, 0 wrong**, in 2m00s of one process" in text
     assert "- `holds`: nothing with nothing. Counted beside: 6 large." in text
     assert f"automata-lib {record.versions['automata-lib']}" in text

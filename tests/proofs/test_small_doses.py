@@ -129,7 +129,13 @@ def test_shaping():
 def test_grammars():
     counted = grammars.check(seed=20, grammars=5)
     assert counted["cases"] > 2_000
-    assert min(counted[name] for name in ("ambiguous grammars", "grammars that need to look further ahead")) > 0
+    assert (
+        min(
+            counted[name]
+            for name in ("ambiguous grammars", "grammars that need to look further ahead")
+        )
+        > 0
+    )
 
 
 def test_round_trip():
@@ -159,14 +165,18 @@ def test_wrapped_environments():
 def test_machines_in_jax():
     counted = jax_machine.check(seed=0, machines=12, words=50)
     assert counted["cases"] == 600
-    assert min(counted["words with an undefined move"], counted["words that overfill the stack"]) > 10
+    assert (
+        min(counted["words with an undefined move"], counted["words that overfill the stack"]) > 10
+    )
 
 
 @pytest.mark.parametrize("seed", range(len(water_twin.WORLDS)))
 def test_water_in_jax(seed):
     counted = water_twin.check(seed, steps=300)
     assert counted["cases"] > 290
-    assert counted["with an event"] > 0 or water_twin.WORLDS[seed].side > 10, "a large box is mostly empty"
+    assert counted["with an event"] > 0 or water_twin.WORLDS[seed].side > 10, (
+        "a large box is mostly empty"
+    )
 
 
 def test_learners():

@@ -143,7 +143,9 @@ def test_water_whose_twin_has_heavier_balls(monkeypatch):
     water_twin._program.cache_clear()
 
 
-@pytest.mark.parametrize(("proof", "readable"), [(learners, ReadableQLearning), (hierarchical, ReadableHierarchical)])
+@pytest.mark.parametrize(
+    ("proof", "readable"), [(learners, ReadableQLearning), (hierarchical, ReadableHierarchical)]
+)
 def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
     name = "update" if readable is ReadableQLearning else "learn"
     learn = getattr(readable, name)
@@ -228,7 +230,11 @@ def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
 
     def pays(self, state, top):
         done = state in self.final
-        return [(None, side_by_side.Effect(state, None, self.pay(1)))] if done else readings(self, state, top)
+        return (
+            [(None, side_by_side.Effect(state, None, self.pay(1)))]
+            if done
+            else readings(self, state, top)
+        )
 
     monkeypatch.setattr(side_by_side.Part, "readings", pays)
     with pytest.raises(AssertionError, match="pays"):
@@ -253,7 +259,9 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
         with pytest.raises(AssertionError, match="optimal"):
             shaping.check(seed=0, products=100)
     monkeypatch.setattr(
-        potentials.Potential, "reward", lambda own, *places, over: reward(own, *places, over=over and False)
+        potentials.Potential,
+        "reward",
+        lambda own, *places, over: reward(own, *places, over=over and False),
     )
     with pytest.raises(AssertionError, match="is not"):
         shaping.check(seed=0, products=40)
@@ -292,7 +300,9 @@ def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
 
 def test_a_parser_that_confuses_two_states(monkeypatch):
     def forgets(move, symbol, below):
-        return move._replace(push=tuple(one for one in fuse_in(move, symbol, below).push if one != below))
+        return move._replace(
+            push=tuple(one for one in fuse_in(move, symbol, below).push if one != below)
+        )
 
     fuse_in = shrinking._fuse_in
     monkeypatch.setattr(shrinking, "_fuse_in", forgets)

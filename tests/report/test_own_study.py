@@ -23,7 +23,10 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("own")
     study = Study(name="my study", panels=PANELS, seeds=(0, 1))
     outcome = run_study(study, place)
-    assert write_own_report(outcome.lines, Store.below(place), place) == [place / "curves.svg", place / "index.html"]
+    assert write_own_report(outcome.lines, Store.below(place), place) == [
+        place / "curves.svg",
+        place / "index.html",
+    ]
     return place
 
 
@@ -44,7 +47,15 @@ def test_the_page_has_the_final_results_and_nothing_of_the_papers(folder):
     assert re.search(r"\d of 2 \(\d+ %\)</td>", page)
     for word in ("dashed", "claims", "make reproduce"):
         assert word not in page
-    assert set(re.findall(r'href="(?!#|data)([^"]+)"', page)) == {"curves.csv", "summary.csv", "curves.svg"}
+    assert set(re.findall(r'href="(?!#|data)([^"]+)"', page)) == {
+        "curves.csv",
+        "summary.csv",
+        "curves.svg",
+    }
     for name in re.findall(r'href="(?!#|data)([^"]+)"', page):
         assert (folder / name).exists()
-    assert {path.name for path in (folder / "figures").glob("*.png")} == {"letter-s.png", "maze.png", "paint.png"}
+    assert {path.name for path in (folder / "figures").glob("*.png")} == {
+        "letter-s.png",
+        "maze.png",
+        "paint.png",
+    }

@@ -15,7 +15,9 @@ def test_a_figure_is_drawn_again_when_anything_has_changed(tmp_path, monkeypatch
     drawn = []
 
     def draw(line=LINE):
-        return read_or_draw(tmp_path / "letter", [[line]], lambda: drawn.append(line) or panel_plot([line]))
+        return read_or_draw(
+            tmp_path / "letter", [[line]], lambda: drawn.append(line) or panel_plot([line])
+        )
 
     first = draw()
     assert draw() == first

@@ -20,7 +20,9 @@ from pdrm.report.build import write_report
 from pdrm.report.study_section import study_section
 from tests.experiments.small import keep_small_sizes
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
@@ -70,7 +72,9 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
         assert f"<code>{claim.id}</code>" in page
     row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
     assert "holds" in row
-    assert "does not hold" in re.search(r"<tr><td>(.{0,160})</td><td><code>water-17</code>", page).group(1)
+    assert "does not hold" in re.search(
+        r"<tr><td>(.{0,160})</td><td><code>water-17</code>", page
+    ).group(1)
     assert "no run is recorded" in page
 
 
@@ -79,7 +83,9 @@ def test_verdicts_that_rest_on_a_choice_made_after_results_are_marked(page):
     marked = [claim for claim in CLAIMS if claim.afterwards]
     named = re.search(r"those marked † \((.*?)\)", page).group(1)
     assert re.findall(r"<code>(.*?)</code>", named) == [claim.id for claim in marked]
-    rows = dict(re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page))
+    rows = dict(
+        re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page)
+    )
     for claim in CLAIMS:
         assert ("† chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
     assert "single episodes, pdRM and Q-CRA end above" in rows["letter-best"]
@@ -96,7 +102,9 @@ def test_one_seed_has_no_interval(tmp_path):
     """And its verdict says how few it is."""
     outcome = run_study(figures(["paint"], seeds=1), tmp_path)
     evidence = Evidence(tmp_path)
-    written = write_report(outcome.lines, judge_claims(evidence, ["paint"]), evidence, theory=False).read_text()
+    written = write_report(
+        outcome.lines, judge_claims(evidence, ["paint"]), evidence, theory=False
+    ).read_text()
     assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
     (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
     cells = re.findall(r'<td class="n">(.*?)</td>', row)

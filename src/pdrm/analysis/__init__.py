@@ -17,12 +17,16 @@ from pdrm.lazy import lazy
 if TYPE_CHECKING:
     from pdrm.analysis.sizes import sizes_record
     from pdrm.analysis.solving import Solution, solve
-    from pdrm.analysis.sufficient_k.certificate import Certificate, StackCertificate, load_certificate
+    from pdrm.analysis.sufficient_k.certificate import (
+        Certificate,
+        StackCertificate,
+        load_certificate,
+    )
     from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
     from pdrm.analysis.sufficient_k.checker import verify
     from pdrm.analysis.sufficient_k.k_report import KReport
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     "solve",
     "Solution",
     "check_k",

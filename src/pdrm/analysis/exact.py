@@ -56,7 +56,9 @@ def find_blocks(
     while True:
         check_time()
         offer = _number_offers(steps, block[following], allowed)
-        ordered = np.sort(offer, axis=1)  # each state's offers as a set: sorted, repetitions struck out
+        ordered = np.sort(
+            offer, axis=1
+        )  # each state's offers as a set: sorted, repetitions struck out
         ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = EXCLUDED
         fresh = _number_rows([block[free], *np.sort(ordered, axis=1).T])
         found = int(fresh.max(initial=-1)) + 1
@@ -104,7 +106,9 @@ class Exact(NamedTuple):
     """State -> its optimal actions, as bits."""
 
 
-def solve_exactly(product: FiniteProduct, discount: float, region: Numbers, possible: Flags) -> Exact | None:
+def solve_exactly(
+    product: FiniteProduct, discount: float, region: Numbers, possible: Flags
+) -> Exact | None:
     """Solve a region that its possible actions do not leave; None where too many states depend on each other.
 
     With a discount of 0 any region will do: no state depends on another.
@@ -170,7 +174,9 @@ def _evaluate_policy(rows: dict[int, Row]) -> dict[int, Fraction] | None:
     return value
 
 
-def _eliminate(members: list[int], rows: dict[int, Row], known: dict[int, Fraction]) -> dict[int, Fraction]:
+def _eliminate(
+    members: list[int], rows: dict[int, Row], known: dict[int, Fraction]
+) -> dict[int, Fraction]:
     """Solve the equations of some states that lead to each other, by elimination."""
     equations: dict[int, Row] = {}
     inside = set(members)
@@ -179,7 +185,10 @@ def _eliminate(members: list[int], rows: dict[int, Row], known: dict[int, Fracti
         paid, leads = rows[x]
         constant = _evaluate_row((paid, {y: p for y, p in leads.items() if y not in inside}), known)
         left = {y: p for y, p in leads.items() if y in inside}
-        for y, (other, through) in equations.items():  # replace the states that were solved for before
+        for y, (
+            other,
+            through,
+        ) in equations.items():  # replace the states that were solved for before
             if weight := left.pop(y, None):
                 constant += weight * other
                 for z, p in through.items():

@@ -19,7 +19,11 @@ def find_components(following: Integers) -> tuple[Integers, Integers]:
     count, edges = following.shape
     index, low = np.zeros(count, np.int32), np.zeros(count, np.int32)
     """[x]: when it was first visited (0: not yet, -1: its component is complete), and the earliest state it leads back to."""
-    waiting, path, at = np.empty(count, np.int32), np.empty(count, np.int32), np.zeros(count, np.int32)
+    waiting, path, at = (
+        np.empty(count, np.int32),
+        np.empty(count, np.int32),
+        np.zeros(count, np.int32),
+    )
     """Visited states whose component is not complete; the path of the search; [x]: the edge to follow next."""
     order, first = np.empty(count, np.int32), np.empty(count + 1, np.int32)
     waits, done, found, number = 0, 0, 0, 0

@@ -76,10 +76,14 @@ class Optimal:
     @property
     def decided_share(self) -> float:
         """The share of the asked states whose optimal actions are all known."""
-        return float((self.surely[self.asked] == self.possibly[self.asked]).mean()) if len(self.asked) else 1.0
+        return (
+            float((self.surely[self.asked] == self.possibly[self.asked]).mean())
+            if len(self.asked)
+            else 1.0
+        )
 
 
-def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
+def find_optimal(
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
@@ -92,7 +96,7 @@ def find_optimal(  # noqa: PLR0913, PLR0917 - each is a choice of the user's
     return follow_to_the_end(found, most)
 
 
-def deepen(  # noqa: PLR0913, PLR0917 - as above
+def deepen(
     product: FiniteProduct,
     discount: float,
     depth: int | None = None,
@@ -109,7 +113,9 @@ def deepen(  # noqa: PLR0913, PLR0917 - as above
     actions = len(product.domain.actions)
     if actions > MOST_ACTIONS:
         fault = f"domain `{product.domain.name}` has {actions} actions"
-        raise BadSetting(fault, fix=f"optimal actions are found among at most {MOST_ACTIONS}: leave some out")
+        raise BadSetting(
+            fault, fix=f"optimal actions are found among at most {MOST_ACTIONS}: leave some out"
+        )
     most = min(most, product.most_states)
     room = max(1, int(most / GROWTH))  # the rest is for following the optimal actions to the end
     wanted, depth = depth, _explore(product, depth, room)
@@ -130,13 +136,17 @@ def deepen(  # noqa: PLR0913, PLR0917 - as above
         few = max(0, room - len(product)) // each
         done = last == 1 or full or not further.size or not few
         since += 1
-        if done or len(product) > GROWTH * settled or since > BETWEEN:  # ties cost time: they are sought now and then
+        if (
+            done or len(product) > GROWTH * settled or since > BETWEEN
+        ):  # ties cost time: they are sought now and then
             if not product.frontier.size and len(product) > MANY:
                 yield _decide(product, found, asked, depth, fractions=False)
             answer = _decide(product, found, asked, depth)
             settled, since = len(product), 0
             undecided = asked[answer.surely[asked] != answer.possibly[asked]]
-            yield replace(answer, capped=depth != wanted or (further.size > 0 and (full or not few)))
+            yield replace(
+                answer, capped=depth != wanted or (further.size > 0 and (full or not few))
+            )
             if done or not undecided.size:
                 return
         full = len(further) > few
@@ -145,7 +155,13 @@ def deepen(  # noqa: PLR0913, PLR0917 - as above
 
 def look_at_start(product: FiniteProduct, discount: float, known: Known) -> Optimal:
     """What is known before anything has been explored: next to nothing."""
-    return _decide(product, bound_values(product, discount, known=known), np.arange(len(product)), 0, ties=False)
+    return _decide(
+        product,
+        bound_values(product, discount, known=known),
+        np.arange(len(product)),
+        0,
+        ties=False,
+    )
 
 
 def _explore(product: FiniteProduct, depth: int | None, most: int) -> int | None:
@@ -194,7 +210,9 @@ def _choose_expansion(product: FiniteProduct, found: Values, asked: Numbers) -> 
         return _find_hopeful(product, found, several[depth <= reach])
 
     depths = np.unique(depth).tolist()
-    nearest = bisect_left(depths, True, key=lambda reach: find_for(reach).size > 0)  # what some depend on, more do
+    nearest = bisect_left(
+        depths, True, key=lambda reach: find_for(reach).size > 0
+    )  # what some depend on, more do
     return find_for(depths[nearest]) if nearest < len(depths) else np.zeros(0, np.int64)
 
 
@@ -202,7 +220,9 @@ def _find_hopeful(product: FiniteProduct, found: Values, begin: Numbers) -> Numb
     """The frontier states that the most hopeful actions lead to: only they can lower the upper bounds."""
     upper = q_values(product.steps, found.discount, found.upper)
     hopeful = upper >= upper.max(axis=1, keepdims=True) - 2 * found.slack
-    return product.expandable(np.flatnonzero(_mark_relevant(product, found, hopeful, begin) & ~product.expanded))
+    return product.expandable(
+        np.flatnonzero(_mark_relevant(product, found, hopeful, begin) & ~product.expanded)
+    )
 
 
 def _mark_relevant(product: FiniteProduct, found: Values, possible: Flags, begin: Numbers) -> Flags:
@@ -223,7 +243,7 @@ def mark_possible(product: FiniteProduct, found: Values) -> Flags:
     return possible
 
 
-def _decide(  # noqa: PLR0913 - two of them say what to leave out
+def _decide(
     product: FiniteProduct,
     found: Values,
     asked: Numbers,
@@ -241,7 +261,9 @@ def _decide(  # noqa: PLR0913 - two of them say what to leave out
     surely = np.where(expanded & (possible.sum(axis=1) == 1), possibly, 0)
     ahead = found.discount > 0
     sure = np.flatnonzero(
-        region & ~mark_unsure(product.next, possible, expanded, region) if ahead else region & expanded
+        region & ~mark_unsure(product.next, possible, expanded, region)
+        if ahead
+        else region & expanded
     )
     few = ties and fractions and (len(sure) <= MOST_EXACT or not ahead)
     exact = solve_exactly(product, found.discount, sure, possible) if few else None
@@ -249,7 +271,9 @@ def _decide(  # noqa: PLR0913 - two of them say what to leave out
     block, tied_region = np.arange(len(product)), np.zeros(len(product), np.bool_)
     if ties and np.count_nonzero(region) <= MOST_TIED:
         number = {v: i for i, v in enumerate(dict.fromkeys(value.values()))}
-        block, offer = find_blocks(product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()})
+        block, offer = find_blocks(
+            product, np.flatnonzero(region), possible, {x: number[v] for x, v in value.items()}
+        )
         tied_region = region
         highest = offer.max(axis=1)
         lowest = np.where(offer == EXCLUDED, np.iinfo(np.int64).max, offer).min(axis=1)
@@ -258,4 +282,6 @@ def _decide(  # noqa: PLR0913 - two of them say what to leave out
     for x, actions in ({} if exact is None else exact.optimal).items():
         surely[x] = possibly[x] = actions
     whole = bool(expanded.all()) and len(asked) == len(product)
-    return Optimal(product, found, asked, None if whole else depth, surely, possibly, block, tied_region, value)
+    return Optimal(
+        product, found, asked, None if whole else depth, surely, possibly, block, tied_region, value
+    )

@@ -57,7 +57,10 @@ class Reached:
 
 
 def survey(
-    domain: FiniteDomain, machine: PushdownRewardMachine, steps: int | None = None, most: int = MOST_ROWS
+    domain: FiniteDomain,
+    machine: PushdownRewardMachine,
+    steps: int | None = None,
+    most: int = MOST_ROWS,
 ) -> Reached:
     """Count what is reached within 0, 1, 2, … steps: up to so many (the domain's limit unless given), or as many as find at
     most `most` product states."""
@@ -72,7 +75,9 @@ def survey(
         closed = first == last
         if closed or len(rows) > limit or not product.expand(edge, most):
             node = product.states.node[:last]
-            strings, counters = (_count_distinct(x, ends[1:]) for x in (node, product.stacks.parent[node]))
+            strings, counters = (
+                _count_distinct(x, ends[1:]) for x in (node, product.stacks.parent[node])
+            )
             return Reached(tuple(rows), strings, counters, closed)
 
 
@@ -137,7 +142,9 @@ class Views:
         found, control = [np.zeros(0, np.int64)], 0
         acting = self.domain.states * len(self.table.silent)
         while control < acting:  # some controls at a time, to bound the memory
-            after = int(np.searchsorted(self.first, self.first[control] + AT_A_TIME, side="right")) - 1
+            after = (
+                int(np.searchsorted(self.first, self.first[control] + AT_A_TIME, side="right")) - 1
+            )
             after = min(max(after, control + 1), acting)
             found.append(self._fewest(k, int(self.first[control]), int(self.first[after]), symbols))
             control = after
@@ -173,7 +180,11 @@ class Views:
         """Each way with one symbol more; a stack that has ended gets the digit 0, which no symbol has."""
         count = np.maximum(1, self.first[ways.node + 1] - self.first[ways.node])
         way = np.repeat(np.arange(len(count)), count)
-        edge = self.first[ways.node[way]] + np.arange(len(way)) - np.repeat(np.cumsum(count) - count, count)
+        edge = (
+            self.first[ways.node[way]]
+            + np.arange(len(way))
+            - np.repeat(np.cumsum(count) - count, count)
+        )
         ended = self.first[ways.node[way]] == self.first[ways.node[way] + 1]
         edge[ended] = 0
         return Ways(
@@ -184,7 +195,9 @@ class Views:
         )
 
 
-def find_views(domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES) -> Views:
+def find_views(
+    domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES
+) -> Views:
     """The automaton for a product. `ProductTooLarge` where it would have more than `most` edges."""
     table = tabulate(machine, domain.labels)
     controls = (domain.states + len(domain.arrays.start_state)) * len(table.silent)
@@ -213,7 +226,9 @@ def _count_prefixes(table: Table) -> int:
     return len(found)
 
 
-def _measure_distances(edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int) -> Numbers:
+def _measure_distances(
+    edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int
+) -> Numbers:
     """The least sum of weights from each node to the end, which comes after the node of the bottom. No edge leads back to a
     control, so controls are left out."""
     below = edges[0] >= controls

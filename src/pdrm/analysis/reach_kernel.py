@@ -13,7 +13,7 @@ from pdrm.product.hash_kernel import FREE, hash_key, place_rows
 
 
 @njit(cache=True)
-def lengthen(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any kind, and another of that kind
+def lengthen(array: Any, length: int) -> Any:
     """The array with zeros after it."""
     larger = np.zeros(length, array.dtype)
     larger[: len(array)] = array
@@ -21,7 +21,7 @@ def lengthen(array: Any, length: int) -> Any:  # noqa: ANN401 - an array of any 
 
 
 @njit(cache=True)
-def build_slots(keys: Any, used: int) -> Any:  # noqa: ANN401 - as above
+def build_slots(keys: Any, used: int) -> Any:
     """Slots for as many keys as fit their array, at most half of them taken, and the first `used` keys put there."""
     slots = 1 << 15
     while slots < 2 * len(keys):
@@ -39,7 +39,12 @@ def saturate(
 ) -> tuple[Integers, Integers, Integers, Integers, int]:
     """The edges (from, symbol, to) and weights of the automaton, and how many there are: `most` + 1 if there would be more,
     -1 if a label has no rule. `middles`: how many nodes it may need beside the controls."""
-    successors, chances, labels, terminal = domain.next, domain.probability, domain.label, domain.terminal
+    successors, chances, labels, terminal = (
+        domain.next,
+        domain.probability,
+        domain.label,
+        domain.terminal,
+    )
     moves, silent, targets, pops, pushes, pushed = table[:6]
     states, actions, outcomes = successors.shape
     machine_states, symbols = silent.shape
@@ -53,7 +58,11 @@ def saturate(
     # Edges with their index, a list of those that leave each node, and a ring of those to process (again).
     capacity = max(1 << 14, len(domain.start_state) + 1)
     edge_key, weight = np.zeros(capacity, np.int64), np.zeros(capacity, np.int32)
-    source, symbol, target = np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), np.zeros(capacity, np.int32)
+    source, symbol, target = (
+        np.zeros(capacity, np.int32),
+        np.zeros(capacity, np.int32),
+        np.zeros(capacity, np.int32),
+    )
     following, waits = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
     ring, slot = np.zeros(capacity, np.int32), build_slots(edge_key, 0)
     leaving, degree = np.full(nodes, FREE, np.int32), np.zeros(nodes, np.int32)
@@ -72,14 +81,27 @@ def saturate(
     for start in range(len(domain.start_state)):
         if domain.start_probability[start] > 0.0:
             labelled = domain.start_label[start] >= 0
-            first = (acting + start * machine_states) if labelled else domain.start_state[start] * machine_states
-            new_source[news], new_symbol[news], new_target[news] = first + table.start, table.bottom, bottom
+            first = (
+                (acting + start * machine_states)
+                if labelled
+                else domain.start_state[start] * machine_states
+            )
+            new_source[news], new_symbol[news], new_target[news] = (
+                first + table.start,
+                table.bottom,
+                bottom,
+            )
             news += 1
     undefined = False
     while made <= most and not undefined:
         # Phase 1: add the new edges or make them lighter, and queue those that changed.
         for number in range(news):
-            p, g, q, d = new_source[number], new_symbol[number], new_target[number], new_weight[number]
+            p, g, q, d = (
+                new_source[number],
+                new_symbol[number],
+                new_target[number],
+                new_weight[number],
+            )
             key = (np.int64(p) * symbols + g) * nodes + q
             mask = len(slot) - 1
             probe = hash_key(key) & mask
@@ -89,7 +111,13 @@ def saturate(
             lighter = edge < 0 or d < weight[edge]
             if edge < 0:
                 edge = made
-                slot[probe], edge_key[edge], source[edge], symbol[edge], target[edge] = edge, key, p, g, q
+                slot[probe], edge_key[edge], source[edge], symbol[edge], target[edge] = (
+                    edge,
+                    key,
+                    p,
+                    g,
+                    q,
+                )
                 following[edge], leaving[p] = leaving[p], edge
                 degree[p] += 1
                 made += 1
@@ -106,15 +134,28 @@ def saturate(
         edge = ring[head]
         head, queued, waits[edge] = (head + 1) % len(ring), queued - 1, False
         p, g, q, d = source[edge], symbol[edge], target[edge], weight[edge]
-        need = (landed[p] if p >= controls else actions * outcomes * (longest + degree[q])) + longest + degree[q] + 1
+        need = (
+            (landed[p] if p >= controls else actions * outcomes * (longest + degree[q]))
+            + longest
+            + degree[q]
+            + 1
+        )
         if need > room:
             room = 2 * need
             new_source, new_symbol = np.zeros(room, np.int32), np.zeros(room, np.int32)
             new_target, new_weight = np.zeros(room, np.int32), np.zeros(room, np.int32)
         if made + need > capacity:
             larger = 2 * capacity + need
-            edge_key, weight, waits = lengthen(edge_key, larger), lengthen(weight, larger), lengthen(waits, larger)
-            source, symbol, target = lengthen(source, larger), lengthen(symbol, larger), lengthen(target, larger)
+            edge_key, weight, waits = (
+                lengthen(edge_key, larger),
+                lengthen(weight, larger),
+                lengthen(waits, larger),
+            )
+            source, symbol, target = (
+                lengthen(source, larger),
+                lengthen(symbol, larger),
+                lengthen(target, larger),
+            )
             following, slot = lengthen(following, larger), build_slots(edge_key, made)
             old_ring, ring = ring, np.zeros(larger, np.int32)
             for place in range(queued):
@@ -122,8 +163,14 @@ def saturate(
             head, capacity = 0, larger
         if jumps + actions * outcomes + 1 > jump_capacity:
             jump_capacity = 2 * jump_capacity + actions * outcomes
-            jump_key, jump_weight = lengthen(jump_key, jump_capacity), lengthen(jump_weight, jump_capacity)
-            jump_from, jump_next = lengthen(jump_from, jump_capacity), lengthen(jump_next, jump_capacity)
+            jump_key, jump_weight = (
+                lengthen(jump_key, jump_capacity),
+                lengthen(jump_weight, jump_capacity),
+            )
+            jump_from, jump_next = (
+                lengthen(jump_from, jump_capacity),
+                lengthen(jump_next, jump_capacity),
+            )
             jump_slot = build_slots(jump_key, jumps)
         # Phase 3: an edge below a popped symbol is also one of every control that jumped there.
         if p >= controls:
@@ -134,7 +181,9 @@ def saturate(
             continue
         # Phase 4: the moves of a control at the top symbol g: one silent move, the label at reset, or every action's outcomes.
         u = p % machine_states
-        s, start = (p // machine_states, FREE) if p < acting else (0, (p - acting) // machine_states)
+        s, start = (
+            (p // machine_states, FREE) if p < acting else (0, (p - acting) // machine_states)
+        )
         is_silent = silent[u, g] >= 0
         once = is_silent or start >= 0
         if not is_silent and (u >= table.first_final or (start < 0 and terminal[s])):
@@ -149,7 +198,11 @@ def saturate(
                     move, cost = moves[u, domain.start_label[start], g], 0
                     place = domain.start_state[start] * machine_states
                 else:
-                    move, cost, place = moves[u, labels[s, a, o], g], 1, successors[s, a, o] * machine_states
+                    move, cost, place = (
+                        moves[u, labels[s, a, o], g],
+                        1,
+                        successors[s, a, o] * machine_states,
+                    )
                 if move < 0:
                     undefined = True
                     break
@@ -159,12 +212,18 @@ def saturate(
                     # The move leaves symbols in place of g: a path of new edges to q through middle nodes.
                     for position in range(length):
                         left = pushes[move] - 1 - position
-                        new_source[news], new_symbol[news] = after, pushed[move, left] if left >= 0 else g
+                        new_source[news], new_symbol[news] = (
+                            after,
+                            pushed[move, left] if left >= 0 else g,
+                        )
                         if position == length - 1:
                             new_target[news], new_weight[news] = q, total
                         else:
                             if middle[after, new_symbol[news]] < 0:
-                                middle[after, new_symbol[news]], made_nodes = made_nodes, made_nodes + 1
+                                middle[after, new_symbol[news]], made_nodes = (
+                                    made_nodes,
+                                    made_nodes + 1,
+                                )
                             after = middle[after, new_symbol[news]]
                             new_target[news], new_weight[news] = after, 0
                         news += 1
@@ -187,8 +246,16 @@ def saturate(
                     jump_weight[jump] = total
                     below = leaving[q]
                     while below >= 0:
-                        new_source[news], new_symbol[news], new_target[news] = after, symbol[below], target[below]
-                        new_weight[news], news, below = total + weight[below], news + 1, following[below]
+                        new_source[news], new_symbol[news], new_target[news] = (
+                            after,
+                            symbol[below],
+                            target[below],
+                        )
+                        new_weight[news], news, below = (
+                            total + weight[below],
+                            news + 1,
+                            following[below],
+                        )
     if undefined:
         made = -1
     kept = max(0, made)

@@ -31,7 +31,17 @@ MOST_LABELS = 4096
 """Labels of a machine at most, for the domain of all words."""
 LETTERS = tuple(frozenset(letter) for letter in "01x")
 MACHINE = "marked-palindrome"
-DOMAINS = ("letter", "maze-5x5", "maze-10x10", "maze-20x20", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
+DOMAINS = (
+    "letter",
+    "maze-5x5",
+    "maze-10x10",
+    "maze-20x20",
+    "multi-10x10",
+    "deliver-8",
+    "deliver-4-8",
+    "paint",
+    "echo",
+)
 """The paper's tabular domains and Echo; multi-20x20 takes half a minute more and shows the same."""
 
 
@@ -41,9 +51,19 @@ def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDom
     if len(labels) > MOST_LABELS:
         fault = f"`{machine.name}` has more than {MOST_LABELS:,} labels"
         raise BadSetting(fault, fix="declare events exclusive, or name a domain")
-    following, label, actions = [[0] * len(labels)], [list(range(len(labels)))], tuple(map(label_text, labels))
+    following, label, actions = (
+        [[0] * len(labels)],
+        [list(range(len(labels)))],
+        tuple(map(label_text, labels)),
+    )
     return from_arrays(
-        "all words", following, label, labels, step_limit=step_limit, events=machine.events, actions=actions
+        "all words",
+        following,
+        label,
+        labels,
+        step_limit=step_limit,
+        events=machine.events,
+        actions=actions,
     )
 
 
@@ -85,7 +105,9 @@ def measure_blowup(longest: int = 14, simulated: int = 9) -> list[Blowup]:
         vectors = {configuration.counters for configuration in counted}
         within |= vectors
         sizes = len(counted), len(vectors), len(within)
-        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *sizes, moves, int((rows <= n).sum())))
+        found.append(
+            Blowup(n, len(LETTERS) ** n, theorem_4(n), *sizes, moves, int((rows <= n).sum()))
+        )
     return found
 
 
@@ -94,11 +116,19 @@ def _run_pushdown(machine: PushdownRewardMachine) -> Iterator[set[Configuration]
     here = {machine.begin().after}
     while True:
         yield here
-        after = {machine.step(configuration, letter).after for configuration in here for letter in LETTERS}
-        here = {configuration for configuration in after if configuration.state not in machine.final}
+        after = {
+            machine.step(configuration, letter).after
+            for configuration in here
+            for letter in LETTERS
+        }
+        here = {
+            configuration for configuration in after if configuration.state not in machine.final
+        }
 
 
-def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[CountingConfiguration], int]]:
+def _run_counting(
+    machine: PushdownRewardMachine,
+) -> Iterator[tuple[set[CountingConfiguration], int]]:
     """The same of the automaton with two counters, and the most moves that a letter took so far."""
     automaton = pushdown_to_counting(machine)
     counters = Counters(automaton, LETTERS)
@@ -107,7 +137,9 @@ def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[Counting
     here = {0}
     while True:
         found = explored.configurations
-        reached = {(states[found.state[x]], tuple(found.counters[found.node[x]].tolist())) for x in here}
+        reached = {
+            (states[found.state[x]], tuple(found.counters[found.node[x]].tolist())) for x in here
+        }
         yield {CountingConfiguration(*one) for one in reached}, most
         after = set()
         for number in here:
@@ -117,10 +149,16 @@ def _run_counting(machine: PushdownRewardMachine) -> Iterator[tuple[set[Counting
                     explored = counters.find(explored)
                 most = max(most, int(explored.configurations.moves[number, letter]))
                 after.add(int(explored.configurations.after[number, letter]))
-        here = {number for number in after if explored.configurations.state[number] < len(automaton.states)}
+        here = {
+            number
+            for number in after
+            if explored.configurations.state[number] < len(automaton.states)
+        }
 
 
-def size_claims(records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None) -> list[Record]:
+def size_claims(
+    records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None
+) -> list[Record]:
     """The facts size-full, size-k and size-cra; what is not given is measured (about ten seconds).
 
     >>> facts = size_claims([sizes_record(Task("letter"))], measure_blowup(4, 4))
@@ -128,7 +166,11 @@ def size_claims(records: Sequence[Record] | None = None, blown: Sequence[Blowup]
     [('size-full', True), ('size-k', True), ('size-cra', True)]
     """
     measured = [sizes_record(Task(name)) for name in DOMAINS] if records is None else records
-    return [size_full(measured), size_k(measured), size_cra(measured, measure_blowup() if blown is None else blown)]
+    return [
+        size_full(measured),
+        size_k(measured),
+        size_cra(measured, measure_blowup() if blown is None else blown),
+    ]
 
 
 def size_full(records: Sequence[Record]) -> Record:
@@ -143,7 +185,9 @@ def size_full(records: Sequence[Record]) -> Record:
             "rows": rows["reachable"],
             "bound": rows["bound_within"],
             "printed_holds": strings["printed_holds"] and rows["printed_holds"],
-            "grows_last_step": round(walked[-1]["strings"] / walked[-2]["strings"], 3) if len(walked) > 1 else None,
+            "grows_last_step": round(walked[-1]["strings"] / walked[-2]["strings"], 3)
+            if len(walked) > 1
+            else None,
         }
     claim = "Theorem 1: a policy over whole stacks has at most |S| |U| (|Γ|⁰ + … + |Γ|^h) rows, h the highest stack"
     holds = all(size["holds"] for record in records for size in record["sizes"][:2])
@@ -152,9 +196,14 @@ def size_full(records: Sequence[Record]) -> Record:
 
 def size_k(records: Sequence[Record]) -> Record:
     """Theorem 2: rows of a k-policy."""
-    sizes = {record["domain"]: [size for size in record["sizes"] if "k" in size] for record in records}
+    sizes = {
+        record["domain"]: [size for size in record["sizes"] if "k" in size] for record in records
+    }
     numbers = {
-        name: {size["what"]: {"rows": size["reachable"], "bound": size["bound"]["exact"]} for size in found}
+        name: {
+            size["what"]: {"rows": size["reachable"], "bound": size["bound"]["exact"]}
+            for size in found
+        }
         for name, found in sizes.items()
     }
     claim = "Theorem 2: a k-policy has at most |S| |U| (|Γ|⁰ + … + |Γ|^k) rows, however long the episode"
@@ -166,18 +215,35 @@ def size_cra(records: Sequence[Record], blown: Sequence[Blowup]) -> Record:
     """Theorem 3: rows of a policy over the counters that simulate the stack; Theorem 4: configurations, state and counters, of an automaton
     for marked palindromes."""
     states = len(pushdown_to_counting(pushdown_machine(MACHINE)).states)
-    columns = ("n", "least", "configurations", "counters", "counters_within", "most_moves", "one_policy_rows")
+    columns = (
+        "n",
+        "least",
+        "configurations",
+        "counters",
+        "counters_within",
+        "most_moves",
+        "one_policy_rows",
+    )
     numbers: Record = {
-        "at_least" if name == "least" else name: [getattr(row, name) for row in blown] for name in columns
+        "at_least" if name == "least" else name: [getattr(row, name) for row in blown]
+        for name in columns
     }
     numbers["automaton_states"] = states
-    simulating = {record["domain"]: [size for size in record["sizes"] if size["theorem"] == 3] for record in records}
+    simulating = {
+        record["domain"]: [size for size in record["sizes"] if size["theorem"] == 3]
+        for record in records
+    }
     numbers["policies"] = {
-        name: {size["what"]: {"reachable": size["reachable"], "bound": size["bound_within"]} for size in found}
+        name: {
+            size["what"]: {"reachable": size["reachable"], "bound": size["bound_within"]}
+            for size in found
+        }
         for name, found in simulating.items()
     }
     holds = all(size["holds"] for found in simulating.values() for size in found)
-    holds &= all(row.configurations >= row.least and row.counters * states >= row.least for row in blown)
+    holds &= all(
+        row.configurations >= row.least and row.counters * states >= row.least for row in blown
+    )
     claim = (
         "Theorem 3: a policy over counters that simulate the stack is no larger than Theorem 1 allows; Theorem 4: after n letters, an "
         "automaton for marked palindromes is in one of at least 2ⁿ configurations"

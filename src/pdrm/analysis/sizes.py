@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
 from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
-from pdrm.errors import BadSetting, explain_arguments
+from pdrm.errors import BadSetting
 from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -82,8 +82,7 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
     return count_strings(growth.symbols, growth.longest(n))
 
 
-@explain_arguments
-def sizes_record(  # noqa: PLR0913 - named options, each with a default
+def sizes_record(
     task: Task,
     *,
     steps: int | None = None,
@@ -105,9 +104,14 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
     limit = domain.step_limit if steps is None else steps
     if not 0 <= limit <= MOST_STEPS:
         raise BadSetting(
-            f"episodes of {limit:,} steps", fix=f"use integers from 0 to {MOST_STEPS}, such as 20 (--steps 20)"
+            f"episodes of {limit:,} steps",
+            fix=f"use integers from 0 to {MOST_STEPS}, such as 20 (--steps 20)",
         )
-    growth, walk, views = stack_growth(machine), survey(domain, machine, limit, most), find_views(domain, machine)
+    growth, walk, views = (
+        stack_growth(machine),
+        survey(domain, machine, limit, most),
+        find_views(domain, machine),
+    )
     fewest = {symbols: views.steps(symbols) for symbols in check_ks(k)}
     factor = domain.states * len(machine.states)
     scale = _Scale(growth, limit, int((domain.arrays.start_label != NO_LABEL).any()))
@@ -130,7 +134,10 @@ def sizes_record(  # noqa: PLR0913 - named options, each with a default
         "counting": None if counting is None else counting.name,
         "environment_states": domain.states,
         "machine_states": len(machine.states),
-        **{name: getattr(growth, name) for name in ("symbols", "added", "silent_pushes", "begun", "step")},
+        **{
+            name: getattr(growth, name)
+            for name in ("symbols", "added", "silent_pushes", "begun", "step")
+        },
         "steps": limit,
         "labels": limit + scale.first,
         "sizes": counted,
@@ -159,7 +166,8 @@ class Sizes(dict[str, Any]):
                 str(size["theorem"]),
                 number_text(size["printed"]) + " (too small)" * (size["printed_holds"] is False),
                 number_text(size["bound"]),
-                f"{size['reachable']:,}" + f" within {size['within']:,} steps" * (size["within"] != self["steps"]),
+                f"{size['reachable']:,}"
+                + f" within {size['within']:,} steps" * (size["within"] != self["steps"]),
             ]
             for size in self["sizes"]
         ]
@@ -167,7 +175,8 @@ class Sizes(dict[str, Any]):
     def __repr__(self) -> str:
         policies = [size for size in self["sizes"] if size["what"].endswith("policy")]
         said = ", ".join(
-            f"{one['what']} {one['reachable']:,}{' rows' * (not place)}" for place, one in enumerate(policies)
+            f"{one['what']} {one['reachable']:,}{' rows' * (not place)}"
+            for place, one in enumerate(policies)
         )
         return f"<Sizes of {self['domain']} with machine {self['machine']}, {self['steps']:,} steps: {said}>"
 
@@ -175,16 +184,18 @@ class Sizes(dict[str, Any]):
         cells = [[*self.HEADS], *self.rows()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
         )
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - counting does not draw
+        from pdrm.drawing.markup import html, table
 
-        return html("p", repr(self).strip("<>")) + table(self.HEADS, self.rows(), range(1, len(self.HEADS)))
+        return html("p", repr(self).strip("<>")) + table(
+            self.HEADS, self.rows(), range(1, len(self.HEADS))
+        )
 
 
-@explain_arguments
 def sizes(
     task: Task | DomainLike,
     machine: MachineLike | None = None,
@@ -201,7 +212,9 @@ def sizes(
     59
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    own = isinstance(given.machine, CountingRewardAutomaton) or (given.text is None and given.machine.name in COUNTED)
+    own = isinstance(given.machine, CountingRewardAutomaton) or (
+        given.text is None and given.machine.name in COUNTED
+    )
     return Sizes(sizes_record(given, steps=steps, k=k, counting=given.counting if own else None))
 
 
@@ -227,7 +240,10 @@ def to_json(value: int | None) -> Record | None:
     """
     if value is None:
         return None
-    return {"exact": value if value < EXACT else None, "log10": round(math.log10(value), 4) if value else 0.0}
+    return {
+        "exact": value if value < EXACT else None,
+        "log10": round(math.log10(value), 4) if value else 0.0,
+    }
 
 
 class _Scale(NamedTuple):
@@ -237,7 +253,9 @@ class _Scale(NamedTuple):
     limit: int
     first: int
 
-    def size(self, what: str, theorem: int, factor: int, walk: Reached, counts: Sequence[int]) -> Record:
+    def size(
+        self, what: str, theorem: int, factor: int, walk: Reached, counts: Sequence[int]
+    ) -> Record:
         """One of them: `factor` rows per string, and what the walk counted, as far as it got."""
         place = walk.within(self.limit)
         counted, within = (counts[-1], walk.steps) if place is None else (counts[place], self.limit)
@@ -269,7 +287,15 @@ def _k_size(k: int, bound: int, fewest: Numbers, limit: int) -> Record:
     counted = int((fewest <= limit).sum())
     bounds = dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound))
     holds = {"holds": len(fewest) <= bound, "printed_holds": len(fewest) <= bound}
-    return {"what": f"{k}-policy", "theorem": 2, **bounds, "reachable": counted, "within": limit, "k": k, **holds}
+    return {
+        "what": f"{k}-policy",
+        "theorem": 2,
+        **bounds,
+        "reachable": counted,
+        "within": limit,
+        "k": k,
+        **holds,
+    }
 
 
 def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
@@ -282,10 +308,15 @@ def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
         table["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
         if (count := table.get(what)) is not None:
             found.setdefault((agent, k), []).append(int(count))
-    return [{"agent": agent, "k": k, "runs": len(counts), "most": max(counts)} for (agent, k), counts in found.items()]
+    return [
+        {"agent": agent, "k": k, "runs": len(counts), "most": max(counts)}
+        for (agent, k), counts in found.items()
+    ]
 
 
-def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int) -> list[Record]:
+def _sample_growth(
+    scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int
+) -> list[Record]:
     """The sizes after all numbers of steps up to 20, then about ten per decade and the round ones, how far the walk got, and
     the last; null where the walk did not get."""
     spread = {round(20 * 1.25**power) for power in range(60)}
@@ -295,7 +326,11 @@ def _sample_growth(scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], 
         if n <= scale.limit:
             place = walk.within(n)
             names = ("strings", "rows", "counters")
-            counted = {name: None if place is None else getattr(walk, name)[place] for name in names}
+            counted = {
+                name: None if place is None else getattr(walk, name)[place] for name in names
+            }
             views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
-            rows.append({"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views})
+            rows.append(
+                {"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views}
+            )
     return rows

@@ -22,12 +22,18 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownConfiguration,
     did_you_mean,
-    explain_arguments,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.summaries.operators import HEIGHT, Size, Summaries, check_deterministic, rest_table, world_of
+from pdrm.product.summaries.operators import (
+    HEIGHT,
+    Size,
+    Summaries,
+    check_deterministic,
+    rest_table,
+    world_of,
+)
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -81,12 +87,10 @@ class Solution:
         first = self.begins[0]
         best = " or ".join(self.actions(first.s, first.u, first.stack)) or "nothing"
         asked = f".value({first.s}, {first.u!r}, {first.stack!r}), .actions(…), .action_values(…)"
-        return (
-            f"{head}; best there: {best}.\nAnother: {asked}: state (number or name), machine state, stack (top first)>"
-        )
+        return f"{head}; best there: {best}.\nAnother: {asked}: state (number or name), machine state, stack (top first)>"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - solving does not draw
+        from pdrm.drawing.markup import html, table
 
         first = f"{self.task.name} with machine {self.machine.name}, discount {self.discount:g}, no step limit"
         said = f"the optimal value from the start is {self.start_value:.6g} (proved error {self.error:.1e})"
@@ -111,7 +115,6 @@ class Solution:
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
 
-    @explain_arguments
     def value(self, s: StateLike, u: str, stack: Stack) -> float:
         """The optimal value of a configuration: environment state (its number, its name, or its row and column), machine state, and stack (top first).
 
@@ -123,7 +126,6 @@ class Solution:
             return paid
         return max(self.action_values(s, u, stack).values())
 
-    @explain_arguments
     def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
         """The value of each action, and of acting optimally from then on; none where the episode is over.
 
@@ -143,7 +145,6 @@ class Solution:
         pairs = zip(self.domain.actions, values, strict=False)  # none where the episode is over
         return {name: paid + value for name, value in pairs if value is not None}
 
-    @explain_arguments
     def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
         """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
 
@@ -170,7 +171,9 @@ class Solution:
     @property
     def relative_error(self) -> float:
         """The error as a share of the largest value at a start; of 1 where all of these are smaller."""
-        return self.error / max(1.0, *(abs(self.value(one.s, one.u, one.stack)) for one in self.begins))
+        return self.error / max(
+            1.0, *(abs(self.value(one.s, one.u, one.stack)) for one in self.begins)
+        )
 
     @property
     def size(self) -> Size:
@@ -237,16 +240,21 @@ class Solution:
 
     # --- Numbers for names
 
-    @explain_arguments
     def find_state(self, called: StateLike) -> int:
         """The number of an environment state: by its number, its name as it is printed, or on a grid its row and column.
 
         >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state((3, 3))
         (7, 7)
         """
-        if isinstance(called, str) and called in self._states and called not in self.domain.state_names:
+        if (
+            isinstance(called, str)
+            and called in self._states
+            and called not in self.domain.state_names
+        ):
             fix = f"it is a state of the machine: --in {called}; in Python the second argument"
-            raise UnknownConfiguration(f"no state of `{self.domain.name}` is called `{called}`", fix=fix)
+            raise UnknownConfiguration(
+                f"no state of `{self.domain.name}` is called `{called}`", fix=fix
+            )
         return self.domain.find_state(called)
 
     def _number(self, s: StateLike, u: str, stack: Stack) -> tuple[int, int, Symbols]:
@@ -267,7 +275,11 @@ class Solution:
             raise self._undefined(found.state, label, found.symbol)
 
     def _undefined(self, state: int, label: int, symbol: int) -> UndefinedMove:
-        top = f"top {self.machine.stack[symbol - 1]}" if 0 < symbol <= len(self.machine.stack) else "this stack"
+        top = (
+            f"top {self.machine.stack[symbol - 1]}"
+            if 0 < symbol <= len(self.machine.stack)
+            else "this stack"
+        )
         word = "+".join(sorted(self.domain.labels[label])) or "-"
         return UndefinedMove(
             f"the machine `{self.machine.name}` has no move for the label `{word}` in state `{[*self._states][state]}` with {top}",
@@ -275,7 +287,6 @@ class Solution:
         )
 
 
-@explain_arguments
 def solve(
     task: Task | DomainLike,
     machine: MachineLike | None = None,
@@ -303,15 +314,22 @@ def solve(
 
 
 def find_solution(
-    chosen: Task, discount: float | None = None, precision: float = PRECISION, seconds: float | None = SECONDS
+    chosen: Task,
+    discount: float | None = None,
+    precision: float = PRECISION,
+    seconds: float | None = SECONDS,
 ) -> Solution:
     """Solve a task, as `solve` does, without warnings."""
     gamma = chosen.discount if discount is None else discount
     check_discount(gamma)
     if not 0 < precision < 1:
-        raise BadSetting(f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6")
+        raise BadSetting(
+            f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6"
+        )
     if seconds is not None and not seconds > 0:
-        raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
+        raise BadSetting(
+            f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit"
+        )
     domain, pushdown = chosen.finite, chosen.pushdown
     check_deterministic(domain)
     table = tabulate(pushdown, domain.labels)
@@ -356,11 +374,18 @@ def compile_solver() -> None:
 def find_optimal_value(task: Task, discount: float) -> float | None:
     """The optimal value from the start, with the whole stack in view and no step limit; None where it is not found in little time: moves are random, the
     domain is large or continuous, or what was learnt is tested elsewhere."""
-    if task.continuous or not 0 < discount < 1 or task.finite.tests or estimate_seconds(task, discount) > SOON:
+    if (
+        task.continuous
+        or not 0 < discount < 1
+        or task.finite.tests
+        or estimate_seconds(task, discount) > SOON
+    ):
         return None
     try:
         check_deterministic(task.finite)
         compile_solver()  # what is compiled once is not counted
         return find_solution(task, discount, seconds=SOON).start_value
-    except PdrmError:  # random moves, one that is not defined, no pushdown machine of its own, or no time
+    except (
+        PdrmError
+    ):  # random moves, one that is not defined, no pushdown machine of its own, or no time
         return None

@@ -52,10 +52,14 @@ def abstract_steps(table: Table, rewards: Sequence[Fraction]) -> TopSteps:
                 rows += sorted(_find_outcomes(table, rewards, int(table.move[u, label, top]), top))
             first[u, label, tops] = len(rows)
     state, top_after, paid = zip(*rows, strict=True) if rows else ((), (), ())
-    return TopSteps(first, np.array(state, np.int32), np.array(top_after, np.int32), np.array(paid, np.float64))
+    return TopSteps(
+        first, np.array(state, np.int32), np.array(top_after, np.int32), np.array(paid, np.float64)
+    )
 
 
-def _find_outcomes(table: Table, rewards: Sequence[Fraction], move: int, top: int) -> set[tuple[int, int, float]]:
+def _find_outcomes(
+    table: Table, rewards: Sequence[Fraction], move: int, top: int
+) -> set[tuple[int, int, float]]:
     """State, top and pay after a move and its silent moves, for every stack below the top symbol."""
     if move < 0:
         return set()
@@ -70,7 +74,11 @@ def _find_outcomes(table: Table, rewards: Sequence[Fraction], move: int, top: in
         after = pushed + symbols[int(table.pops[taken]) :]
         paid += rewards[taken]
         # What lies below the known symbols is seen only now: any symbol, or the end of the stack.
-        below = [(after, ends)] if after or ends else [((symbol,), False) for symbol in range(1, table.move.shape[2])]
+        below = (
+            [(after, ends)]
+            if after or ends
+            else [((symbol,), False) for symbol in range(1, table.move.shape[2])]
+        )
         for stack, over in below if after or ends else [*below, ((), True)]:
             silent = int(table.silent[u, stack[0] if stack else 0])
             if silent < 0:

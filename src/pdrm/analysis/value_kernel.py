@@ -83,7 +83,11 @@ def solve(
     lead = np.empty((room, actions, outcomes), np.uint32)
     """[i, action, outcome]: the state it leads to, or `size` for one outside: its value is part of `paid`."""
     paid, cell = np.empty((room, actions)), np.empty(room, np.uint32)
-    kept_lead, kept_paid, kept_cell = np.empty((room, outcomes), np.uint32), np.empty(room), np.empty(room, np.uint32)
+    kept_lead, kept_paid, kept_cell = (
+        np.empty((room, outcomes), np.uint32),
+        np.empty(room),
+        np.empty(room, np.uint32),
+    )
     """The same for the action that was chosen."""
     v, change_of, earlier = np.empty(room + 1), np.empty(room), np.empty(room)
     stop, total, settled = precision * gap, 0, True
@@ -317,7 +321,10 @@ def tighten_by_top(
                             for outcome in range(begin, end):
                                 v = steps.paid[outcome]
                                 if steps.state[outcome] < first_final and not world.terminal[s2]:
-                                    v += discount * values[s2, steps.state[outcome], steps.top[outcome]]
+                                    v += (
+                                        discount
+                                        * values[s2, steps.state[outcome], steps.top[outcome]]
+                                    )
                                 extreme = max(extreme, sign * v)
                             defined = defined and begin < end
                             q += p * (world.reward[s, a, o] + sign * extreme)
@@ -353,7 +360,9 @@ def q_values(steps: Steps, discount: float, value: Floats) -> Floats:
 
 
 @njit(cache=True)
-def evaluate(steps: Steps, expanded: Flags, discount: float, action: Numbers, value: Floats, sweeps_most: int) -> float:
+def evaluate(
+    steps: Steps, expanded: Flags, discount: float, action: Numbers, value: Floats, sweeps_most: int
+) -> float:
     """Values of one policy, in place; frontier states keep theirs. Returns the last residual."""
     following, reward, place, probability = steps
     count, _, outcomes = following.shape

@@ -83,11 +83,15 @@ def bound_values(
     """Bound the optimal values of a product; `known` may be handed in if it was found before."""
     check_discount(discount)
     count, gap, rounding = len(product), measure_gap_to_1(discount), product.exact.rounding
-    order, first = find_components(product.next.reshape(count, int(np.prod(product.next.shape[1:]))))
+    order, first = find_components(
+        product.next.reshape(count, int(np.prod(product.next.shape[1:])))
+    )
     closed, steps = bool(product.expanded.all()), product.steps
     known = None if closed else known or bound_by_top(product, discount)
     extent = _bound_all(find_extremes(steps), gap)
-    slack = rounding + (_bound_rounding(product, extent, extent.reward) if known is None else known.slack)
+    slack = rounding + (
+        _bound_rounding(product, extent, extent.reward) if known is None else known.slack
+    )
     settings = order, first, steps, discount, gap, max(precision, 8 * slack / gap), slack
     most, sweeps, settled = limit_sweeps(steps.next.size), 0, False
     if known is None:
@@ -98,11 +102,17 @@ def bound_values(
             sweeps += more
             settled = settled or most >= MOST_SWEEPS or GROWTH * (begun - time_left()) > time_left()
             most *= GROWTH
-        error *= 1 + 4 * EPSILON / gap  # an error is rounded too, and far larger than a step can make up for next to 1
+        error *= (
+            1 + 4 * EPSILON / gap
+        )  # an error is rounded too, and far larger than a step can make up for next to 1
         lower = np.maximum(value - error, extent.lowest - slack / gap)
         upper = np.minimum(value + error, extent.highest + slack / gap)
     else:
-        at = (product.place, product.states.state[:count], product.stacks.symbol[product.states.node[:count]])
+        at = (
+            product.place,
+            product.states.state[:count],
+            product.stacks.symbol[product.states.node[:count]],
+        )
         lower, upper, tried = known.lower[at], known.upper[at], 0
         while not settled:
             more, settled = tighten(*settings, most, product.expanded, lower, upper)
@@ -156,12 +166,18 @@ def bound_by_top(product: FiniteProduct, discount: float, sweeps: int = TOP_SWEE
     slack = _bound_rounding(product, extent, largest)
     tables = []
     for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
-        found = np.full((len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack)
+        found = np.full(
+            (len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack
+        )
         precision = 1e-9 * (1 + extent.highest - extent.lowest)
-        few = limit_sweeps(8 * found.size * arrays.next[0].size)  # a step may uncover any of several symbols
+        few = limit_sweeps(
+            8 * found.size * arrays.next[0].size
+        )  # a step may uncover any of several symbols
         for _ in range(0, 0 if capped else sweeps, few):
             some = min(few, sweeps)
-            done = tighten_by_top(steps, arrays, table.first_final, discount, precision, slack, some, sign, found)
+            done = tighten_by_top(
+                steps, arrays, table.first_final, discount, precision, slack, some, sign, found
+            )
             if done or time_left() <= 0:
                 break
         tables.append(found)

@@ -44,7 +44,11 @@ SIZES: Heights = {"letter": (300, 3_000, 35_000), "brackets": (7, 11, 15)}
 NAMES = ("small", "middle", "large")
 TRIED = (len(SOUND), 2, 1)
 """How many of Storm's methods are tried at these sizes."""
-GROWTH: Heights = {"letter": (2, 5, 10, 20, 50, 100, 200, 500, 1_000), "maze": range(2, 11), "brackets": range(2, 12)}
+GROWTH: Heights = {
+    "letter": (2, 5, 10, 20, 50, 100, 200, 500, 1_000),
+    "maze": range(2, 11),
+    "brackets": range(2, 12),
+}
 DISCOUNT = 0.99
 PRECISION = 1e-6
 COMPARED = 2_000
@@ -77,7 +81,9 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
     for task, heights in SIZES.items():
         methods = list(SOUND)
         for size, height, tried in zip(NAMES, heights, TRIED, strict=True):
-            on_progress(f"{task} with stacks up to {height:,}, beside Storm", 0.9 * len(found) / races)
+            on_progress(
+                f"{task} with stacks up to {height:,}, beside Storm", 0.9 * len(found) / races
+            )
             figures, methods = race_storm(task, height, methods[:tried], seconds / races)
             found.append(Row({"task": task, "size": size}, figures))
             yield found[-1]
@@ -87,12 +93,19 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
     yield from measure_growth(GROWTH)
 
 
-def race_storm(task: str, height: int, methods: Sequence[str], seconds: float) -> tuple[Figures, list[str]]:
+def race_storm(
+    task: str, height: int, methods: Sequence[str], seconds: float
+) -> tuple[Figures, list[str]]:
     """One product solved in turns with Storm, at least once, until the seconds are over; and Storm's methods, fastest first."""
     build_s, product = timed(bounded, task, height)
     handed_over_s, model = timed(storm_product, product, DISCOUNT)
     compared = np.random.default_rng(0).integers(0, len(product), COMPARED)
-    ours, theirs, unsound, apart = list[float](), {method: list[float]() for method in methods}, list[float](), 0.0
+    ours, theirs, unsound, apart = (
+        list[float](),
+        {method: list[float]() for method in methods},
+        list[float](),
+        0.0,
+    )
     began = clock()
     while not ours or clock() - began < seconds:
         taken, found = timed(bound_values, product, DISCOUNT, PRECISION)
@@ -132,7 +145,11 @@ def measure_growth(heights: Heights) -> Iterator[Row]:
         product = built[0][1]
         solved = [timed(bound_values, product, DISCOUNT, PRECISION) for _ in range(3)]
         build_s, solve_s = (min(taken for taken, _ in some) for some in (built, solved))
-        figures = {"growth_states": len(product), "growth_build_s": build_s, "growth_solve_s": solve_s}
+        figures = {
+            "growth_states": len(product),
+            "growth_build_s": build_s,
+            "growth_solve_s": solve_s,
+        }
         yield Row({"task": task, "height": height}, figures)
 
 
@@ -149,7 +166,9 @@ def bytes_per_state(product: FiniteProduct) -> float:
     >>> bytes_per_state(bounded("letter", 300)) < 300
     True
     """
-    return sum(array.nbytes for array in (*product.states.index, *product.states[1:], *product.stacks)) / len(product)
+    return sum(
+        array.nbytes for array in (*product.states.index, *product.states[1:], *product.stacks)
+    ) / len(product)
 
 
 def bounded(task: str, height: int) -> FiniteProduct:

@@ -37,16 +37,22 @@ class Table(NamedTuple):
         """
         found: dict[str, dict[str, str]] = {}
         for row in rows:
-            fields = {name: WORDS.get((name, at), at) for name, at in row.about.items()} | row.figures
+            fields = {
+                name: WORDS.get((name, at), at) for name, at in row.about.items()
+            } | row.figures
             for first, cells in self.lines:
                 try:
-                    filled = {head.format_map(fields): cell.format_map(fields) for head, cell in cells.items()}
+                    filled = {
+                        head.format_map(fields): cell.format_map(fields)
+                        for head, cell in cells.items()
+                    }
                     found.setdefault(first.format_map(fields), {}).update(filled)
                 except KeyError:
                     continue
         heads = list(dict.fromkeys(chain.from_iterable(found.values())))
         return Grid(
-            (self.corner, *heads), [(first, *(cells.get(head, "") for head in heads)) for first, cells in found.items()]
+            (self.corner, *heads),
+            [(first, *(cells.get(head, "") for head in heads)) for first, cells in found.items()],
         )
 
 
@@ -59,7 +65,11 @@ WORDS: dict[tuple[str, str | int], str] = {
 }
 """Coordinates that a table says in other words."""
 
-Q = {"pdrm": "{q_steps_per_s:,.0f}", "PyCRM": "{peer_q_steps_per_s:,.0f}", "ratio": "{q_steps_ratio:,.0f}×"}
+Q = {
+    "pdrm": "{q_steps_per_s:,.0f}",
+    "PyCRM": "{peer_q_steps_per_s:,.0f}",
+    "ratio": "{q_steps_ratio:,.0f}×",
+}
 CPRM = {
     "pdrm": "{cprm_updates_per_s:,.0f}",
     "PyCRM": "{peer_cql_updates_per_s:,.0f}",
@@ -88,17 +98,29 @@ BESIDE_SB3 = {
     "SB3's time in its environment": "{sb3_env_share:.0%}",
 }
 MANY = "{envs:,} environments"
-TIMES = {"collecting, ns per step": "{many_ppo_collect_ns:,.2f}", "epoch, ns per step": "{many_ppo_epoch_ns:,.2f}"}
+TIMES = {
+    "collecting, ns per step": "{many_ppo_collect_ns:,.2f}",
+    "epoch, ns per step": "{many_ppo_epoch_ns:,.2f}",
+}
 TABLES = {
     "pycrm": Table("LetterEnv, one core", SPEEDS),
     "heights": Table("stack height", [("{height:,}", {"ns per step": "{height_cost:.1f}"})]),
-    "updates": Table("updates per step after", [("{choice}", {"{episodes:,} episodes": "{updates:,.0f}"})]),
+    "updates": Table(
+        "updates per step after", [("{choice}", {"{episodes:,} episodes": "{updates:,.0f}"})]
+    ),
     "wrap": Table("pdrm.wrap on FrozenLake", [("{form}", {"µs per step": "{wrap_cost_us:.1f}"})]),
     "storm": Table("values to within 1e-6", [("{task}, stacks up to {bound:,}", SOLVED)]),
-    "growth": Table("stacks up to", [("{height:,}", {"{task}": "{growth_states:,}; {growth_solve_s:.2g} s"})]),
+    "growth": Table(
+        "stacks up to", [("{height:,}", {"{task}": "{growth_states:,}; {growth_solve_s:.2g} s"})]
+    ),
     "sb3": Table("PPO beside SB3, steps per second", [("{settings}", BESIDE_SB3)]),
-    "random": Table("environments", [("{envs:,}", {"random steps per second": "{random_steps_per_s:,.0f}"})]),
-    "ppo": Table("PPO, steps per second", [(MANY, {"epochs: {epochs}": "{many_ppo_steps_per_s:,.0f}"}), (MANY, TIMES)]),
+    "random": Table(
+        "environments", [("{envs:,}", {"random steps per second": "{random_steps_per_s:,.0f}"})]
+    ),
+    "ppo": Table(
+        "PPO, steps per second",
+        [(MANY, {"epochs: {epochs}": "{many_ppo_steps_per_s:,.0f}"}), (MANY, TIMES)],
+    ),
 }
 NOTES = (
     "the most expensive height costs {height_cost_ratio:.2f} times the cheapest",

@@ -55,11 +55,13 @@ def run_bench(bench: str, seconds: float, on_progress: OnProgress) -> Record:
         raise BadSetting(f"a bench cannot measure for {seconds:g} seconds", fix="use --seconds 20")
     name = bench
     if bench == "deep":
-        import pdrm.product.jax_env  # noqa: F401 - says what to install where JAX is missing
+        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
         from pdrm.bench.deep_bench import uses_gpu
 
         name = "deep-gpu" if uses_gpu() else "deep-cpu"
-    module = import_module(f"pdrm.bench.{bench}_bench")  # says what to install where a peer is missing
+    module = import_module(
+        f"pdrm.bench.{bench}_bench"
+    )  # says what to install where a peer is missing
     rows: Iterator[Row] = getattr(module, f"bench_{bench}")(seconds, on_progress)
     return Record(
         command=f"pdrm bench {bench} --seconds {seconds:g}",
@@ -75,9 +77,11 @@ def describe_machine() -> dict[str, str | int | float]:
     """Processor, cores, memory, GPU if there is one, operating system and load average."""
     about: dict[str, str | int | float] = {"cpu": _processor(), "cores": os.cpu_count() or 1}
     if hasattr(os, "sysconf"):
-        about["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+        about["memory_gib"] = round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        )
     if shutil.which(ASK_GPU[0]):
-        asked = subprocess.run(ASK_GPU, capture_output=True, text=True, check=False)  # noqa: S603 - our own question
+        asked = subprocess.run(ASK_GPU, capture_output=True, text=True, check=False)
         names = asked.stdout.strip().splitlines() if asked.returncode == 0 else []
         about |= {"gpu": ", ".join(names)} if names else {}
     try:

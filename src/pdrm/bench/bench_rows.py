@@ -31,7 +31,11 @@ class Row:
         >>> Row({"envs": 64, "epochs": 2}, {"speed": 7.0}).flat(), Row({"form": ""}, {"cost": 3.0}).flat()
         ({'speed_64_envs_2_epochs': 7.0}, {'cost': 3.0})
         """
-        where = [f"{at}_{name}" if name in COUNTED else str(at) for name, at in self.about.items() if at != ""]
+        where = [
+            f"{at}_{name}" if name in COUNTED else str(at)
+            for name, at in self.about.items()
+            if at != ""
+        ]
         return {"_".join((figure, *where)): value for figure, value in self.figures.items()}
 
     def rounded(self) -> Row:
@@ -41,7 +45,10 @@ class Row:
         {'states': 2204977, 'ratio': 0.666667}
         """
         numbers = self.figures.items()
-        return Row(self.about, {name: int(x) if float(x).is_integer() else float(f"{x:.6g}") for name, x in numbers})
+        return Row(
+            self.about,
+            {name: int(x) if float(x).is_integer() else float(f"{x:.6g}") for name, x in numbers},
+        )
 
 
 def flatten(rows: Iterable[Row]) -> Figures:

@@ -90,7 +90,10 @@ def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
         raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'")
     sizes, share = (ON_GPU, 0.5) if gpu else (ON_CPU, 0.25)
     on_progress("random steps of environment and machine", 0.0)
-    random = [Row({"envs": n_envs}, {"random_steps_per_s": random_speed(n_envs)}) for n_envs in sizes.random]
+    random = [
+        Row({"envs": n_envs}, {"random_steps_per_s": random_speed(n_envs)})
+        for n_envs in sizes.random
+    ]
     yield from random
     ppo: list[Row] = []
     for number, n_envs in enumerate(sizes.ppo):
@@ -159,10 +162,14 @@ def measure_ppo(n_envs: int) -> Iterator[Row]:
     taken: list[float] = []
     for epochs in EPOCHS:
         batch = n_envs * N_STEPS // BATCHES
-        training = water_training({"n_envs": n_envs, "n_steps": N_STEPS, "batch_size": batch, "n_epochs": epochs})
+        training = water_training(
+            {"n_envs": n_envs, "n_steps": N_STEPS, "batch_size": batch, "n_epochs": epochs}
+        )
         burst = burst_of(training, ROUNDS)
         burst()
-        taken.append(min(seconds_of(burst) for _ in range(ROUNDS)) / ROUNDS / training.steps_per_iteration)
+        taken.append(
+            min(seconds_of(burst) for _ in range(ROUNDS)) / ROUNDS / training.steps_per_iteration
+        )
         yield Row({"envs": n_envs, "epochs": epochs}, {"many_ppo_steps_per_s": 1 / taken[-1]})
     slope, begin = np.polyfit(EPOCHS, taken, 1)
     costs = {"many_ppo_collect_ns": float(begin) * 1e9, "many_ppo_epoch_ns": float(slope) * 1e9}
@@ -209,7 +216,11 @@ def beside_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Row]:
 def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     """Both at these settings, in turns until the seconds are over, at least once each."""
     training = water_training(given)
-    burst, peer, steps = burst_of(training, 1), sb3_ppo(PPO.like_sb3(**given)), training.steps_per_iteration
+    burst, peer, steps = (
+        burst_of(training, 1),
+        sb3_ppo(PPO.like_sb3(**given)),
+        training.steps_per_iteration,
+    )
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))
     ours, theirs = list[float](), list[float]()
@@ -241,8 +252,12 @@ def sb3_ppo(chosen: PPO) -> Callable[[int], object]:
     network = {"net_arch": list(chosen.net_arch)}
     envs = DummyVecEnv([water_task] * chosen.n_envs)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about batches that do not divide the steps, as the paper's do not
-        model = stable_baselines3.PPO("MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given)
+        warnings.simplefilter(
+            "ignore"
+        )  # about batches that do not divide the steps, as the paper's do not
+        model = stable_baselines3.PPO(
+            "MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given
+        )
     return partial(model.learn, reset_num_timesteps=False)
 
 

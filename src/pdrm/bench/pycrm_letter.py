@@ -20,7 +20,8 @@ try:
     from pycrm.label import LabellingFunction
 except ImportError as error:
     raise MissingPackage(
-        "PyCRM, which this is measured against, is not installed", fix="pip install pyrewardmachines"
+        "PyCRM, which this is measured against, is not installed",
+        fix="pip install pyrewardmachines",
     ) from error
 
 ROWS, COLUMNS, START, SHOWS_A, SHOWS_C = 3, 7, (1, 3), (1, 1), (1, 5)
@@ -36,7 +37,7 @@ RULES: dict[int, dict[str, tuple[int, int, float]]] = {
 Letter = Enum("Letter", ["A", "B", "C"])
 
 
-def peer_agent(counterfactual: bool) -> Any:  # noqa: ANN401 - PyCRM's agent
+def peer_agent(counterfactual: bool) -> Any:
     """PyCRM's Q-learning agent, or its counterfactual one, on LetterEnv with the paper's settings."""
     ql.tqdm = cql.tqdm = list  # no progress bar: it would print, and count against PyCRM
     agent = cql.CounterfactualQLearningAgent if counterfactual else ql.QLearningAgent
@@ -45,7 +46,9 @@ def peer_agent(counterfactual: bool) -> Any:  # noqa: ANN401 - PyCRM's agent
 
 def peer_product() -> LetterProduct:
     """The environment with PyCRM's labels and machine."""
-    return LetterProduct(ground_env=LetterWorld(), machine=LetterMachine(Letter), lf=Letters(), max_steps=300)
+    return LetterProduct(
+        ground_env=LetterWorld(), machine=LetterMachine(Letter), lf=Letters(), max_steps=300
+    )
 
 
 class LetterWorld(gymnasium.Env[Any, int]):
@@ -61,14 +64,19 @@ class LetterWorld(gymnasium.Env[Any, int]):
         self.action_space = gymnasium.spaces.Discrete(len(MOVES))  # type: ignore[assignment]
         self._turned, self._row, self._column = 0, *START
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed, options=options)
         self._turned, self._row, self._column = 0, *START
         return np.array([0, *START]), {}
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         down, right = MOVES[action]
-        row, column = min(max(self._row + down, 0), ROWS - 1), min(max(self._column + right, 0), COLUMNS - 1)
+        row, column = (
+            min(max(self._row + down, 0), ROWS - 1),
+            min(max(self._column + right, 0), COLUMNS - 1),
+        )
         entered = (row, column) != (self._row, self._column)
         if entered and (row, column) == SHOWS_A and not self._turned:
             self._turned = int(self.np_random.random() < 0.5)
@@ -80,20 +88,24 @@ class Letters(LabellingFunction):  # type: ignore[misc]
     """The letter on the cell that is entered, as it showed before."""
 
     @LabellingFunction.event  # type: ignore[untyped-decorator]
-    def letter_a(self, before: Any, _action: int, after: Any) -> Enum | None:  # noqa: ANN401
+    def letter_a(self, before: Any, _action: int, after: Any) -> Enum | None:
         return Letter.A if _entered(before, after, SHOWS_A) and before[0] == 0 else None
 
     @LabellingFunction.event  # type: ignore[untyped-decorator]
-    def letter_b(self, before: Any, _action: int, after: Any) -> Enum | None:  # noqa: ANN401
+    def letter_b(self, before: Any, _action: int, after: Any) -> Enum | None:
         return Letter.B if _entered(before, after, SHOWS_A) and before[0] == 1 else None
 
     @LabellingFunction.event  # type: ignore[untyped-decorator]
-    def letter_c(self, before: Any, _action: int, after: Any) -> Enum | None:  # noqa: ANN401
+    def letter_c(self, before: Any, _action: int, after: Any) -> Enum | None:
         return Letter.C if _entered(before, after, SHOWS_C) else None
 
 
-def _entered(before: Any, after: Any, cell: tuple[int, int]) -> Any:  # noqa: ANN401 - observations
-    return after[1] == cell[0] and after[2] == cell[1] and (before[1] != after[1] or before[2] != after[2])
+def _entered(before: Any, after: Any, cell: tuple[int, int]) -> Any:
+    return (
+        after[1] == cell[0]
+        and after[2] == cell[1]
+        and (before[1] != after[1] or before[2] != after[2])
+    )
 
 
 class LetterMachine(CountingRewardMachine):  # type: ignore[misc]
@@ -102,13 +114,22 @@ class LetterMachine(CountingRewardMachine):  # type: ignore[misc]
     u_0, c_0 = 0, (0,)
 
     def _get_state_transition_function(self) -> dict[int, dict[str, int]]:
-        return {state: {when: rule[0] for when, rule in leaving.items()} for state, leaving in RULES.items()}
+        return {
+            state: {when: rule[0] for when, rule in leaving.items()}
+            for state, leaving in RULES.items()
+        }
 
     def _get_counter_transition_function(self) -> dict[int, dict[str, tuple[int]]]:
-        return {state: {when: (rule[1],) for when, rule in leaving.items()} for state, leaving in RULES.items()}
+        return {
+            state: {when: (rule[1],) for when, rule in leaving.items()}
+            for state, leaving in RULES.items()
+        }
 
     def _get_reward_transition_function(self) -> dict[int, dict[str, float]]:
-        return {state: {when: rule[2] for when, rule in leaving.items()} for state, leaving in RULES.items()}
+        return {
+            state: {when: rule[2] for when, rule in leaving.items()}
+            for state, leaving in RULES.items()
+        }
 
     def sample_counter_configurations(self) -> list[tuple[int]]:
         return [(value,) for value in range(LISTED)]
@@ -120,8 +141,8 @@ class LetterProduct(CrossProduct):  # type: ignore[misc]
     observation_space = gymnasium.spaces.Box(0, 300, (5,), np.int32)
     action_space = gymnasium.spaces.Discrete(len(MOVES))
 
-    def _get_obs(self, ground: Any, u: int, c: tuple[int, ...]) -> Any:  # noqa: ANN401
+    def _get_obs(self, ground: Any, u: int, c: tuple[int, ...]) -> Any:
         return np.array([ground[0], ground[1], ground[2], u, c[0]], dtype=np.int32)
 
-    def to_ground_obs(self, obs: Any) -> Any:  # noqa: ANN401
+    def to_ground_obs(self, obs: Any) -> Any:
         return obs[:3]

@@ -52,7 +52,9 @@ class StormProduct:
     raised: float
     """By how much its values were raised."""
 
-    def solve(self, method: str, precision: float, states: npt.NDArray[np.int64], *, sound: bool = True) -> Solved:
+    def solve(
+        self, method: str, precision: float, states: npt.NDArray[np.int64], *, sound: bool = True
+    ) -> Solved:
         """Solve it to an absolute precision by one of Storm's methods; the values of some states."""
         environment = stormpy.environments.sound() if sound else stormpy.environments.Environment()
         solver = environment.solver().min_max()
@@ -63,7 +65,9 @@ class StormProduct:
         began = clock()
         result = stormpy.model_checking(self.model, wanted, environment=environment)
         seconds = clock() - began
-        return Solved(seconds, np.array([result.get_value(x) for x in states.tolist()]) - self.raised)
+        return Solved(
+            seconds, np.array([result.get_value(x) for x in states.tolist()]) - self.raised
+        )
 
 
 def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
@@ -71,7 +75,9 @@ def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
     count, actions, _ = product.next.shape
     low, _, last_low, _ = find_extremes(product.steps)
     raised = max(0.0, -min(low, last_low))
-    builder = stormpy.datastructures.SparseMatrixBuilder[float](columns=count + 2, has_custom_row_grouping=True)
+    builder = stormpy.datastructures.SparseMatrixBuilder[float](
+        columns=count + 2, has_custom_row_grouping=True
+    )
     paid: list[float] = []
     for first in range(0, count, AT_ONCE):
         last = min(first + AT_ONCE, count)
@@ -79,17 +85,23 @@ def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
         chance = product.probability[product.place[first:last]]
         paid += ((chance * product.reward[first:last]).sum(axis=2) + raised).ravel().tolist()
     row, end, sink = count * actions, count, count + 1
-    builder.add_next_values([row, row, row + 1], [end, sink, sink], [discount, 1 - discount, 1.0], [row, row + 1])
+    builder.add_next_values(
+        [row, row, row + 1], [end, sink, sink], [discount, 1 - discount, 1.0], [row, row + 1]
+    )
     labels = stormpy.models.StateLabeling(count + 2)
     for label, state in (("init", 0), ("sink", sink)):
         labels.add_label(label)
         labels.add_label_to_state(label, state)
-    rewards = stormpy.models.SparseRewardModel[float](optional_state_action_reward_vector=[*paid, raised, 0.0])
+    rewards = stormpy.models.SparseRewardModel[float](
+        optional_state_action_reward_vector=[*paid, raised, 0.0]
+    )
     parts = stormpy.models.SparseModelComponents[float](builder.build(), labels, {"paid": rewards})
     return StormProduct(stormpy.models.SparseMdp[float](parts), raised / (1 - discount))
 
 
-def _entries(product: FiniteProduct, discount: float, first: int, last: int) -> tuple[list[Any], ...]:
+def _entries(
+    product: FiniteProduct, discount: float, first: int, last: int
+) -> tuple[list[Any], ...]:
     """Rows, columns, chances and first rows of some states, by row and column, each place once."""
     count, actions, outcomes = product.next.shape
     following = product.next[first:last].reshape(-1, outcomes).astype(np.int64)

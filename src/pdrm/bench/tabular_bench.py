@@ -37,7 +37,12 @@ WAVE = 4
 EPISODES = (10, 100, 1_000)
 WRAP_BURSTS, WRAP_STEPS = 60, 500
 
-LETTER: dict[str, Any] = {"episodes": MOST, "learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
+LETTER: dict[str, Any] = {
+    "episodes": MOST,
+    "learning_rate": 0.01,
+    "epsilon": 0.01,
+    "epsilon_decay": 1.0,
+}
 """The settings that the paper and PyCRM use for LetterEnv."""
 PILE = "name pile\nevents up down\nstack # A\nstart u\notherwise error\nu -> u : {up}, z / A z, 0\nu -> u : {down}, A / eps, 0\n"
 
@@ -64,7 +69,9 @@ def race_pycrm(burst: float) -> Row:
     runners = {
         "q_steps_per_s": _ours(QLearning(k="full", **LETTER)),
         "peer_q_steps_per_s": _peer(counterfactual=False),
-        "cprm_updates_per_s": _ours(CpRM(k="full", counterfactuals=Counterfactuals.EXHAUSTIVE, **LETTER)),
+        "cprm_updates_per_s": _ours(
+            CpRM(k="full", counterfactuals=Counterfactuals.EXHAUSTIVE, **LETTER)
+        ),
         "peer_cql_updates_per_s": _peer(counterfactual=True),
         "q_steps_per_s_top_1": _ours(QLearning(k=1, **LETTER)),
         "cprm_updates_per_s_top_1": _ours(CpRM(k=1, **LETTER)),
@@ -73,8 +80,12 @@ def race_pycrm(burst: float) -> Row:
         run(burst)  # compiles, fills caches, and learns a little
     rounds = [{name: run(burst) for name, run in runners.items()} for _ in range(ROUNDS)]
     figures = {name: median(one[name] for one in rounds) for name in runners}
-    figures["q_steps_ratio"] = median(one["q_steps_per_s"] / one["peer_q_steps_per_s"] for one in rounds)
-    figures["cprm_updates_ratio"] = median(one["cprm_updates_per_s"] / one["peer_cql_updates_per_s"] for one in rounds)
+    figures["q_steps_ratio"] = median(
+        one["q_steps_per_s"] / one["peer_q_steps_per_s"] for one in rounds
+    )
+    figures["cprm_updates_ratio"] = median(
+        one["cprm_updates_per_s"] / one["peer_cql_updates_per_s"] for one in rounds
+    )
     return Row({}, figures)
 
 
@@ -97,7 +108,7 @@ def _ours(agent: QLearning) -> Burst:
 
 def _begin(task: Task, agent: QLearning) -> QTraining:
     training = begin_training(task, agent, seed=0)
-    assert isinstance(training, QTraining)  # noqa: S101 - Q-learning's is
+    assert isinstance(training, QTraining)
     return training
 
 
@@ -105,7 +116,9 @@ def _peer(counterfactual: bool) -> Burst:
     agent = peer_agent(counterfactual)
     # PyCRM imagines every machine state with every counter value that is listed for it, in every step.
     machine = agent.env.crm
-    updates_per_step = len(machine.U) * len(machine.sample_counter_configurations()) if counterfactual else 1
+    updates_per_step = (
+        len(machine.U) * len(machine.sample_counter_configurations()) if counterfactual else 1
+    )
 
     def burst(seconds: float) -> float:
         steps, began = 0, clock()
@@ -120,7 +133,8 @@ def _peer(counterfactual: bool) -> Burst:
 def measure_heights(held: int) -> Iterator[Row]:
     """Nanoseconds per step with the stack around each height, the climb subtracted, and how far they lie apart."""
     rounds = [
-        [(pile_seconds(height, held) - pile_seconds(height, 0)) / held * 1e9 for height in HEIGHTS] for _ in range(3)
+        [(pile_seconds(height, held) - pile_seconds(height, 0)) / held * 1e9 for height in HEIGHTS]
+        for _ in range(3)
     ]
     costs = [median(cost) for cost in zip(*rounds, strict=True)]
     for height, cost in zip(HEIGHTS, costs, strict=True):
@@ -146,7 +160,9 @@ def pile(height: int, held: int) -> FiniteDomain:
     following = np.arange(1, states + 1)
     following[-1] = height
     falls = np.arange(states) >= height + WAVE
-    after, label = (np.repeat(column[:, None], 2, axis=1) for column in (following, falls.astype(np.int32)))
+    after, label = (
+        np.repeat(column[:, None], 2, axis=1) for column in (following, falls.astype(np.int32))
+    )
     return from_arrays("pile", after, label, [("up",), ("down",)], step_limit=height + held)
 
 
@@ -163,18 +179,28 @@ def measure_wrap() -> Iterator[Row]:
     the difference of the best of many short bursts, in turns."""
 
     def lake() -> gymnasium.Env[Any, Any]:
-        return gymnasium.make("FrozenLake-v1", is_slippery=False, max_episode_steps=10**9, disable_env_checker=True)
+        return gymnasium.make(
+            "FrozenLake-v1", is_slippery=False, max_episode_steps=10**9, disable_env_checker=True
+        )
 
     wrapped = partial(wrap, machine="letter", labels=_events)
     bare = lake()
-    forms = {"": wrapped(lake()), "flat": wrapped(lake(), flatten=True), "number": wrapped(lake(), discrete=True)}
-    rounds = [[_seconds_per_step(env) for env in (bare, *forms.values())] for _ in range(WRAP_BURSTS)]
+    forms = {
+        "": wrapped(lake()),
+        "flat": wrapped(lake(), flatten=True),
+        "number": wrapped(lake(), discrete=True),
+    }
+    rounds = [
+        [_seconds_per_step(env) for env in (bare, *forms.values())] for _ in range(WRAP_BURSTS)
+    ]
     least, *costs = (min(times) for times in zip(*rounds, strict=True))
     for form, cost in zip(forms, costs, strict=True):
         yield Row({"form": form}, {"wrap_cost_us": (cost - least) * 1e6})
 
 
-def _events(_observation: int, _action: int, next_observation: int, _info: dict[str, Any]) -> set[str]:
+def _events(
+    _observation: int, _action: int, next_observation: int, _info: dict[str, Any]
+) -> set[str]:
     return {"A"} if next_observation == 4 else set()
 
 
@@ -192,10 +218,15 @@ def count_updates() -> Iterator[Row]:
     The same random walks for all; a budget of one update per step, because only the stacks that are observed matter here.
     """
     for choice in list(Counterfactuals)[1:]:
-        agent = CpRM(k=1, counterfactuals=choice, epsilon=1.0, epsilon_decay=1.0, updates_per_step=1)
+        agent = CpRM(
+            k=1, counterfactuals=choice, epsilon=1.0, epsilon_decay=1.0, updates_per_step=1
+        )
         training = _begin(Task("maze-10x10"), agent)
         for episodes in EPISODES:
             training.advance(episodes - training.episodes)
             lists = training.observed.length[training.observed.length > 0]
-            about: dict[str, str | int] = {"choice": choice.value.replace("-", "_"), "episodes": episodes}
+            about: dict[str, str | int] = {
+                "choice": choice.value.replace("-", "_"),
+                "episodes": episodes,
+            }
             yield Row(about, {"updates": float(lists.mean()) * len(training.machine.states)})

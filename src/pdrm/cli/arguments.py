@@ -62,18 +62,25 @@ def _list_files(incomplete: str, endings: tuple[str, ...]) -> list[str]:
     """Files of a kind in the folder that is named so far, written as the word was begun."""
     folder, begun = os.path.split(incomplete)
     try:
-        names = sorted(entry.name for entry in os.scandir(folder or ".") if entry.name.endswith(endings))
+        names = sorted(
+            entry.name for entry in os.scandir(folder or ".") if entry.name.endswith(endings)
+        )
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in names if name.startswith(begun)]  # noqa: PTH118 - `./` is kept
+    return [os.path.join(folder, name) for name in names if name.startswith(begun)]
 
 
 DomainName = Annotated[
-    str, typer.Argument(help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain)
+    str,
+    typer.Argument(
+        help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain
+    ),
 ]
 MachineName = Annotated[
     str | None,
     typer.Option(
-        "--machine", help="A machine file or catalogue name. [the domain's own]", autocompletion=complete_machine
+        "--machine",
+        help="A machine file or catalogue name. [the domain's own]",
+        autocompletion=complete_machine,
     ),
 ]

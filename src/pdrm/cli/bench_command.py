@@ -17,15 +17,25 @@ if TYPE_CHECKING:
 
 def bench(
     what: Annotated[
-        str, typer.Argument(help="tabular, analysis or deep; without one, all that this computer can run.")
+        str,
+        typer.Argument(
+            help="tabular, analysis or deep; without one, all that this computer can run."
+        ),
     ] = "",
-    seconds: Annotated[float, typer.Option(help="About how long each measures beside its peer.")] = 20.0,
+    seconds: Annotated[
+        float, typer.Option(help="About how long each measures beside its peer.")
+    ] = 20.0,
     record: Annotated[
         Path | None,
-        typer.Option(help="Write each bench's figures, with the machine and the versions, into this folder as JSON."),
+        typer.Option(
+            help="Write each bench's figures, with the machine and the versions, into this folder as JSON."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw how products grow (analysis): .svg, .png or .pdf.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Draw how products grow (analysis): .svg, .png or .pdf."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +57,9 @@ def bench(
         write_plot(plot_growth(found["analysis"].rows), output)
         typer.echo(f"wrote {output}", err=True)
     if as_json:
-        print_json({figure: value for one in found.values() for figure, value in one.figures.items()})
+        print_json(
+            {figure: value for one in found.values() for figure, value in one.figures.items()}
+        )
     else:
         for one in found.values():
             print_tables(one)

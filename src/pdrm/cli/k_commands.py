@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pdrm.cli.arguments import MachineName, complete_domain
-from pdrm.cli.output import INTERRUPTED, Json, coloured, end_with_json, next_command, print_json, warn_of_task
+from pdrm.cli.output import (
+    INTERRUPTED,
+    Json,
+    coloured,
+    end_with_json,
+    next_command,
+    print_json,
+    warn_of_task,
+)
 from pdrm.errors import BadSetting, ConflictingOptions, DoesNotApply, PdrmError, raise_all
 from pdrm.files import check_writable
 
@@ -58,29 +66,45 @@ LONGEST_TIME = 1e7
 def check_k(
     domain: Annotated[
         str | None,
-        typer.Argument(help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain),
+        typer.Argument(
+            help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain
+        ),
     ] = None,
-    domain_file: Annotated[Path | None, typer.Option("--domain", help="The same, for a file.")] = None,
+    domain_file: Annotated[
+        Path | None, typer.Option("--domain", help="The same, for a file.")
+    ] = None,
     machine: MachineName = None,
     k: Annotated[
-        str | None, typer.Option("--k", help="The views to try: 0..4, or 0,1,5. [upwards, to the smallest]")
+        str | None,
+        typer.Option("--k", help="The views to try: 0..4, or 0,1,5. [upwards, to the smallest]"),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="How long to look; then the best answers so far.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(help="How long to look; then the best answers so far.")
+    ] = 60.0,
     depth: Annotated[
-        int | None, typer.Option(help="Ask about states within so many steps. [all, or some thousands]")
+        int | None,
+        typer.Option(help="Ask about states within so many steps. [all, or some thousands]"),
     ] = None,
-    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
+    discount: Annotated[
+        float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")
+    ] = None,
     from_: Annotated[
-        str | None, typer.Option("--from", help="`start`: ask only whether a policy is optimal from there.")
+        str | None,
+        typer.Option("--from", help="`start`: ask only whether a policy is optimal from there."),
     ] = None,
-    height: Annotated[int | None, typer.Option(help="The highest stack the product is built for.")] = None,
+    height: Annotated[
+        int | None, typer.Option(help="The highest stack the product is built for.")
+    ] = None,
     rule: Annotated[
-        str, typer.Option(help="Beyond --height: open, block or fail (the last two change the task).")
+        str,
+        typer.Option(help="Beyond --height: open, block or fail (the last two change the task)."),
     ] = "open",
     most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_500_000,
     memory: Annotated[float, typer.Option(help="GiB the product may take.")] = 4.0,
     draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="Write the proof that `so:` relies on (JSON).")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof that `so:` relies on (JSON).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the smallest k for which a k-policy is optimal: same values, everywhere, or from the start.
@@ -105,7 +129,12 @@ def check_k(
     try:
         _check(most, seconds, draw, certificate)
         ks = None if k is None else _ks(k)
-        from pdrm.analysis.sufficient_k.check_k import KSearch, choose_questions, look, measure_memory
+        from pdrm.analysis.sufficient_k.check_k import (
+            KSearch,
+            choose_questions,
+            look,
+            measure_memory,
+        )
         from pdrm.product.finite_product import Bound
         from pdrm.task import Task
 
@@ -113,7 +142,14 @@ def check_k(
         task = Task(place, machine)
         bound, room = Bound(height, rule), measure_memory(memory)
         search = partial(
-            KSearch, task, k=ks, discount=discount, bound=bound, most=most, memory=room, questions=questions
+            KSearch,
+            task,
+            k=ks,
+            discount=discount,
+            bound=bound,
+            most=most,
+            memory=room,
+            questions=questions,
         )
         warned = warn_of_task(task, quiet=as_json)
         _compile(quiet=as_json)
@@ -121,7 +157,11 @@ def check_k(
         report, stopped = look(search, depth, seconds, from_, quiet=as_json)
     except KeyboardInterrupt:
         _say_nothing(
-            place, machine, _ks(k) if k is not None else list(range(FIRST + 1)), (certificate, draw), as_json=as_json
+            place,
+            machine,
+            _ks(k) if k is not None else list(range(FIRST + 1)),
+            (certificate, draw),
+            as_json=as_json,
         )
         raise typer.Exit(INTERRUPTED) from None
     spent = round(monotonic() - begun, 3)
@@ -132,17 +172,28 @@ def check_k(
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
     write = {
-        certificate: lambda path: _certify(report, path, questions, (place, machine), quiet=as_json),
+        certificate: lambda path: _certify(
+            report, path, questions, (place, machine), quiet=as_json
+        ),
         draw: lambda path: _draw(report, path, questions, quiet=as_json),
     }
-    missing = _write({path: how for path, how in write.items() if path is not None}, stopped=stopped)
+    missing = _write(
+        {path: how for path, how in write.items() if path is not None}, stopped=stopped
+    )
     if not as_json:
-        asked = f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}"
+        asked = (
+            f"pdrm check-k {quote(place)}{_with(machine)}{'' if k is None else f' --k {quote(k)}'}"
+        )
         if draw is None and report.find_no(questions) is not None:
             typer.echo(f"a picture of these: {asked}{given} --draw witness.svg")
-        gamma, wrong = _options(discount=(discount, None)), [one["code"] for one in warned if one["code"] in WRONG_PAY]
+        gamma, wrong = (
+            _options(discount=(discount, None)),
+            [one["code"] for one in warned if one["code"] in WRONG_PAY],
+        )
         if wrong:
-            next_command(f"pdrm explain {wrong[0]}, and mend the task: what is proved about it now is of little use")
+            next_command(
+                f"pdrm explain {wrong[0]}, and mend the task: what is proved about it now is of little use"
+            )
         elif report.capped:
             next_command(f"{asked}{gamma}")
         else:
@@ -152,7 +203,9 @@ def check_k(
     raise_all(missing)
 
 
-def _write(files: Mapping[Path, Callable[[Path], list[PdrmError]]], *, stopped: bool) -> list[PdrmError]:
+def _write(
+    files: Mapping[Path, Callable[[Path], list[PdrmError]]], *, stopped: bool
+) -> list[PdrmError]:
     """Write the files that were asked for; the errors of those that cannot be. If the search was stopped they are said here, and writing is to be
     over soon; Ctrl-C stops that, too."""
     from pdrm.analysis.time_limit import limit_time
@@ -221,8 +274,16 @@ def _say_nothing(
 ) -> None:
     """It was stopped while it was imported or compiled."""
     if as_json:
-        unknown = {str(k): dict.fromkeys(("same_values", "everywhere", "start"), "undecided") for k in ks}
-        record = {"domain": place, "machine": machine, "ended": "stopped", "complete": False, "k": unknown}
+        unknown = {
+            str(k): dict.fromkeys(("same_values", "everywhere", "start"), "undecided") for k in ks
+        }
+        record = {
+            "domain": place,
+            "machine": machine,
+            "ended": "stopped",
+            "complete": False,
+            "k": unknown,
+        }
         print_json({**record, "seconds": 0.0, "stopped": True})
     typer.echo("stopped before anything was known", err=True)
     for path in filter(None, files):
@@ -251,7 +312,10 @@ def _ks(text: str) -> list[int]:
         raise BadSetting(f"--k {text!r} is not a list of numbers of symbols", fix=fix)
     found = [int(part.strip()[:LONGEST]) for part in parts]
     if max(found) > MOST_K:
-        raise BadSetting(f"--k {text[:40]} goes beyond {MOST_K}", fix=f"use integers from 0 to {MOST_K}: --k 0..4")
+        raise BadSetting(
+            f"--k {text[:40]} goes beyond {MOST_K}",
+            fix=f"use integers from 0 to {MOST_K}: --k 0..4",
+        )
     if dots and found[0] > found[1]:
         raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
     return list(range(found[0], found[1] + 1)) if dots else found
@@ -260,7 +324,9 @@ def _ks(text: str) -> list[int]:
 def _print(report: KReport, questions: list[str]) -> None:
     from pdrm.analysis.sufficient_k.k_report import explain_no, format_report
 
-    for line in format_report(report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER):
+    for line in format_report(
+        report, questions, lambda text, verdict: coloured(text, fg=COLOURS[verdict]), FURTHER
+    ):
         typer.echo(line)
     for line in explain_no(report, questions):
         typer.echo(line)
@@ -270,7 +336,9 @@ def _draw(report: KReport, path: Path, questions: list[str], *, quiet: bool) -> 
     """Draw the most telling witness; the error, where there is none."""
     chosen = report.find_no(questions)
     if chosen is None:
-        fault = f"{path} was not written: no question was answered no, so there is no witness to draw"
+        fault = (
+            f"{path} was not written: no question was answered no, so there is no witness to draw"
+        )
         return [DoesNotApply(fault, fix="leave --draw out")]
     report.draw(*chosen).save(path)
     if not quiet:
@@ -284,10 +352,14 @@ def _certify(
     """Write the proof of the yes that is recommended to rely on, else of the strongest; the error, where there is none."""
     from pdrm.analysis.sufficient_k.k_report import recommend
 
-    found = [(k, question) for question in questions if (k := report.furthest(question)) is not None]
+    found = [
+        (k, question) for question in questions if (k := report.furthest(question)) is not None
+    ]
     chosen = recommend(report, questions, FURTHER).relies_on or (found[0] if found else None)
     if chosen is None:
-        unknown = any(found[q].verdict == "undecided" for found in report.answers.values() for q in questions)
+        unknown = any(
+            found[q].verdict == "undecided" for found in report.answers.values() for q in questions
+        )
         fix = f"{FURTHER.get(report.ended, FURTHER['time'])} (some k are undecided), or try a larger --k"
         fix = fix if unknown else "try a larger --k"
         return [DoesNotApply(f"{path} was not written: there is no yes to certify", fix=fix)]
@@ -325,8 +397,12 @@ FOLLOWING = 5.0
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
-    domain: Annotated[str | None, typer.Option(help="The domain, or its file. [the one it names]")] = None,
+    certificate: Annotated[
+        Path, typer.Argument(help="What `pdrm check-k … --certificate FILE` wrote.")
+    ],
+    domain: Annotated[
+        str | None, typer.Option(help="The domain, or its file. [the one it names]")
+    ] = None,
     machine: MachineName = None,
     as_json: Json = False,
 ) -> None:
@@ -347,7 +423,9 @@ def verify(
         machine = None if own is None else str(own)
         task = Task(domain, machine)
         if proof.size > MANY and not as_json:
-            typer.echo(f"checking {proof.size_text} one by one, in fractions: this takes a while", err=True)
+            typer.echo(
+                f"checking {proof.size_text} one by one, in fractions: this takes a while", err=True
+            )
         check(certificate, task)
     except PdrmError as error:
         if not as_json:
@@ -382,5 +460,12 @@ def _choose_agent(proof: Certificate | StackCertificate, task: Task) -> str:
         followed = None if high is None else high.follow_optimal()
     all_states = proof.depth is None and proof.scope == "all states" and proof.question != "start"
     rows = proof.size if all_states else inf
-    k = choose_k(proof.k, task.finite, everywhere=proof.question != "start" and proof.depth is None, rows=rows)
-    return _name_agent(k, choose_agent(k, task.finite)) + write_settings(choose_settings(task.finite, followed))
+    k = choose_k(
+        proof.k,
+        task.finite,
+        everywhere=proof.question != "start" and proof.depth is None,
+        rows=rows,
+    )
+    return _name_agent(k, choose_agent(k, task.finite)) + write_settings(
+        choose_settings(task.finite, followed)
+    )

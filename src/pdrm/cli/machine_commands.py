@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.arguments import complete_catalogue, complete_domain, complete_machine
-from pdrm.cli.output import Json, coloured, end_with_json, finding_record, next_command, print_findings, print_json
+from pdrm.cli.output import (
+    Json,
+    coloured,
+    end_with_json,
+    finding_record,
+    next_command,
+    print_findings,
+    print_json,
+)
 from pdrm.errors import (
     BadSetting,
     CannotTranslate,
@@ -42,8 +50,12 @@ def print_run(run: Run[Any]) -> None:
 
     console = Console(highlight=False)
     rows = trace_run(run)
-    stacked = any(row.before or row.after for row in rows)  # a reward machine has neither a stack nor counters
-    shown = [number for number, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")]
+    stacked = any(
+        row.before or row.after for row in rows
+    )  # a reward machine has neither a stack nor counters
+    shown = [
+        number for number, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")
+    ]
     table = Table(*(HEADINGS[number] for number in shown), box=None, header_style="bold")
     for row in rows:
         table.add_row(*(row[number] for number in shown))
@@ -53,14 +65,26 @@ def print_run(run: Run[Any]) -> None:
 
 def run_record(run: Run[Any]) -> dict[str, Any]:
     """The run as JSON: an entry for each label, the stack top first."""
-    steps = [{"label": sorted(step.label), **_after(step.after), "reward": step.reward} for step in run.steps[1:]]
+    steps = [
+        {"label": sorted(step.label), **_after(step.after), "reward": step.reward}
+        for step in run.steps[1:]
+    ]
     start = {**_after(run.steps[0].after), "reward": run.steps[0].reward}
-    return {"accepted": run.accepted, "reward": run.reward, "unread": run.unread, "start": start, "steps": steps}
+    return {
+        "accepted": run.accepted,
+        "reward": run.reward,
+        "unread": run.unread,
+        "start": start,
+        "steps": steps,
+    }
 
 
-def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configuration of any kind
+def _after(configuration: Any) -> dict[str, Any]:
     names = [name for name in ("stack", "counters") if hasattr(configuration, name)]
-    return {"state": configuration.state, **{name: list(getattr(configuration, name)) for name in names}}
+    return {
+        "state": configuration.state,
+        **{name: list(getattr(configuration, name)) for name in names},
+    }
 
 
 # --- The commands about one machine: check, step, draw, convert, fmt, catalogue.
@@ -68,7 +92,8 @@ def _after(configuration: Any) -> dict[str, Any]:  # noqa: ANN401 - a configurat
 File = Annotated[
     str,
     typer.Argument(
-        help="A machine file, a name of the catalogue, or - for standard input.", autocompletion=complete_machine
+        help="A machine file, a name of the catalogue, or - for standard input.",
+        autocompletion=complete_machine,
     ),
 ]
 
@@ -116,14 +141,25 @@ def check(
     if task is not None:
         from pdrm.product.task_findings import inspect_task
 
-        findings = [_in_task(one, task) for one in findings if one.code not in ("W0606", "W0612")] + inspect_task(task)
+        findings = [
+            _in_task(one, task) for one in findings if one.code not in ("W0606", "W0612")
+        ] + inspect_task(task)
     if as_json:
-        print_json({"ok": True, "errors": [], "warnings": [finding_record(finding) for finding in findings]})
+        print_json(
+            {
+                "ok": True,
+                "errors": [],
+                "warnings": [finding_record(finding) for finding in findings],
+            }
+        )
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     _print_findings(findings, machine)
-    wrong = next((finding.code for finding in findings if task is not None and finding.code in PAYS_WRONGLY), None)
+    wrong = next(
+        (finding.code for finding in findings if task is not None and finding.code in PAYS_WRONGLY),
+        None,
+    )
     if wrong is not None:
         next_command("pdrm explain {}", wrong)
     elif domain is not None:
@@ -141,7 +177,9 @@ def _task(domain: str, machine: AnyMachine) -> Task:
 def _in_task(finding: Finding, task: Task) -> Finding:
     """What is said of a machine alone, in a task: an event that the domain emits is declared although no rule reads it."""
     emitted = frozenset[str]().union(*task.labels)
-    if finding.code == "W0604" and any(finding.message.startswith(f"event `{event}` ") for event in emitted):
+    if finding.code == "W0604" and any(
+        finding.message.startswith(f"event `{event}` ") for event in emitted
+    ):
         said = f"no rule mentions {finding.message.partition(' is declared')[0]}; it has to be declared, because `{task.name}` emits it"
         return Finding("W0604", said, finding.where)
     return finding
@@ -149,7 +187,12 @@ def _in_task(finding: Finding, task: Task) -> Finding:
 
 def step(
     file: File,
-    word: Annotated[str, typer.Argument(help="Labels separated by spaces; events joined by +; - is the empty label.")],
+    word: Annotated[
+        str,
+        typer.Argument(
+            help="Labels separated by spaces; events joined by +; - is the empty label."
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Run a machine on a word, move by move, with its stack.
@@ -168,8 +211,12 @@ def step(
 
 def draw(
     file: File,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .pdf, .dot or .tex.")],
-    word: Annotated[str | None, typer.Option(help="Draw the run on this word as a table instead.")] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .pdf, .dot or .tex.")
+    ],
+    word: Annotated[
+        str | None, typer.Option(help="Draw the run on this word as a table instead.")
+    ] = None,
 ) -> None:
     """Draw a machine, or its run on a word, as SVG, PNG, DOT or TikZ.
 
@@ -189,8 +236,12 @@ def draw(
 
 def convert(
     file: File,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
-    to: Annotated[Kind | None, typer.Option(help="Also translate the machine to this kind.")] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")
+    ],
+    to: Annotated[
+        Kind | None, typer.Option(help="Also translate the machine to this kind.")
+    ] = None,
 ) -> None:
     """Convert a machine to another format or kind.
 
@@ -210,16 +261,23 @@ def convert(
 
 def combine(
     files: Annotated[
-        list[str], typer.Argument(help="Machines: files, or names of the catalogue.", autocompletion=complete_machine)
+        list[str],
+        typer.Argument(
+            help="Machines: files, or names of the catalogue.", autocompletion=complete_machine
+        ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")
+    ],
     when: Annotated[
         str,
         typer.Option(
             help="Final when this holds of the parts that are finished: and, or, or a formula over their names."
         ),
     ] = "and",
-    weight: Annotated[list[str] | None, typer.Option(help="NAME=NUMBER: what a part pays is multiplied by it.")] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option(help="NAME=NUMBER: what a part pays is multiplied by it.")
+    ] = None,
     accept: Annotated[
         str, typer.Option(help="first: as soon as it holds; end: when the event `end` is read.")
     ] = "first",
@@ -299,7 +357,9 @@ def fmt(
 def catalogue(
     name: Annotated[
         str,
-        typer.Argument(help="A machine's name; without one, all are listed.", autocompletion=complete_catalogue),
+        typer.Argument(
+            help="A machine's name; without one, all are listed.", autocompletion=complete_catalogue
+        ),
     ] = "",
 ) -> None:
     """List the machines that come with pdrm, or print one's text.
@@ -321,9 +381,11 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
     from pdrm.language.loading import catalogue_names
 
     is_file = file != "-" and file not in catalogue_names()
-    if is_file and os.path.exists(file) and os.path.exists(output) and output.samefile(file):  # noqa: PTH110 - see `means_name`
+    if is_file and os.path.exists(file) and os.path.exists(output) and output.samefile(file):
         fault = f"{output} is the file that is read: its comments and loops would be lost"
-        raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)")
+        raise CannotWrite(
+            fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)"
+        )
 
 
 def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
@@ -379,7 +441,9 @@ def _translate(machine: AnyMachine, to: Kind | None) -> AnyMachine:
             return pushdown_machine(machine)
         case Kind.COUNTING, PushdownRewardMachine():
             return pushdown_to_counting(machine)
-    raise CannotTranslate(f"`{machine.name}` has no stack to count with", fix="translate it to pushdown first")
+    raise CannotTranslate(
+        f"`{machine.name}` has no stack to count with", fix="translate it to pushdown first"
+    )
 
 
 def _size(machine: AnyMachine) -> str:
@@ -387,7 +451,11 @@ def _size(machine: AnyMachine) -> str:
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
 
-    parts: dict[str, Any] = {"states": len(machine.states), "final": len(machine.final), "events": len(machine.events)}
+    parts: dict[str, Any] = {
+        "states": len(machine.states),
+        "final": len(machine.final),
+        "events": len(machine.events),
+    }
     kind = "reward machine"
     if isinstance(machine, PushdownRewardMachine):
         kind, parts["stack symbols"] = "pushdown reward machine", len(machine.stack)
@@ -395,7 +463,9 @@ def _size(machine: AnyMachine) -> str:
         kind, parts["counters"] = "counting reward automaton", machine.counters
     parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
     numbers = (
-        f"{what} {number}" if what == "otherwise" else f"{number} {what.removesuffix('s') if number == 1 else what}"
+        f"{what} {number}"
+        if what == "otherwise"
+        else f"{number} {what.removesuffix('s') if number == 1 else what}"
         for what, number in parts.items()
     )
     return f"{kind}: {', '.join(numbers)}"

@@ -52,7 +52,7 @@ COMMANDS = {
 class PlainCommand(TyperCommand):
     """A command whose options are listed by what they are about, in plain text."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's own classes
+    def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
@@ -70,16 +70,18 @@ class PlainCommand(TyperCommand):
 class Commands(TyperGroup):
     """The commands, each imported when it is called: one does not wait for what another needs."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - Typer's own class
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - Typer's own classes
-        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:  # all of them, to suggest one for a misspelt name
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        for name in (
+            [cmd_name] if cmd_name in COMMANDS else COMMANDS
+        ):  # all of them, to suggest one for a misspelt name
             if name not in self.commands:
                 self.commands[name] = load_command(name)
         return self.commands.get(cmd_name)
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own classes
+    def invoke(self, ctx: Any) -> Any:
         """Run a command; where an option or an argument is wrong, missing or one too many, say how it is given."""
         try:
             return super().invoke(ctx)
@@ -87,16 +89,20 @@ class Commands(TyperGroup):
             error.message = f"{_say_plainly(error)}\n  fix: {_show_use(error)}"
             raise
         except USAGE_ERROR as error:
-            if (extra := re.search(r"unexpected extra argument\S* \((\S+)", error.message)) is not None:
+            if (
+                extra := re.search(r"unexpected extra argument\S* \((\S+)", error.message)
+            ) is not None:
                 error.message += f"\n  fix: {_place_extra(error, extra[1].rstrip(')'))}"
             elif "requires an argument" in error.message and ctx.invoked_subcommand:
-                error.message += f"\n  fix: {_show_example(self.get_command(ctx, ctx.invoked_subcommand))}"
+                error.message += (
+                    f"\n  fix: {_show_example(self.get_command(ctx, ctx.invoked_subcommand))}"
+                )
             raise
         except KeyboardInterrupt:  # Typer would end without a word
             typer.echo("stopped", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - Typer's own classes
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands in the help, without importing what they need."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summarise_command(name)) for name in COMMANDS])
@@ -126,7 +132,10 @@ def _show_use(error: typer.BadParameter) -> str:
     option, default = error.param and error.param.opts[-1], getattr(error.param, "default", None)
     if option and option.startswith("-") and error.message:  # without one it is missing
         choice = re.search(r"is not one of '([^']+)'", error.message)
-        typed = next((value for kind, value in EXAMPLES.items() if f"valid {kind}" in str(error.__cause__)), "VALUE")
+        typed = next(
+            (value for kind, value in EXAMPLES.items() if f"valid {kind}" in str(error.__cause__)),
+            "VALUE",
+        )
         if re.fullmatch(
             r"\d+(\.\d+)?e\+?\d|\d+\.0+", given := _read_given(error), re.IGNORECASE
         ):  # an integer, written as a number
@@ -135,14 +144,14 @@ def _show_use(error: typer.BadParameter) -> str:
     return _show_example(error.ctx and error.ctx.command)
 
 
-def _place_extra(error: Any, extra: str) -> str:  # noqa: ANN401 - Typer's own class
+def _place_extra(error: Any, extra: str) -> str:
     """Which option an argument that stands alone was meant for: a machine's file, or a domain's."""
     options = {option for param in error.ctx.command.params for option in param.opts}
     wanted = "--machine" if "--machine" in options else "--domain"
     return f"{wanted} {extra}" if wanted in options else _show_example(error.ctx.command)
 
 
-def _show_example(command: Any) -> str:  # noqa: ANN401 - Typer's own class
+def _show_example(command: Any) -> str:
     """The example in a command's help."""
     _, _, example = ((command and command.help) or "").partition("Example: ")
     return f"as in: {example.partition(chr(10))[0]}" if example else "see --help"
@@ -156,14 +165,14 @@ def summarise_command(name: str) -> str:
     return (ast.get_docstring(command) or "").partition("\n")[0]
 
 
-def load_command(name: str) -> Any:  # noqa: ANN401 - Typer's own class
+def load_command(name: str) -> Any:
     """Import a command."""
     module = import_module(f"pdrm.cli.{COMMANDS[name]}")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     # A word may begin with `-`, the empty label: it is not an option.
-    alone.command(name, cls=PlainCommand, context_settings={"ignore_unknown_options": name == "step"})(
-        getattr(module, name.replace("-", "_"))
-    )
+    alone.command(
+        name, cls=PlainCommand, context_settings={"ignore_unknown_options": name == "step"}
+    )(getattr(module, name.replace("-", "_")))
     return typer.main.get_command(alone)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadRunFolder, BadSetting, Finding, PdrmError, TaskWarning, Where, choose_shell
+from pdrm.errors import BadRunFolder, BadSetting, Finding, PdrmError, TaskWarning, Where
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -30,10 +30,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 def check_integer(option: str, value: int, least: int, most: int, example: int) -> None:
     """Refuse a number out of its range."""
     if not least <= value <= most:
-        raise BadSetting(f"--{option} takes an integer from {least} to {most:,}", fix=f"--{option} {example}")
+        raise BadSetting(
+            f"--{option} takes an integer from {least} to {most:,}", fix=f"--{option} {example}"
+        )
 
 
-def coloured(text: str, **style: Any) -> str:  # noqa: ANN401 - typer's own names of styles
+def coloured(text: str, **style: Any) -> str:
     """The text in a style, where colours are wanted (NO_COLOR and dumb terminals want none)."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return text if plain else typer.style(text, **style)
@@ -45,7 +47,7 @@ def print_error(error: PdrmError) -> None:
         if number:
             typer.echo(err=True)
         said, mark, fix = str(one).rpartition("\n  fix: ")
-        first, _, rest = f"{said}{mark}{choose_shell(fix) if mark else fix}".partition("\n")
+        first, _, rest = f"{said}{mark}{fix}".partition("\n")
         typer.echo(coloured(first, fg="red", bold=True), err=True)
         if rest:
             typer.echo(rest, err=True)
@@ -69,7 +71,7 @@ def show_warnings() -> Iterator[None]:
         warnings.simplefilter("always", TaskWarning)
         plain, told = warnings.showwarning, set[str]()
 
-        def show(message: Warning | str, *details: Any) -> None:  # noqa: ANN401 - as Python has it
+        def show(message: Warning | str, *details: Any) -> None:
             if isinstance(message, TaskWarning):
                 typer.echo(str(message), err=True)
                 if message.code not in told:
@@ -90,7 +92,7 @@ def write_any_text() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def print_json(value: Any) -> None:  # noqa: ANN401 - JSON is any value
+def print_json(value: Any) -> None:
     """One JSON value on standard output, in signs that its encoding has."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf_8")
     typer.echo(json.dumps(value, indent=2, ensure_ascii=plain))
@@ -115,15 +117,21 @@ def name_runs(runs: list[Path] | None) -> list[Path]:
     from pdrm.learning.run_loop import SPEC
 
     for folder in runs or ():
-        beside = {} if folder.exists() else {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
+        beside = (
+            {}
+            if folder.exists()
+            else {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
+        )
         nearest = get_close_matches(folder.name, beside, n=NEAREST, cutoff=0)
         if nearest:
             named = ", ".join(str(beside[name]) for name in nearest)
-            raise BadRunFolder(f"there is no run {folder}", fix=f"the nearest that there are: {named}")
+            raise BadRunFolder(
+                f"there is no run {folder}", fix=f"the nearest that there are: {named}"
+            )
     return runs or [Path("runs")]
 
 
-def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - JSON is any value
+def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
     """Print all errors for programs, and end the command with exit code 2."""
     errors = [
         {
@@ -131,7 +139,7 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:  # noqa: ANN401 - 
             "file": None if one.where is None else one.where.file,
             **_place(one.where),
             "message": one.message,
-            "fix": choose_shell(one.fix),
+            "fix": one.fix,
         }
         for one in error.errors
     ]

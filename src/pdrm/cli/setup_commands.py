@@ -40,7 +40,9 @@ FOR = {
 """What each group of packages is for; groups that are not listed are for developers."""
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*\(?([^;)]*)\)?(?:\s*;(.*))?")
 EXTRA = re.compile(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
-ASK_JAX = "import json, jax; print(json.dumps([[d.platform, d.device_kind] for d in jax.devices()]))"
+ASK_JAX = (
+    "import json, jax; print(json.dumps([[d.platform, d.device_kind] for d in jax.devices()]))"
+)
 SECONDS = 60
 
 
@@ -58,13 +60,21 @@ class Package:
     def ok(self) -> bool:
         """Whether it is installed, in no older version than the lower bound."""
         bound = re.search(r">=\s*([\d.]+)", self.wanted)
-        return self.version is not None and (bound is None or _numbers(self.version) >= _numbers(bound[1]))
+        return self.version is not None and (
+            bound is None or _numbers(self.version) >= _numbers(bound[1])
+        )
 
     @property
     def state(self) -> str:
         """The version, or what is wrong."""
         installed = f"{self.name} {self.version}"
-        return f"no {self.name}" if self.version is None else installed if self.ok else f"{installed} is too old"
+        return (
+            f"no {self.name}"
+            if self.version is None
+            else installed
+            if self.ok
+            else f"{installed} is too old"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +125,34 @@ def groups() -> list[Group]:
     for text in metadata.requires("pdrm") or []:
         if match := REQUIREMENT.fullmatch(text):
             extra = EXTRA.search(match[3] or "")
-            needed.get(extra[1] if extra else CORE, []).append(Package(match[1], match[2].strip(), _version(match[1])))
-    return [Group(name, FOR[name], tuple(packages)) for name, packages in needed.items() if packages]
+            needed.get(extra[1] if extra else CORE, []).append(
+                Package(match[1], match[2].strip(), _version(match[1]))
+            )
+    return [
+        Group(name, FOR[name], tuple(packages)) for name, packages in needed.items() if packages
+    ]
 
 
 def jax_devices() -> dict[str, Any]:
     """Where JAX runs, asked in a process of its own: a broken driver can hang or crash it."""
     command = [sys.executable, "-c", ASK_JAX]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)  # noqa: S603 - our own question
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
         devices = json.loads(ended.stdout)
     except (subprocess.SubprocessError, OSError, ValueError) as error:
         said = getattr(error, "stderr", None) or str(error)
-        return {"devices": [], "fault": str(said).strip().splitlines()[-1], "fix": _newest_jax("jax")}
+        return {
+            "devices": [],
+            "fault": str(said).strip().splitlines()[-1],
+            "fix": _newest_jax("jax"),
+        }
     unused = all(kind == "cpu" for kind, _ in devices) and shutil.which("nvidia-smi") is not None
     fix = _newest_jax(f"jax[{_cuda()}]") if unused else ""
-    return {"devices": devices, "fault": "there is an NVIDIA GPU that JAX does not use" if unused else "", "fix": fix}
+    return {
+        "devices": devices,
+        "fault": "there is an NVIDIA GPU that JAX does not use" if unused else "",
+        "fix": fix,
+    }
 
 
 def _newest_jax(package: str) -> str:
@@ -158,11 +180,21 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _record(group: Group) -> dict[str, Any]:
     packages = [asdict(package) | {"ok": package.ok} for package in group.packages]
-    return {"name": group.name, "for": group.purpose, "ok": group.ok, "packages": packages, "fix": group.fix}
+    return {
+        "name": group.name,
+        "for": group.purpose,
+        "ok": group.ok,
+        "packages": packages,
+        "fix": group.fix,
+    }
 
 
 def _print(group: Group) -> None:
-    mark = coloured("ok", fg="green") if group.ok else coloured("missing", fg="red" if group.name == CORE else "yellow")
+    mark = (
+        coloured("ok", fg="green")
+        if group.ok
+        else coloured("missing", fg="red" if group.name == CORE else "yellow")
+    )
     typer.echo(f"{group.name}: {mark} ({group.purpose})")
     typer.echo(f"  {', '.join(package.state for package in group.packages)}")
     if not group.ok:
@@ -170,7 +202,9 @@ def _print(group: Group) -> None:
 
 
 def _print_jax(found: dict[str, Any]) -> None:
-    devices = [kind if name in (kind, "") else f"{kind} ({name})" for kind, name in found["devices"]]
+    devices = [
+        kind if name in (kind, "") else f"{kind} ({name})" for kind, name in found["devices"]
+    ]
     typer.echo(f"JAX runs on: {', '.join(devices) or 'nothing'}")
     if found["fault"]:
         typer.echo(f"  {found['fault']}\n  fix: {found['fix']}")
@@ -185,8 +219,12 @@ FIRST = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The project's name: of a folder that is not there yet.")],
-    gym: Annotated[bool, typer.Option("--gym", help="With a Gymnasium environment of your own, not a map.")] = False,
+    name: Annotated[
+        str, typer.Argument(help="The project's name: of a folder that is not there yet.")
+    ],
+    gym: Annotated[
+        bool, typer.Option("--gym", help="With a Gymnasium environment of your own, not a map.")
+    ] = False,
 ) -> None:
     """Make a small project that trains at once: a task, where it acts, a study, a test.
 
@@ -197,7 +235,9 @@ def new(
         fix = "use letters, digits, - and _, beginning with a letter: pdrm new garden"
         raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
     if folder.exists() or folder.is_symlink():
-        raise CannotWrite(f"{folder} is there already", fix="choose another name; nothing is ever overwritten")
+        raise CannotWrite(
+            f"{folder} is there already", fix="choose another name; nothing is ever overwritten"
+        )
     parents = "" if folder.parent.exists() else f" (and {folder.parent}/, which was not there)"
     typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}{parents}")
     next_command(f"cd {quote(str(folder))} && {FIRST[kind]}")
@@ -207,7 +247,10 @@ def make_project(folder: Path, kind: str) -> list[str]:
     """Make the folder, whole or not at all; returns the names of its files."""
     half = folder.parent / f".{folder.name}.{os.getpid()}"
     templates = sorted(_templates(kind), key=lambda template: template.name)
-    names = [template.name.removesuffix(".txt") if ".py." in template.name else template.name for template in templates]
+    names = [
+        template.name.removesuffix(".txt") if ".py." in template.name else template.name
+        for template in templates
+    ]
     try:
         half.mkdir(parents=True)
         for template, name in zip(templates, names, strict=True):
@@ -216,7 +259,9 @@ def make_project(folder: Path, kind: str) -> list[str]:
         half.rename(folder)
     except OSError as error:
         fix = "choose a folder you may write to"
-        raise CannotWrite(f"{folder} cannot be made: {(error.strerror or 'error').lower()}", fix=fix) from error
+        raise CannotWrite(
+            f"{folder} cannot be made: {(error.strerror or 'error').lower()}", fix=fix
+        ) from error
     finally:
         shutil.rmtree(half, ignore_errors=True)
     return names
@@ -225,7 +270,9 @@ def make_project(folder: Path, kind: str) -> list[str]:
 def _templates(kind: str) -> list[Traversable]:
     """The files of a kind of project. Python files end in `.py.txt` there: they are data here, not part of the package."""
     folder = files("pdrm.cli").joinpath("templates", kind)
-    return [entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")]
+    return [
+        entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith(".")
+    ]
 
 
 # --- `pdrm explain CODE`: what an error or warning means.
@@ -234,7 +281,10 @@ def _templates(kind: str) -> list[Traversable]:
 def explain(
     code: Annotated[
         str,
-        typer.Argument(help="A code such as E0301; without one, all codes are listed.", autocompletion=complete_code),
+        typer.Argument(
+            help="A code such as E0301; without one, all codes are listed.",
+            autocompletion=complete_code,
+        ),
     ] = "",
 ) -> None:
     """Explain an error or warning code.
@@ -248,7 +298,9 @@ def explain(
         return
     wanted = code.strip().upper()
     if wanted not in table:
-        raise UnknownCode(f"no error or warning has the code `{code}`", fix=did_you_mean(wanted, table))
+        raise UnknownCode(
+            f"no error or warning has the code `{code}`", fix=did_you_mean(wanted, table)
+        )
     title, text = table[wanted]
     typer.echo(coloured(f"{wanted}: {title}", bold=True))
     typer.echo(inspect.cleandoc(text))

@@ -27,19 +27,31 @@ def sizes(
     task: Annotated[
         str,
         typer.Argument(
-            help="A domain, a domain's file, or a machine (then every word can happen).", autocompletion=complete_task
+            help="A domain, a domain's file, or a machine (then every word can happen).",
+            autocompletion=complete_task,
         ),
     ],
     machine: Annotated[
         str | None,
-        typer.Option(help="A machine file or catalogue name for the domain.", autocompletion=complete_machine),
+        typer.Option(
+            help="A machine file or catalogue name for the domain.", autocompletion=complete_machine
+        ),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of an episode. [the domain's limit]")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Steps of an episode. [the domain's limit]")
+    ] = None,
     k: Annotated[
-        str | None, typer.Option("--k", help="The k-policies to count: 0,1,2. [up to the highest stack, at most 3]")
+        str | None,
+        typer.Option(
+            "--k", help="The k-policies to count: 0,1,2. [up to the highest stack, at most 3]"
+        ),
     ] = None,
-    runs: Annotated[Path | None, typer.Option(help="A folder of trained runs, to count their tables.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")] = None,
+    runs: Annotated[
+        Path | None, typer.Option(help="A folder of trained runs, to count their tables.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Count table rows: bounds, reachable, seen in training.
@@ -78,12 +90,19 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     from pdrm.learning.run_loop import POLICY, read_spec
 
     if not folder.is_dir():
-        raise BadRunFolder(f"there is no folder {folder}", fix="train some: pdrm train letter -o runs")
+        raise BadRunFolder(
+            f"there is no folder {folder}", fix="train some: pdrm train letter -o runs"
+        )
     found = []
     for run in sorted(file.parent for file in folder.rglob(POLICY)):
         spec = read_spec(run)
         if not spec.agent.deep and spec.task.record() == task.record():
-            about = {"run": run.name, "agent": spec.agent.name, "k": spec.agent.k, "seed": spec.seed}
+            about = {
+                "run": run.name,
+                "agent": spec.agent.name,
+                "k": spec.agent.k,
+                "seed": spec.seed,
+            }
             found.append({**about, **_count_table(run / POLICY)})
     return found
 
@@ -101,7 +120,11 @@ def _count_table(policy: Path) -> dict[str, int | None]:
     memories = len(set(table.node.tolist()))
     counts = isinstance(table.memory, CounterVectors)
     whole = isinstance(table.view, FullStack) and not counts
-    return {"rows": len(table), "strings": memories if whole else None, "counters": memories if counts else None}
+    return {
+        "rows": len(table),
+        "strings": memories if whole else None,
+        "counters": memories if counts else None,
+    }
 
 
 MOST_ASKED = 3
@@ -131,11 +154,14 @@ def _find_task(name: str, machine: str | None) -> Task:
     from pdrm.task import Task, find_machine, pushdown_machine
 
     if name in names() or not (
-        Path(name).suffix in (*MACHINE_FILES, *(f".{kind}" for kind in KINDS)) or name in catalogue_names()
+        Path(name).suffix in (*MACHINE_FILES, *(f".{kind}" for kind in KINDS))
+        or name in catalogue_names()
     ):
         return Task(name, machine)
     if machine is not None:
-        raise BadSetting(f"`{name}` is already a machine", fix="leave --machine out, or name a domain")
+        raise BadSetting(
+            f"`{name}` is already a machine", fix="leave --machine out, or name a domain"
+        )
     given = find_machine(name)
     return Task(all_words(pushdown_machine(given)), given)
 
@@ -156,7 +182,9 @@ def _blowup(task: Task) -> list[dict[str, Any]] | None:
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
     from pdrm.language.loading import catalogue
 
-    return [asdict(row) for row in measure_blowup()] if task.pushdown == catalogue(MACHINE) else None
+    return (
+        [asdict(row) for row in measure_blowup()] if task.pushdown == catalogue(MACHINE) else None
+    )
 
 
 def print_sizes(record: dict[str, Any]) -> None:
@@ -174,12 +202,22 @@ def print_sizes(record: dict[str, Any]) -> None:
         f"m = {record['added']}, e = {e}; counters: {record['counting'] or 'the two that simulate the stack'}\n",
         soft_wrap=True,
     )
-    table = Table("", "theorem", "as printed", "bound", "reachable", "seen in training", box=None, header_style="bold")
+    table = Table(
+        "",
+        "theorem",
+        "as printed",
+        "bound",
+        "reachable",
+        "seen in training",
+        box=None,
+        header_style="bold",
+    )
     for size in record["sizes"]:
         table.add_row(
             size["what"],
             str(size["theorem"]),
-            number_text(size["printed"]) + (" (too small)" if size["printed_holds"] is False else ""),
+            number_text(size["printed"])
+            + (" (too small)" if size["printed_holds"] is False else ""),
             number_text(size["bound"]),
             f"{size['reachable']:,}" + _walked(size, record),
             _seen_text(size["seen"]) or "-",
@@ -190,31 +228,55 @@ def print_sizes(record: dict[str, Any]) -> None:
         _print_blowup(console, record["blowup"])
 
 
-def _print_growth(console: Any, record: dict[str, Any]) -> None:  # noqa: ANN401 - rich's console
+def _print_growth(console: Any, record: dict[str, Any]) -> None:
     from rich.table import Table
 
     from pdrm.analysis.sizes import number_text
 
     ks = [size["k"] for size in record["sizes"] if "k" in size]
-    columns = ("steps", "full policy: bound", "full policy", "stack strings", *(f"{k}-policy" for k in ks))
+    columns = (
+        "steps",
+        "full policy: bound",
+        "full policy",
+        "stack strings",
+        *(f"{k}-policy" for k in ks),
+    )
     table = Table(*columns, box=None, header_style="bold")
     walked = record["sizes"][1]["within"]
     for row in record["growth"]:
         if row["steps"] in (*SHOWN, walked, record["steps"]):
-            counts = ("-" if row[name] is None else f"{row[name]:,}" for name in ("rows", "strings"))
+            counts = (
+                "-" if row[name] is None else f"{row[name]:,}" for name in ("rows", "strings")
+            )
             views = (f"{row['views'][str(k)]:,}" for k in ks)
             table.add_row(f"{row['steps']:,}", number_text(row["bound"]), *counts, *views)
     console.print(table, "")
 
 
-def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:  # noqa: ANN401 - rich's console
+def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "moves per letter", "1-policy")
-    table = Table(*heads, title="Theorem 4: two counters that simulate the stack", title_justify="left", box=None)
+    heads = (
+        "n letters",
+        "2ⁿ",
+        "configurations",
+        "counters",
+        "counters, ≤ n letters",
+        "moves per letter",
+        "1-policy",
+    )
+    table = Table(
+        *heads,
+        title="Theorem 4: two counters that simulate the stack",
+        title_justify="left",
+        box=None,
+    )
     for row in rows:
         moves = "not run" if row["most_moves"] is None else f"{row['most_moves']:,}"
-        counts = (f"{row[name]:,}" for name in ("n", "least", "configurations", "counters", "counters_within"))
+        counts = (
+            f"{row[name]:,}"
+            for name in ("n", "least", "configurations", "counters", "counters_within")
+        )
         table.add_row(*counts, moves, str(row["one_policy_rows"]))
     console.print(table, "")
 
@@ -225,7 +287,8 @@ def _walked(size: dict[str, Any], record: dict[str, Any]) -> str:
 
 def _seen_text(seen: list[dict[str, Any]]) -> str:
     return ", ".join(
-        f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})" for one in seen
+        f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})"
+        for one in seen
     )
 
 

@@ -28,16 +28,27 @@ LONGEST_SHOWN = 12
 def solve(
     domain: DomainName,
     machine: MachineName = None,
-    discount: Annotated[float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")] = None,
-    stack: Annotated[str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")] = None,
+    discount: Annotated[
+        float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")
+    ] = None,
+    stack: Annotated[
+        str | None, typer.Option(help="A stack, top first: `d d l #`. [the starts' own]")
+    ] = None,
     state: Annotated[
-        str | None, typer.Option(help="The environment state: its number, or its name as printed. [the first start's]")
+        str | None,
+        typer.Option(
+            help="The environment state: its number, or its name as printed. [the first start's]"
+        ),
     ] = None,
     machine_state: Annotated[
         str | None, typer.Option("--in", help="The machine state, by name. [the first start's]")
     ] = None,
-    precision: Annotated[float, typer.Option(help="The error to aim at, as a share of the largest value.")] = 1e-12,
-    seconds: Annotated[float, typer.Option(help="How long it may take; then it is an error.")] = 60.0,
+    precision: Annotated[
+        float, typer.Option(help="The error to aim at, as a share of the largest value.")
+    ] = 1e-12,
+    seconds: Annotated[
+        float, typer.Option(help="How long it may take; then it is an error.")
+    ] = 60.0,
     as_json: Json = False,
 ) -> None:
     """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
@@ -65,11 +76,15 @@ def solve(
     asked = None
     if stack is not None or state is not None or machine_state is not None:
         if not solution.begins:
-            raise BadSetting("no start has a chance", fix="name all three: --state 0 --in u0 --stack '#'")
+            raise BadSetting(
+                "no start has a chance", fix="name all three: --state 0 --in u0 --stack '#'"
+            )
         first = solution.begins[0]
         symbols = first.stack if stack is None else _read_stack(task.pushdown, stack)
         asked = solution.record_at(
-            first.s if state is None else state, first.u if machine_state is None else machine_state, symbols
+            first.s if state is None else state,
+            first.u if machine_state is None else machine_state,
+            symbols,
         )
     with limit_time(max(SHORTEST, seconds - (monotonic() - begun))):
         followed = HighWitnesses(solution).follow_optimal()
@@ -85,7 +100,9 @@ def solve(
     settings = choose_settings(task.finite, followed)
     if settings:
         typer.echo(explain_settings(task.finite, followed, settings, FURTHER["setting"]))
-    next_command(f"pdrm train {quote(domain)}{given} --agent summary{own}{write_settings(settings)}")
+    next_command(
+        f"pdrm train {quote(domain)}{given} --agent summary{own}{write_settings(settings)}"
+    )
 
 
 def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
@@ -97,17 +114,25 @@ def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
     bottom, pushes = below[-1], _is_pushed(machine, below[-1])
     if bottom in symbols[:-1] and not pushes:
         fault = f"`{bottom}` is the bottom of every stack of `{machine.name}`, and stands above other symbols in --stack {text!r}"
-        raise BadSetting(fault, fix=f"top first, and `{bottom}` last: --stack {quote(_put_last(symbols, bottom))}")
+        raise BadSetting(
+            fault,
+            fix=f"top first, and `{bottom}` last: --stack {quote(_put_last(symbols, bottom))}",
+        )
     if symbols[-1:] == below[-1:]:
         return symbols
-    typer.echo(f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack", err=True)
+    typer.echo(
+        f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack",
+        err=True,
+    )
     return (*symbols, below[-1])
 
 
 def _is_pushed(machine: PushdownRewardMachine, bottom: str) -> bool:
     """Whether some rule puts the bottom symbol above others."""
     begun = bottom in machine.begin().after.stack[:-1]
-    rules = ((rule, top) for rule in machine.transitions for top in machine.stack if rule.looks_at(top))
+    rules = (
+        (rule, top) for rule in machine.transitions for top in machine.stack if rule.looks_at(top)
+    )
     return begun or any(
         bottom in (written if top != bottom else written[:-1])
         for rule, top in rules
@@ -132,10 +157,17 @@ def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | N
     for one in [asked] if asked is not None else record["starts"][:SHOWN]:
         best = " or ".join(one["actions"]) or "(the episode is over)"
         chance = f"{one['chance']:.3g} of episodes: " if one.get("chance", 1.0) < 1 else ""
-        typer.echo(f"  {chance}state {one['s']} ({one['where']}), {one['state']}, stack {_stack(one['stack'])}")
+        typer.echo(
+            f"  {chance}state {one['s']} ({one['where']}), {one['state']}, stack {_stack(one['stack'])}"
+        )
         typer.echo(f"    value {_number(one['value'])}; best: {coloured(best, fg='green')}")
         if asked is not None:
-            typer.echo("    " + ", ".join(f"{name} {_number(value)}" for name, value in one["action_values"].items()))
+            typer.echo(
+                "    "
+                + ", ".join(
+                    f"{name} {_number(value)}" for name, value in one["action_values"].items()
+                )
+            )
     if asked is None and len(record["starts"]) > SHOWN:
         typer.echo(f"  … ({len(record['starts'])} starts)")
     typer.echo(

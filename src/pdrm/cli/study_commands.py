@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pdrm.cli.output import FAILED, INTERRUPTED, Json, coloured, next_command, print_error, print_json
+from pdrm.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    Json,
+    coloured,
+    next_command,
+    print_error,
+    print_json,
+)
 from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
@@ -28,9 +36,16 @@ CORES = os.cpu_count() or 1
 Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds. [the study's]")]
 Count = Annotated[int, typer.Option("--workers", help="Runs at a time.")]
 Backend = Annotated[str, typer.Option("--backend", help="loky (this machine), dask or ray.")]
-Address = Annotated[str | None, typer.Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")]
-Memory = Annotated[float | None, typer.Option("--memory", help="Gigabytes that all runs may take at once.")]
-Report = Annotated[Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")]
+Address = Annotated[
+    str | None,
+    typer.Option("--address", help="Of a Dask scheduler or a Ray cluster that is there."),
+]
+Memory = Annotated[
+    float | None, typer.Option("--memory", help="Gigabytes that all runs may take at once.")
+]
+Report = Annotated[
+    Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")
+]
 
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
@@ -46,10 +61,15 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
         print_error(error)
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
-        typer.echo(f"stopped; what was done is in {folder}, and the same command goes on from there", err=True)
+        typer.echo(
+            f"stopped; what was done is in {folder}, and the same command goes on from there",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
     if results.failures:
-        typer.echo(f"{len(results.failures)} runs failed; the same command tries them again:", err=True)
+        typer.echo(
+            f"{len(results.failures)} runs failed; the same command tries them again:", err=True
+        )
     for failure in results.failures:
         typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)
     return results
@@ -59,14 +79,17 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
 
 
 def run(
-    study: Annotated[Path, typer.Argument(help="A study: a .toml file, or a .py file that sets STUDY.")],
+    study: Annotated[
+        Path, typer.Argument(help="A study: a .toml file, or a .py file that sets STUDY.")
+    ],
     seeds: Seeds = None,
     workers: Count = CORES,
     backend: Backend = "loky",
     address: Address = None,
     memory: Memory = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]")
+        Path | None,
+        typer.Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +106,11 @@ def run(
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    drawn = write_own_report(outcome.lines, Store.below(outcome.folder), outcome.folder) if outcome.lines else []
+    drawn = (
+        write_own_report(outcome.lines, Store.below(outcome.folder), outcome.folder)
+        if outcome.lines
+        else []
+    )
     rows = [_row(curves) for _, curves in outcome.lines]
     if as_json:
         print_json(rows)
@@ -103,7 +130,11 @@ def run(
 
 def _row(curves: Curves) -> dict[str, Any]:
     about = {"panel": curves.panel.name, "line": curves.line.name, "seeds": len(curves.seeds)}
-    return {**about, "final_median": curves.final_median, "final_success": float(curves.final_success.mean())}
+    return {
+        **about,
+        "final_median": curves.final_median,
+        "final_success": float(curves.final_success.mean()),
+    }
 
 
 # --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
@@ -132,7 +163,9 @@ def claims(
 
     evidence = Evidence(output, seeds)
     if not evidence.anything:
-        raise NotRecorded(f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2")
+        raise NotRecorded(
+            f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
+        )
     found = judge_claims(evidence)
     if as_json:
         print_json([one.record() for one in found])
@@ -170,19 +203,25 @@ def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: b
 def print_claims(found: Sequence[Judged], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
     for one in found:
-        typer.echo(f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}")
+        typer.echo(
+            f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}"
+        )
         if one.too_few:
             typer.echo(f"{'':<15}judged by {one.too_few} only")
         if one.recorded_on:
             again = f"pdrm reproduce {one.claim.study}"
-            typer.echo(f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}")
+            typer.echo(
+                f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}"
+            )
         if one.knife_edge:
             typer.echo(f"{'':<15}on a knife edge: {one.knife_edge}")
         if one.claim.afterwards:
             typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
         for part in one.parts:
             if details or not part.holds:
-                typer.echo(f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})")
+                typer.echo(
+                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})"
+                )
 
 
 def _numbers(part: Part) -> str:
@@ -209,7 +248,9 @@ def report(
     ] = None,
     output: Report = Path("report"),
     seeds: Seeds = None,
-    theory: Annotated[bool, typer.Option(help="With what can be proved: which k is enough, sizes.")] = True,
+    theory: Annotated[
+        bool, typer.Option(help="With what can be proved: which k is enough, sizes.")
+    ] = True,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
@@ -235,7 +276,9 @@ def report(
         return
     evidence = Evidence(output, seeds)
     if own := load_studies(output, evidence.store):
-        _own_report([study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown)
+        _own_report(
+            [study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown
+        )
         return
     lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
     here = [curves for _, curves in lines if curves.origin is None]
@@ -246,7 +289,9 @@ def report(
         typer.echo(results_markdown(here, COLUMNS))
         return
     before = (output / PAGE).exists()
-    typer.echo(f"{'replaced' if before else 'wrote'} {write_page(output, seeds=seeds, theory=theory)}")
+    typer.echo(
+        f"{'replaced' if before else 'wrote'} {write_page(output, seeds=seeds, theory=theory)}"
+    )
     next_command("pdrm claims --details")
 
 
@@ -259,19 +304,32 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
     from pdrm.learning.run_loop import list_runs
 
     found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    roots = list({run.folder.absolute().parent: run.folder.parent for run in reversed(found)}.values())
+    roots = list(
+        {run.folder.absolute().parent: run.folder.parent for run in reversed(found)}.values()
+    )
     agents: dict[Task, dict[Agent, None]] = {}
     for run in found:
         agents.setdefault(run.spec.task, {})[run.spec.agent] = None
     panels: list[Panel] = []
     for task, own in agents.items():
         names = [f"{agent.name} {agent.k}" for agent in own]
-        called = [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
+        called = [
+            name if names.count(name) == 1 else f"{name} ({place + 1})"
+            for place, name in enumerate(names)
+        ]
         lines = tuple(Line(name=name, agent=agent) for name, agent in zip(called, own, strict=True))
         same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
-        panels.append(Panel(name=task.name if not same else f"{task.name} ({same + 1})", domain=task, lines=lines))
+        panels.append(
+            Panel(
+                name=task.name if not same else f"{task.name} ({same + 1})",
+                domain=task,
+                lines=lines,
+            )
+        )
     seeds = sorted({run.spec.seed for run in found})
-    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(roots[-1], tuple(roots[-2::-1]))
+    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(
+        roots[-1], tuple(roots[-2::-1])
+    )
 
 
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
@@ -305,7 +363,10 @@ def reproduce(
         ),
     ] = None,
     reading: Annotated[
-        str | None, typer.Option("--reading", help="Another reading of the figure: pdrm claims --readings lists them.")
+        str | None,
+        typer.Option(
+            "--reading", help="Another reading of the figure: pdrm claims --readings lists them."
+        ),
     ] = None,
     seeds: Seeds = None,
     workers: Count = CORES,
@@ -334,7 +395,9 @@ def reproduce(
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
-    with nullcontext() if figure else find_facts_meanwhile(output, typer.echo):  # they take a minute of one core
+    with (
+        nullcontext() if figure else find_facts_meanwhile(output, typer.echo)
+    ):  # they take a minute of one core
         outcome = run_shown(studies, output, chosen)
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
@@ -362,7 +425,9 @@ def _reproduce_readings(
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
-        raise UnknownStudy("a reading is one of a figure", fix=f"pdrm reproduce letter --reading {name}")
+        raise UnknownStudy(
+            "a reading is one of a figure", fix=f"pdrm reproduce letter --reading {name}"
+        )
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")

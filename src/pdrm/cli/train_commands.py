@@ -14,8 +14,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.arguments import complete_agent, complete_domain, complete_machine
-from pdrm.cli.output import INTERRUPTED, Json, check_integer, name_runs, next_command, print_findings, print_json
-from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, UnknownSetting, did_you_mean
+from pdrm.cli.output import (
+    INTERRUPTED,
+    Json,
+    check_integer,
+    name_runs,
+    next_command,
+    print_findings,
+    print_json,
+)
+from pdrm.errors import (
+    ConflictingOptions,
+    UnknownChoice,
+    UnknownDomain,
+    UnknownSetting,
+    did_you_mean,
+)
 from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
 from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
@@ -82,10 +96,12 @@ def train(
         ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]", rich_help_panel=WHAT)
+        int | None,
+        typer.Option(help="How many runs, with seeds 0, 1, …. [1]", rich_help_panel=WHAT),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="One run with this seed, in place of --seeds.", rich_help_panel=WHAT)
+        int | None,
+        typer.Option(help="One run with this seed, in place of --seeds.", rich_help_panel=WHAT),
     ] = None,
     machine: Annotated[
         str | None,
@@ -103,7 +119,10 @@ def train(
         ),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Training steps (deep agents): their total_timesteps.", rich_help_panel=HOW_LONG)
+        int | None,
+        typer.Option(
+            help="Training steps (deep agents): their total_timesteps.", rich_help_panel=HOW_LONG
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -113,15 +132,18 @@ def train(
             rich_help_panel=ANY_AGENT,
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.", rich_help_panel=KEPT)] = Path(
-        "runs"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The folder for runs.", rich_help_panel=KEPT)
+    ] = Path("runs"),
     workers: Annotated[int, typer.Option(help="Runs at a time.", rich_help_panel=KEPT)] = 1,
     log: Annotated[
-        str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.", rich_help_panel=KEPT)
+        str | None,
+        typer.Option(
+            help="Also log to tensorboard (in the run's folder) or wandb.", rich_help_panel=KEPT
+        ),
     ] = None,
     as_json: Json = False,
-    **settings: Any,  # noqa: ANN401 - one option per setting of the tabular agents, see below
+    **settings: Any,
 ) -> None:
     """Train agents; stop with Ctrl-C, go on with the same command.
 
@@ -158,15 +180,22 @@ def train(
     store = Store(ensure_folder(output))
     before = {run.spec.id for run in runs if store.done(run.spec)}
     if chosen.deep and not as_json and len(before) < len(runs):
-        typer.echo(f"compiling `{chosen.name}` for {task.name}; the first test comes after that", err=True)
+        typer.echo(
+            f"compiling `{chosen.name}` for {task.name}; the first test comes after that", err=True
+        )
     try:
         with monitor(runs, store, workers, quiet=as_json):
-            failures = run_all(runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log))
+            failures = run_all(
+                runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log)
+            )
     except KeyboardInterrupt:
         kept = any(store.kept(run.spec) for run in runs)
         learnt = f"what was learnt is in {output}, and the same command goes on from there"
         typer.echo(
-            f"stopped; {learnt}" if kept else "stopped before the first test: there is nothing to keep", err=True
+            f"stopped; {learnt}"
+            if kept
+            else "stopped before the first test: there is nothing to keep",
+            err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
     for failure in failures:
@@ -202,9 +231,15 @@ def _agent(
     known = {field.name for field in fields(kind)}
     given = {**settings, **({} if steps is None else {"total_timesteps": steps})}
     for setting in given:
-        if setting not in known or (kind.deep and setting != "total_timesteps" and setting in INSTEAD):
+        if setting not in known or (
+            kind.deep and setting != "total_timesteps" and setting in INSTEAD
+        ):
             option = "--steps" if setting == "total_timesteps" else f"--{setting.replace('_', '-')}"
-            fix = INSTEAD.get(setting, f"--set {setting}=…") if kind.deep else "leave it out, or choose another --agent"
+            fix = (
+                INSTEAD.get(setting, f"--set {setting}=…")
+                if kind.deep
+                else "leave it out, or choose another --agent"
+            )
             raise UnknownSetting(f"agent `{called}` does not use {option}", fix=fix)
     given |= dict(parse_setting(kind, word) for word in words or [])
     return agent_for(task, called, given | ({} if k is None else {"k": k}))
@@ -218,7 +253,9 @@ def _options() -> list[inspect.Parameter]:
             if field.name == "k" or field.name in found:
                 continue
             words = describe_settings(kind)[field.name].replace("None: ", "if not given, ")
-            users = [other.name for other in TABULAR if field.name in {one.name for one in fields(other)}]
+            users = [
+                other.name for other in TABULAR if field.name in {one.name for one in fields(other)}
+            ]
             some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
             shown = getattr(field.default, "value", field.default)
             default = "" if shown is None else f" [the paper's, else {shown}]"
@@ -232,14 +269,19 @@ def _options() -> list[inspect.Parameter]:
                 ),
             ]
             keyword = inspect.Parameter.KEYWORD_ONLY
-            found[field.name] = inspect.Parameter(field.name, keyword, default=None, annotation=annotation)
+            found[field.name] = inspect.Parameter(
+                field.name, keyword, default=None, annotation=annotation
+            )
     return list(found.values())
 
 
 _SIGNATURE = inspect.signature(train, eval_str=True)
 train.__signature__ = _SIGNATURE.replace(  # type: ignore[attr-defined]
     parameters=[
-        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in list(_SIGNATURE.parameters.values())[:-1]),
+        *(
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in list(_SIGNATURE.parameters.values())[:-1]
+        ),
         *_options(),
     ]
 )
@@ -261,9 +303,7 @@ def _print(run: Run, *, done_before: bool) -> None:
     found, unit = _summary(run), run.spec.agent.unit
     rows = f", {found['rows']:,} table rows" if "rows" in found else ""
     before = " (done before)" if done_before else ""
-    said = (
-        f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {format_return(found['final_return'])}{rows}"
-    )
+    said = f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {format_return(found['final_return'])}{rows}"
     typer.echo(f"{said}{before} -> {run.folder}")
     if found.get("cut_off"):
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
@@ -279,14 +319,15 @@ def _more_depth(run: Run) -> str:
     from pdrm.learning.deep.deep_learner import needed_depth
 
     agent = run.spec.agent
-    assert isinstance(agent, Deep)  # noqa: S101 - only their stacks are bounded
+    assert isinstance(agent, Deep)
     needed, now = needed_depth(run.spec.task, agent), agent.depth or 0
     return f"--set depth={needed if needed > now else 2 * (now or needed)}"
 
 
 def agents(
     name: Annotated[
-        str | None, typer.Argument(help="An agent, to list its settings.", autocompletion=complete_agent)
+        str | None,
+        typer.Argument(help="An agent, to list its settings.", autocompletion=complete_agent),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -299,18 +340,28 @@ def agents(
         print_json({kind.name: describe_settings(kind) for kind in kinds})
         return
     for kind in kinds:
-        typer.echo(f"{kind.name:<9}{(kind.__doc__ or '').partition('.')[0].strip().replace(chr(10), ' ')}")
+        typer.echo(
+            f"{kind.name:<9}{(kind.__doc__ or '').partition('.')[0].strip().replace(chr(10), ' ')}"
+        )
     if name is None:
         next_command("pdrm agents cprm")
         return
     for field in fields(kinds[0]):
-        default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
-        typer.echo(f"  {field.name + '=' + str(default):<32}{describe_settings(kinds[0])[field.name]}")
-    next_command(f"pdrm train {'echo' if kinds[0].deep else 'letter'} --agent {name} --set {field.name}=…")
+        default = (
+            ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        )
+        typer.echo(
+            f"  {field.name + '=' + str(default):<32}{describe_settings(kinds[0])[field.name]}"
+        )
+    next_command(
+        f"pdrm train {'echo' if kinds[0].deep else 'letter'} --agent {name} --set {field.name}=…"
+    )
 
 
 def evaluate(
-    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs. [the one in runs]")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of runs. [the one in runs]")
+    ] = None,
     episodes: Annotated[int, typer.Option(help="Episodes without exploration, of each run.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the episodes.")] = 0,
     as_json: Json = False,
@@ -326,7 +377,10 @@ def evaluate(
     found = [Run.load(run) for run in name_runs(runs)]
     for run in found:
         if not run.done:
-            typer.echo(f"{run.folder} is not finished: repeat the command that started it to resume", err=True)
+            typer.echo(
+                f"{run.folder} is not finished: repeat the command that started it to resume",
+                err=True,
+            )
     records = [run.evaluate(episodes, seed) for run in found]
     known: dict[tuple[Task, float], float | None] = {}
     for run, record in zip(found, records, strict=True):
@@ -341,14 +395,18 @@ def evaluate(
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
         _print_evaluation(run.spec.task, record)
-    next_command(f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder)
+    next_command(
+        f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder
+    )
 
 
 def _print_evaluation(task: Task, record: Evaluation) -> None:
     """What episodes paid, how sure that is, what would be optimal, and how they ended."""
     typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
     if (error := _standard_error(record["returns"])) > 0:
-        typer.echo(f"  standard error of the mean return: ± {error:.3g} (starts and moves are drawn at random)")
+        typer.echo(
+            f"  standard error of the mean return: ± {error:.3g} (starts and moves are drawn at random)"
+        )
     if record["optimal_value"] is not None:
         typer.echo(f"  {_describe_optimum(task, record)}")
     for line in record.lines():
@@ -367,8 +425,15 @@ def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:
     own = "" if record["discount"] == task.discount else f" --discount {record['discount']:g}"
     named = task.catalogued and task.text is None
     source = f"pdrm solve {task.name}{own}" if named else "as pdrm solve finds it"
-    lucky = record["mean_discounted_return"] is not None and record["mean_discounted_return"] > record["optimal_value"]
-    above = "; the mean of a sample can be above it" if lucky and _standard_error(record["returns"]) > 0 else ""
+    lucky = (
+        record["mean_discounted_return"] is not None
+        and record["mean_discounted_return"] > record["optimal_value"]
+    )
+    above = (
+        "; the mean of a sample can be above it"
+        if lucky and _standard_error(record["returns"]) > 0
+        else ""
+    )
     value = f"the optimal value, discounted as much, is {record['optimal_value']:.6g}"
     return f"{value} ({source}; without a step limit{above})"
 
@@ -388,10 +453,13 @@ def domains(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A domain, or the file of your own; without one, all are listed.", autocompletion=complete_domain
+            help="A domain, or the file of your own; without one, all are listed.",
+            autocompletion=complete_domain,
         ),
     ] = None,
-    sort: Annotated[str | None, typer.Option(help="List by name, or by size (states, the fewest first).")] = None,
+    sort: Annotated[
+        str | None, typer.Option(help="List by name, or by size (states, the fewest first).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the domains, or show one: its map, its starts, and its states by number, with what a step into each emits.
@@ -407,13 +475,21 @@ def domains(
     if name is not None and name not in known and means_name(name, known):
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
     if sort is not None and sort not in ORDERS:
-        raise UnknownChoice(f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS))
+        raise UnknownChoice(
+            f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS)
+        )
     one = None if name is None or name in SIDES else find_domain(name)
-    rows = [_describe_domain(word) for word in known if name in (None, word)] if one is None else [_summarise(one)]
+    rows = (
+        [_describe_domain(word) for word in known if name in (None, word)]
+        if one is None
+        else [_summarise(one)]
+    )
     if sort is not None:
         rows.sort(key=ORDERS[sort])
     if as_json:
-        print_json(rows if name is None else {**rows[0], **({} if one is None else _list_states(one))})
+        print_json(
+            rows if name is None else {**rows[0], **({} if one is None else _list_states(one))}
+        )
         return
     for row in rows:
         size = (
@@ -437,7 +513,9 @@ def _print_states(domain: FiniteDomain) -> None:
     facts = _list_states(domain)
     if domain.picture is not None:
         typer.echo(f"\n{draw_text(domain, facts['starts'][0]['state'])}")
-    typer.echo(f"\nactions: {' '.join(domain.actions)}; events: {' '.join(domain.events) or '(none)'}")
+    typer.echo(
+        f"\nactions: {' '.join(domain.actions)}; events: {' '.join(domain.events) or '(none)'}"
+    )
     for start in facts["starts"][:SHOWN_STATES]:
         label = "" if start["label"] is None else f", emits {label_text(frozenset(start['label']))}"
         typer.echo(
@@ -447,7 +525,9 @@ def _print_states(domain: FiniteDomain) -> None:
     typer.echo("states, and the events that a step into each can emit:")
     for number, state in enumerate(facts["state_list"][:SHOWN_STATES]):
         ends = "  (ends the episode)" if state["terminal"] else ""
-        typer.echo(f"{number:>6}  {state['name']:<{wide}}  {' '.join(state['emits'])}{ends}".rstrip())
+        typer.echo(
+            f"{number:>6}  {state['name']:<{wide}}  {' '.join(state['emits'])}{ends}".rstrip()
+        )
     if domain.states > SHOWN_STATES:
         typer.echo(f"     …  ({domain.states:,} states; --json lists them all)")
 
@@ -457,17 +537,33 @@ def _list_states(domain: FiniteDomain) -> dict[str, Any]:
     arrays = domain.arrays
     emits = [set[str]() for _ in range(domain.states)]
     for state, label in {
-        *zip(arrays.next[arrays.probability > 0].tolist(), arrays.label[arrays.probability > 0].tolist(), strict=True)
+        *zip(
+            arrays.next[arrays.probability > 0].tolist(),
+            arrays.label[arrays.probability > 0].tolist(),
+            strict=True,
+        )
     }:
         emits[state] |= domain.labels[label]
-    columns = arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist()
+    columns = (
+        arrays.start_state.tolist(),
+        arrays.start_probability.tolist(),
+        arrays.start_label.tolist(),
+    )
     starts = [
-        {"state": state, "chance": chance, "label": None if label < 0 else sorted(domain.labels[label])}
+        {
+            "state": state,
+            "chance": chance,
+            "label": None if label < 0 else sorted(domain.labels[label]),
+        }
         for state, chance, label in zip(*columns, strict=True)
     ]
     described = zip(domain.state_names, emits, arrays.terminal.tolist(), strict=True)
     states = [
-        {"name": name, "emits": [event for event in domain.events if event in found], "terminal": terminal}
+        {
+            "name": name,
+            "emits": [event for event in domain.events if event in found],
+            "terminal": terminal,
+        }
         for name, found, terminal in described
     ]
     return {"starts": starts, "state_list": states}
@@ -479,10 +575,18 @@ def _describe_domain(name: str) -> dict[str, Any]:
     from pdrm.domains.water import ACTIONS, EVENTS, SIDES, WaterWorld
 
     if name in SIDES:
-        facts = {"states": None, "actions": ACTIONS, "events": EVENTS, "step_limit": WaterWorld().step_limit}
+        facts = {
+            "states": None,
+            "actions": ACTIONS,
+            "events": EVENTS,
+            "step_limit": WaterWorld().step_limit,
+        }
         return {"name": name, **facts, "machine": "water"}
     return _summarise(domain(name))
 
 
 def _summarise(domain: FiniteDomain) -> dict[str, Any]:
-    return {key: getattr(domain, key) for key in ("name", "states", "actions", "events", "step_limit", "machine")}
+    return {
+        key: getattr(domain, key)
+        for key in ("name", "states", "actions", "events", "step_limit", "machine")
+    }

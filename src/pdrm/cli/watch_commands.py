@@ -20,10 +20,13 @@ HINT = "n or → on, b or ← back, q quit"
 
 def replay(
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of runs, shown one after the other. [the one in runs]")
+        list[Path] | None,
+        typer.Argument(help="Folders of runs, shown one after the other. [the one in runs]"),
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the episode.")] = 0,
-    plain: Annotated[bool, typer.Option("--plain", help="Print every moment at once, without keys.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Print every moment at once, without keys.")
+    ] = False,
 ) -> None:
     """Watch trained policies, the stack (or the counters) beside the grid.
 
@@ -67,14 +70,19 @@ def _show(screens: list[str]) -> None:
 
 
 def film(
-    run: Annotated[Path | None, typer.Argument(help="The folder of a run. [the one in runs]")] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")] = Path(
-        "film.gif"
-    ),
+    run: Annotated[
+        Path | None, typer.Argument(help="The folder of a run. [the one in runs]")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="A .gif, or a .png of the last moment.")
+    ] = Path("film.gif"),
     seed: Annotated[
-        int, typer.Option(help="The seed of the episode (not one of those that `pdrm evaluate` plays).")
+        int,
+        typer.Option(help="The seed of the episode (not one of those that `pdrm evaluate` plays)."),
     ] = 0,
-    every: Annotated[int | None, typer.Option(help="Steps from picture to picture. [1; 10 in WaterWorld]")] = None,
+    every: Annotated[
+        int | None, typer.Option(help="Steps from picture to picture. [1; 10 in WaterWorld]")
+    ] = None,
 ) -> None:
     """Film a trained agent, the machine's state and stack beside it.
 
@@ -92,5 +100,7 @@ def film(
     limit = getattr(found.spec.agent, "step_limit", None) or task.domain.step_limit
     cut = went["end"] not in task.machine.final and went["steps"] >= limit
     end = f"{'cut off' if cut else 'ended'} in {went['end']}"
-    typer.echo(f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}")
+    typer.echo(
+        f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}"
+    )
     next_command("pdrm evaluate {}", found.folder)

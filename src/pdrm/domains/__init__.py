@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pdrm.domains.outcomes import Outcome, Start, from_outcomes
     from pdrm.domains.paper_domains import domain, names, settings
 
-__all__ = [  # noqa: RUF022 - in the order one needs them
+__all__ = [
     # By name, and in files
     "domain",
     "names",

@@ -17,18 +17,24 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import ARRAY_TYPES, NO_LABEL, DomainArrays, FiniteDomain, Picture, Scene
+from pdrm.domains.finite_domain import (
+    ARRAY_TYPES,
+    NO_LABEL,
+    DomainArrays,
+    FiniteDomain,
+    Picture,
+    Scene,
+)
 from pdrm.domains.outcomes import OptionalFields
-from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting, explain_arguments
+from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
 from pdrm.files import MALFORMED, Arrays, parse_json, read_arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
 
-@explain_arguments
-def from_arrays(  # noqa: PLR0913 - named options, each with a default
+def from_arrays(
     name: str,
-    next: npt.ArrayLike,  # noqa: A002 - the paper's word for it
+    next: npt.ArrayLike,
     label: npt.ArrayLike,
     labels: Sequence[Iterable[str]],
     *,
@@ -53,34 +59,50 @@ def from_arrays(  # noqa: PLR0913 - named options, each with a default
     """
     following = _to_outcomes(name, "next", next, np.int32)
     shape = following.shape
-    chances = np.ones(shape) if probability is None else _to_outcomes(name, "probability", probability, np.float64)
+    chances = (
+        np.ones(shape)
+        if probability is None
+        else _to_outcomes(name, "probability", probability, np.float64)
+    )
     if probability is None and shape[2] > 1:
-        raise BadArrays(f"domain `{name}` has {shape[2]} outcomes and no probabilities", fix="give `probability`")
+        raise BadArrays(
+            f"domain `{name}` has {shape[2]} outcomes and no probabilities",
+            fix="give `probability`",
+        )
     reward = np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else reward
     pays = _to_outcomes(name, "reward", reward, np.float64)
     ends = np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_)
     emitted = _to_outcomes(name, "label", label, np.int32)
     begin = {start: 1.0} if isinstance(start, int) else start
     starts = np.array(list(begin), np.int32), np.array(list(begin.values()), np.float64)
-    arrays = DomainArrays(following, chances, emitted, pays, ends, *starts, np.full(len(begin), start_label, np.int32))
+    arrays = DomainArrays(
+        following, chances, emitted, pays, ends, *starts, np.full(len(begin), start_label, np.int32)
+    )
     sets = tuple(frozenset(events_of) for events_of in labels)
     declared = tuple(sorted(frozenset().union(*sets))) if events is None else tuple(events)
-    acts, called = tuple(actions or map(str, range(shape[1]))), tuple(state_names or map(str, range(shape[0])))
+    acts, called = (
+        tuple(actions or map(str, range(shape[1]))),
+        tuple(state_names or map(str, range(shape[0]))),
+    )
     return FiniteDomain(name, arrays, sets, declared, acts, step_limit, called, **words)
 
 
-def _to_outcomes(name: str, field: str, values: npt.ArrayLike, kind: type[Number]) -> npt.NDArray[Number]:
+def _to_outcomes(
+    name: str, field: str, values: npt.ArrayLike, kind: type[Number]
+) -> npt.NDArray[Number]:
     """The values as a new array of that type with three axes; numbers that the type cannot hold are refused."""
     try:
         given = np.array(values)
         array = given.astype(kind)
-        kept = bool(np.all((array == given) | (given != given)))  # noqa: PLR0124 - nan is checked with the rewards
+        kept = bool(np.all((array == given) | (given != given)))
     except (TypeError, ValueError) as error:
         fault = f"domain `{name}`: `{field}` is not an array of numbers"
         raise BadArrays(fault, fix="give nested lists or an array") from error
     if array.ndim not in (2, 3) or not kept:
         fix = f"[state, action] or [state, action, outcome] of {kind.__name__}"
-        raise BadArrays(f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}", fix=fix)
+        raise BadArrays(
+            f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}", fix=fix
+        )
     return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)
 
 
@@ -124,7 +146,11 @@ def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
     words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
     if domain.picture is not None:
         scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
-        words["picture"] = {"scenes": scenes, "scene": domain.picture.scene, "cell": domain.picture.cell}
+        words["picture"] = {
+            "scenes": scenes,
+            "scene": domain.picture.scene,
+            "cell": domain.picture.cell,
+        }
     found: Arrays = {f"{prefix}{field}": getattr(domain.arrays, field) for field in ARRAY_TYPES}
     found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
     for number, test in enumerate(domain.tests):
@@ -136,13 +162,20 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     """The domain whose arrays' names begin so."""
     words = parse_json(str(arrays[prefix + WORDS]).encode("utf-8", "surrogatepass"))
     _check_words(words)
-    optional: dict[str, Any] = {field: arrays[prefix + field] for field in OPTIONAL if prefix + field in arrays}
+    optional: dict[str, Any] = {
+        field: arrays[prefix + field] for field in OPTIONAL if prefix + field in arrays
+    }
     optional |= {field: words[field] for field in PLAIN if field in words}
     called, limit = optional.pop("name", name), words["step_limit"]
     following, label = arrays[f"{prefix}next"], arrays[f"{prefix}label"]
-    domain = from_arrays(called, following, label, words["labels"], **{**optional, "step_limit": limit})
+    domain = from_arrays(
+        called, following, label, words["labels"], **{**optional, "step_limit": limit}
+    )
     if f"{prefix}start_state" in arrays:
-        begins = {field: arrays[prefix + field].astype(ARRAY_TYPES[field][0], casting="same_kind") for field in STARTS}
+        begins = {
+            field: arrays[prefix + field].astype(ARRAY_TYPES[field][0], casting="same_kind")
+            for field in STARTS
+        }
         domain = replace(domain, arrays=domain.arrays._replace(**begins))
     tests = list[FiniteDomain]()
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
@@ -151,13 +184,19 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     return replace(domain, picture=picture, tests=tuple(tests))
 
 
-def _check_words(words: Any) -> None:  # noqa: ANN401 - any JSON value
+def _check_words(words: Any) -> None:
     """Raise unless each word that is there is of its kind."""
     if not isinstance(words, dict):
-        raise ValueError("its words are not a JSON object")  # noqa: TRY004 - a fault of the file
+        raise ValueError("its words are not a JSON object")
     if words.get("pdrm_domain", VERSION) != VERSION:
-        raise ValueError(f"it has version {words['pdrm_domain']}, and this program reads version {VERSION}")
-    lists = [words[field] for field in ("events", "actions", "state_names") if words.get(field) is not None]
+        raise ValueError(
+            f"it has version {words['pdrm_domain']}, and this program reads version {VERSION}"
+        )
+    lists = [
+        words[field]
+        for field in ("events", "actions", "state_names")
+        if words.get(field) is not None
+    ]
     if not all(isinstance(values, list) for values in (*lists, words["labels"], *words["labels"])):
         raise ValueError("labels, events, actions and state_names must be lists")
     names = [word for values in (*lists, *words["labels"]) for word in values]
@@ -166,16 +205,23 @@ def _check_words(words: Any) -> None:  # noqa: ANN401 - any JSON value
         raise ValueError("events, labels, actions and names must be strings")
     for field in ("lowest", "highest"):
         if not isinstance(words.get(field), int | float | None):
-            raise ValueError(f"`{field}` is not a number")  # noqa: TRY004 - a fault of the file
+            raise ValueError(f"`{field}` is not a number")
 
 
 def _build_picture(record: dict[str, Any], states: int) -> Picture:
     """The picture, which must show every state inside its scene."""
     scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
-    picture = Picture(scenes, tuple(map(int, record["scene"])), tuple((int(r), int(c)) for r, c in record["cell"]))
+    picture = Picture(
+        scenes, tuple(map(int, record["scene"])), tuple((int(r), int(c)) for r, c in record["cell"])
+    )
     height, width = picture.size
-    even = all(len(scene.rows) == height and all(len(row) == width for row in scene.rows) for scene in scenes)
-    shown = len(picture.scene) == len(picture.cell) == states and all(0 <= n < len(scenes) for n in picture.scene)
+    even = all(
+        len(scene.rows) == height and all(len(row) == width for row in scene.rows)
+        for scene in scenes
+    )
+    shown = len(picture.scene) == len(picture.cell) == states and all(
+        0 <= n < len(scenes) for n in picture.scene
+    )
     if not (even and shown and all(0 <= r < height and 0 <= c < width for r, c in picture.cell)):
         raise ValueError("its picture does not show every state inside the grid")
     return picture

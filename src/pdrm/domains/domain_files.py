@@ -11,7 +11,7 @@ from pdrm.domains.array_domain import domain_bytes, parse_array_file
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean, explain_arguments
+from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
 from pdrm.files import means_name, read_bytes, write_atomically
 from pdrm.limits import LARGEST_DOMAIN
 
@@ -24,7 +24,6 @@ GYMNASIUM_ID = re.compile(r"-v\d+$")
 """How the names of Gymnasium's environments end."""
 
 
-@explain_arguments
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them. path: of the file.
 
@@ -43,13 +42,14 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
-        raise BadDomainFile(fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain") from error
-    from pdrm.domains.map_file import parse_map_file  # noqa: PLC0415 - loaded where a map is read
+        raise BadDomainFile(
+            fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain"
+        ) from error
+    from pdrm.domains.map_file import parse_map_file
 
     return parse_map_file(text, file.stem, str(file))
 
 
-@explain_arguments
 def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     """Write a domain's arrays and words to a `.npz` file, whole or not at all.
 
@@ -67,7 +67,6 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     write_atomically(file, domain_bytes(domain))
 
 
-@explain_arguments
 def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     """The domain of a name of the catalogue, else of a file (`./letter` where there is a file of the same name).
 
@@ -81,10 +80,15 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
         return domain(str(name))
     if name in SIDES:
         raise UnknownDomain(
-            f"`{name}` is continuous, and this needs a finite domain", fix=f"pdrm.train({name!r}) (pdrm train {name})"
+            f"`{name}` is continuous, and this needs a finite domain",
+            fix=f"pdrm.train({name!r}) (pdrm train {name})",
         )
     files = [f"{name}{ending}" for ending in (".txt", ARRAYS) if Path(f"{name}{ending}").exists()]
-    guess = f"did you mean the file {files[0]}?" if files else did_you_mean(str(name), (*names(), *SIDES))
+    guess = (
+        f"did you mean the file {files[0]}?"
+        if files
+        else did_you_mean(str(name), (*names(), *SIDES))
+    )
     fix = f"{guess} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)
 
@@ -97,11 +101,15 @@ def _refuse_environment(name: str | os.PathLike[str]) -> None:
         return
     kwargs = getattr(known.get(called), "kwargs", {})
     if own := called.startswith("pdrm/") and (kwargs.get("domain") or kwargs.get("world")):
-        raise UnknownDomain(f"`{called}` is what Gymnasium calls the domain `{own}`", fix=f'pdrm.Task("{own}")')
+        raise UnknownDomain(
+            f"`{called}` is what Gymnasium calls the domain `{own}`", fix=f'pdrm.Task("{own}")'
+        )
     fix = (
         "wrap it, and train it with Stable-Baselines3:\n"
         f'       env = pdrm.wrap(gymnasium.make("{called}"), machine, labels, flatten=True)\n'
         '       stable_baselines3.PPO("MlpPolicy", env).learn(100_000)\n'
         "       (pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table)"
     )
-    raise UnknownDomain(f"`{called}` is an environment of Gymnasium, and a domain is needed", fix=fix)
+    raise UnknownDomain(
+        f"`{called}` is an environment of Gymnasium, and a domain is needed", fix=fix
+    )

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where, explain_arguments
-from pdrm.habits import OF_DOMAINS, Explained
+from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
@@ -106,9 +105,8 @@ class DomainArrays(NamedTuple):
     """[K]: position in `labels` of the label emitted at reset, or -1 for none."""
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FiniteDomain(Displayed, Explained):
+class FiniteDomain(Displayed):
     """A finite labelled MDP, checked when it is built.
 
     >>> from pdrm.domains.paper_domains import domain
@@ -117,8 +115,6 @@ class FiniteDomain(Displayed, Explained):
     (42, ('u', 'd', 'l', 'r'), ('A', 'B', 'C'), 'row 0, column 0; A shows')
     """
 
-    _called: ClassVar[str] = "domains"
-    _habits: ClassVar[Mapping[str, str]] = OF_DOMAINS
     name: str
     """What it is called."""
     arrays: DomainArrays
@@ -150,7 +146,9 @@ class FiniteDomain(Displayed, Explained):
         check_words(self.name, self.labels, self.events)
         check_step_limit(self.name, self.step_limit)
         check_range(self.name, self.lowest, self.highest)
-        check_arrays(self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names))
+        check_arrays(
+            self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names)
+        )
         for test in self.tests:
             self.check_shares(test)
 
@@ -208,7 +206,6 @@ class FiniteDomain(Displayed, Explained):
         """A state in words. state: its number."""
         return self.state_names[state]
 
-    @explain_arguments
     def find_state(self, called: StateLike) -> int:
         """The number of a state. called: its number, its name as `describe` has it, or on a grid its row and column, where only one
         state is there.
@@ -228,26 +225,34 @@ class FiniteDomain(Displayed, Explained):
         if isinstance(called, str):
             found = [number for number, name in enumerate(self.state_names) if name == called]
             return self._choose(
-                found, f"called `{called}`", f"{self._name_near(called)}; or a number up to {self.states - 1}"
+                found,
+                f"called `{called}`",
+                f"{self._name_near(called)}; or a number up to {self.states - 1}",
             )
         cell = tuple(np.asarray(called).tolist()) if np.shape(called) == (2,) else ()
         if self.picture is not None and cell and all(type(part) is int for part in cell):
             where = f"row {cell[0]}, column {cell[1]}"
             found = [number for number, one in enumerate(self.picture.cell) if one == cell]
             return self._choose(found, f"at {where}", self._name_near_cells(cell))
-        ways = "its number or its name" + ", or its row and column, such as (1, 2)" * (self.picture is not None)
+        ways = "its number or its name" + ", or its row and column, such as (1, 2)" * (
+            self.picture is not None
+        )
         fix = f"give {ways}; 0 is {self.state_names[0]!r}"
         raise UnknownConfiguration(f"{str(called)[:60]} is not a state of `{self.name}`", fix=fix)
 
     def _name_near(self, called: str) -> str:
         """The names of some states that are most like this."""
-        return "the nearest: " + "; ".join(get_close_matches(called, self.state_names, n=NEAR, cutoff=0.0))
+        return "the nearest: " + "; ".join(
+            get_close_matches(called, self.state_names, n=NEAR, cutoff=0.0)
+        )
 
     def _name_near_cells(self, cell: tuple[int, ...]) -> str:
         """The names of the states that are nearest to a cell of the grid."""
         cells = enumerate(self.picture.cell if self.picture else ())
         ordered = sorted(cells, key=lambda one: abs(one[1][0] - cell[0]) + abs(one[1][1] - cell[1]))
-        return "the nearest: " + "; ".join(dict.fromkeys(self.state_names[number] for number, _ in ordered[:NEAR]))
+        return "the nearest: " + "; ".join(
+            dict.fromkeys(self.state_names[number] for number, _ in ordered[:NEAR])
+        )
 
     def _choose(self, found: Sequence[int], what: str, fix: str) -> int:
         """The one state that was found; raise where there is none, or several."""
@@ -255,9 +260,12 @@ class FiniteDomain(Displayed, Explained):
             return found[0]
         if not found:
             raise UnknownConfiguration(f"no state of `{self.name}` is {what}", fix=fix)
-        some = ", ".join(f"{number} ({self.describe(number)})" for number in found[:NEAR]) + ", …" * (len(found) > NEAR)
+        some = ", ".join(
+            f"{number} ({self.describe(number)})" for number in found[:NEAR]
+        ) + ", …" * (len(found) > NEAR)
         raise UnknownConfiguration(
-            f"{len(found)} states of `{self.name}` are {what}", fix=f"give the number of one: {some}"
+            f"{len(found)} states of `{self.name}` are {what}",
+            fix=f"give the number of one: {some}",
         )
 
     def starting(self, *chosen: int) -> FiniteDomain:
@@ -266,7 +274,9 @@ class FiniteDomain(Displayed, Explained):
         count = len(self.arrays.start_state)
         for k in chosen:
             if not 0 <= k < count:
-                raise BadDomainSetting(f"`{self.name}` has no start {k}", fix=f"its starts are 0 to {count - 1}")
+                raise BadDomainSetting(
+                    f"`{self.name}` has no start {k}", fix=f"its starts are 0 to {count - 1}"
+                )
         kept = np.array(chosen, np.int64)
         chance = self.arrays.start_probability[kept]
         arrays = self.arrays._replace(
@@ -274,7 +284,9 @@ class FiniteDomain(Displayed, Explained):
             start_probability=chance / chance.sum() if len(chosen) > 1 else np.ones(len(chosen)),
             start_label=self.arrays.start_label[kept],
         )
-        return replace(self, name=f"{self.name}, start {', '.join(map(str, chosen))}", arrays=arrays, tests=())
+        return replace(
+            self, name=f"{self.name}, start {', '.join(map(str, chosen))}", arrays=arrays, tests=()
+        )
 
 
 def pick(probability: npt.NDArray[np.float64], number: float) -> int:
@@ -300,10 +312,15 @@ def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -
     if len(set(events)) < len(events):
         raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
     if len(set(labels)) < len(labels):
-        raise BadArrays(f"domain `{name}` lists a label twice", fix="list each label once and refer to it by position")
+        raise BadArrays(
+            f"domain `{name}` lists a label twice",
+            fix="list each label once and refer to it by position",
+        )
     for position, label in enumerate(labels):
         for event in sorted(label - set(events)):
-            fault = f"domain `{name}`: label {position} holds `{event}`, which is not among its events"
+            fault = (
+                f"domain `{name}`: label {position} holds `{event}`, which is not among its events"
+            )
             raise BadArrays(fault, fix="declare the event")
 
 
@@ -329,19 +346,48 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
         shape = (starts,) if array.startswith("start_") else (states, actions, outcomes)[:axes]
         found = getattr(arrays, array).shape
         if found != shape:
-            raise BadArrays(f"domain `{name}`: `{array}` has shape {found}, not {shape}", fix="make the shapes agree")
+            raise BadArrays(
+                f"domain `{name}`: `{array}` has shape {found}, not {shape}",
+                fix="make the shapes agree",
+            )
     if min(states, actions, outcomes, starts) < 1:
         fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
         raise BadArrays(fault, fix="give at least one of each")
     used = arrays.probability > 0
-    _refuse(name, "next", arrays.next, (arrays.next < 0) | (arrays.next >= states), f"states are 0 to {states - 1}")
-    _refuse(name, "label", arrays.label, (arrays.label < 0) | (arrays.label >= labels), f"labels are 0 to {labels - 1}")
-    _refuse(name, "reward", arrays.reward, used & ~np.isfinite(arrays.reward), "rewards are finite numbers")
+    _refuse(
+        name,
+        "next",
+        arrays.next,
+        (arrays.next < 0) | (arrays.next >= states),
+        f"states are 0 to {states - 1}",
+    )
+    _refuse(
+        name,
+        "label",
+        arrays.label,
+        (arrays.label < 0) | (arrays.label >= labels),
+        f"labels are 0 to {labels - 1}",
+    )
+    _refuse(
+        name,
+        "reward",
+        arrays.reward,
+        used & ~np.isfinite(arrays.reward),
+        "rewards are finite numbers",
+    )
     _check_probability(name, "probability", arrays.probability)
     _check_probability(name, "start_probability", arrays.start_probability)
     start, first = arrays.start_state, arrays.start_label
-    _refuse(name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}")
-    _refuse(name, "start_label", first, (first < -1) | (first >= labels), f"labels are 0 to {labels - 1}, -1 for none")
+    _refuse(
+        name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}"
+    )
+    _refuse(
+        name,
+        "start_label",
+        first,
+        (first < -1) | (first >= labels),
+        f"labels are 0 to {labels - 1}, -1 for none",
+    )
 
 
 def _list_some(words: tuple[str, ...]) -> str:
@@ -360,22 +406,44 @@ def _compare_labels(labels: tuple[Label, ...], others: tuple[Label, ...]) -> str
 def _check_kinds(name: str, arrays: DomainArrays) -> None:
     for called, (kind, axes) in ARRAY_TYPES.items():
         array = getattr(arrays, called)
-        found = f"{array.dtype} with {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
+        found = (
+            f"{array.dtype} with {array.ndim} axes"
+            if isinstance(array, np.ndarray)
+            else type(array).__name__
+        )
         if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
-            fault = f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} with {axes} axes"
+            fault = (
+                f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} with {axes} axes"
+            )
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
 
 
 def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
-    _refuse(name, field, array, ~((array >= 0) & (array <= 1 + ROUNDING)), "probabilities are between 0 and 1")
+    _refuse(
+        name,
+        field,
+        array,
+        ~((array >= 0) & (array <= 1 + ROUNDING)),
+        "probabilities are between 0 and 1",
+    )
     total = array.sum(axis=-1)
-    _refuse(name, f"the sum of {field}", np.asarray(total), np.asarray(abs(total - 1) > ROUNDING), "it must be 1")
+    _refuse(
+        name,
+        f"the sum of {field}",
+        np.asarray(total),
+        np.asarray(abs(total - 1) > ROUNDING),
+        "it must be 1",
+    )
 
 
-def _refuse(name: str, field: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], rule: str) -> None:
+def _refuse(
+    name: str, field: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], rule: str
+) -> None:
     """Raise at the first wrong entry."""
     if wrong.any():
         place = tuple(np.argwhere(wrong)[0].tolist())
         axes = ("start",) if "start_" in field else ("state", "action", "outcome")
         where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
-        raise BadArrays(f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}", fix=rule)
+        raise BadArrays(
+            f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}", fix=rule
+        )

@@ -30,14 +30,18 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
     (1, 0.0, False, False, frozenset({'d'}))
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012 - as Gymnasium declares it
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
 
-    def __init__(self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None) -> None:
+    def __init__(
+        self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None
+    ) -> None:
         if isinstance(domain, FiniteDomain) and settings:
             fault = f"`{next(iter(settings))}` cannot be set: the domain is already built"
             raise BadDomainSetting(fault, fix="build it with that setting")
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `ansi` or `rgb_array`")
+            raise BadDomainSetting(
+                f"there is no render mode `{render_mode}`", fix="use `ansi` or `rgb_array`"
+            )
         self.domain = domain_called(domain, **settings) if isinstance(domain, str) else domain
         self.render_mode = render_mode
         self.observation_space = Discrete(self.domain.states)
@@ -65,20 +69,39 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         if not self.action_space.contains(action):
             actions = self.domain.actions
             listed = ", ".join(f"{number} ({name})" for number, name in enumerate(actions[:8]))
-            raise BadAction(f"`{self.domain.name}` has no action {action!r}", fix=f"actions are {listed}")
+            raise BadAction(
+                f"`{self.domain.name}` has no action {action!r}", fix=f"actions are {listed}"
+            )
         arrays = self.domain.arrays
-        place = (self.state, int(action), pick(arrays.probability[self.state, int(action)], self.np_random.random()))
+        place = (
+            self.state,
+            int(action),
+            pick(arrays.probability[self.state, int(action)], self.np_random.random()),
+        )
         self.state, self.steps = int(arrays.next[place]), self.steps + 1
         self._label = self.domain.labels[arrays.label[place]]
         terminated = bool(arrays.terminal[self.state])
         truncated = self.steps >= self.domain.step_limit and not terminated
-        return np.int64(self.state), float(arrays.reward[place]), terminated, truncated, {"label": self._label}
+        return (
+            np.int64(self.state),
+            float(arrays.reward[place]),
+            terminated,
+            truncated,
+            {"label": self._label},
+        )
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """The present state as text or as an RGB image, by the render mode; without one a warning, and None."""
-        if not is_drawn(self.render_mode, "ansi", begun=self.state is not None) or self.state is None:
+        if (
+            not is_drawn(self.render_mode, "ansi", begun=self.state is not None)
+            or self.state is None
+        ):
             return None
         events = [event for event in self.domain.events if event in (self._label or ())]
-        caption = f"step {self.steps}" if self._label is None else f"step {self.steps}  {{{', '.join(events)}}}"
+        caption = (
+            f"step {self.steps}"
+            if self._label is None
+            else f"step {self.steps}  {{{', '.join(events)}}}"
+        )
         draw = draw_text if self.render_mode == "ansi" else draw_state
         return draw(self.domain, self.state, caption)

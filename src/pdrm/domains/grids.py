@@ -28,7 +28,6 @@ from pdrm.errors import (
     Where,
     WrongKind,
     check_words,
-    explain_arguments,
 )
 from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
@@ -88,8 +87,9 @@ class GridMap:
         return steps
 
 
-@explain_arguments
-def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+def read_map(
+    path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()
+) -> GridMap:
     """The map in a file.
 
     >>> import tempfile
@@ -103,18 +103,23 @@ def read_map(path: str | os.PathLike[str], *, places: Collection[str] = (), star
     try:
         text = read_bytes(file, LARGEST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NotUtf8(f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8") from error
+        raise NotUtf8(
+            f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8"
+        ) from error
     return parse_map(text, places=places, start=start, file=str(file))
 
 
-def load_shipped_map(name: str, *, places: Collection[str] = (), start: Collection[str] = ()) -> GridMap:
+def load_shipped_map(
+    name: str, *, places: Collection[str] = (), start: Collection[str] = ()
+) -> GridMap:
     """A map that comes with the package."""
     text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
     return parse_map(text, places=places, start=start, file=f"{name}.txt")
 
 
-@explain_arguments
-def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>") -> GridMap:
+def parse_map(
+    text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>"
+) -> GridMap:
     r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts.
 
     >>> rooms = parse_map("#####\n#@.k#\n#####", places="k")
@@ -125,7 +130,9 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
     lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
     if sum(len(line) for _, line in lines) > MOST_CELLS:
         raise TooLarge(
-            f"a map of more than {MOST_CELLS:,} cells", where=Where(file), fix="give its arrays instead: from_arrays"
+            f"a map of more than {MOST_CELLS:,} cells",
+            where=Where(file),
+            fix="give its arrays instead: from_arrays",
         )
     _check_shape(lines, file)
     known = {WALL, FLOOR, START, *places}
@@ -133,16 +140,26 @@ def parse_map(text: str, *, places: Collection[str] = (), start: Collection[str]
         for column, letter in enumerate(line):
             if letter not in known:
                 fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
-                raise UnknownPlace(f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix)
+                raise UnknownPlace(
+                    f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix
+                )
     rows = tuple(line for _, line in lines)
-    cells = tuple((r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL)
+    cells = tuple(
+        (r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL
+    )
     starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
     missing = sorted({*places, *start} - set("".join(rows)))
     if missing:
-        raise UnknownPlace(f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places")
+        raise UnknownPlace(
+            f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places"
+        )
     if not starts:
         shown = next((letter for letter in "".join(rows) if letter not in (WALL, FLOOR)), "")
-        also = f", or say that one begins at `{shown}`: `start {shown}` (in Python start={shown!r})" if shown else ""
+        also = (
+            f", or say that one begins at `{shown}`: `start {shown}` (in Python start={shown!r})"
+            if shown
+            else ""
+        )
         fix = f"put `{START}` on a floor cell{also}"
         raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=fix)
     grid = GridMap(rows, cells, starts)
@@ -167,15 +184,21 @@ def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
         if len(line) != width:
             place = _where(lines, (row, min(width, len(line))), file)
             fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
-            raise RaggedMap(f"this row has {len(line)} characters and most have {width}", where=place, fix=fix)
+            raise RaggedMap(
+                f"this row has {len(line)} characters and most have {width}", where=place, fix=fix
+            )
 
 
-def _check_reachable(grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str) -> None:
+def _check_reachable(
+    grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str
+) -> None:
     near = grid.distances(origin)
     for cell in grid.cells:
         if grid.at(cell) != FLOOR and cell not in near:
             message = f"`{grid.at(cell)}` cannot be reached from the start at row {origin[0]}, column {origin[1]}"
-            raise UnreachablePlace(message, where=_where(lines, cell, file), fix="open a wall, or remove the place")
+            raise UnreachablePlace(
+                message, where=_where(lines, cell, file), fix="open a wall, or remove the place"
+            )
 
 
 # --- The domain of a map
@@ -194,8 +217,7 @@ GRID_OPTIONS = (
 )
 
 
-@explain_arguments
-def grid_domain(  # noqa: PLR0913 - named options, each with a default
+def grid_domain(
     name: str,
     grid: GridMap | str,
     places: Mapping[str, str],
@@ -231,7 +253,9 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
         fix = "grid_domain(name, text, places), or pdrm.domains.load_domain(path) where it is in a file"  # type: ignore[unreachable] # or is it?
         raise WrongKind(f"{str(grid)[:40]!r} is neither a map's text nor a parsed map", fix=fix)
     elif start:
-        raise BadDomainSetting(f"map `{name}` was parsed with its starts", fix="parse_map(text, places=…, start=…)")
+        raise BadDomainSetting(
+            f"map `{name}` was parsed with its starts", fix="parse_map(text, places=…, start=…)"
+        )
     for letter in places:
         if not grid.places(letter):
             fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
@@ -244,7 +268,9 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
         if there == cell and bumped is not None:
             return bumped
         event = places.get(grid.at(there)) if standing or there != cell else None
-        return frozenset(({DIRECTIONS[action]} if directions else set()) | ({event} if event else set()))
+        return frozenset(
+            ({DIRECTIONS[action]} if directions else set()) | ({event} if event else set())
+        )
 
     def go(cell: Cell, way: int, probability: float) -> Outcome:
         there = grid.beside(cell, way)
@@ -257,16 +283,21 @@ def grid_domain(  # noqa: PLR0913 - named options, each with a default
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
     states = {cell: cell_name(cell) for cell in grid.cells}
-    words.setdefault("picture", Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells))
+    words.setdefault(
+        "picture", Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells)
+    )
     events = tuple(dict.fromkeys((*own, *more_events)))
-    return from_outcomes(name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words)
+    return from_outcomes(
+        name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words
+    )
 
 
 def check_slip(slip: float) -> None:
     """Raise unless it is a probability."""
     if not 0 <= slip <= 1:
         raise BadDomainSetting(
-            f"`slip` is {slip:g}, not a probability from 0 to 1", fix="slip 0.2 (in Python slip=0.2)"
+            f"`slip` is {slip:g}, not a probability from 0 to 1",
+            fix="slip 0.2 (in Python slip=0.2)",
         )
 
 

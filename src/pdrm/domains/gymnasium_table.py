@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 from pdrm.domains.finite_domain import FiniteDomain, Label
 from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable, check_words, explain_arguments
+from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable, check_words
 
 Labelling = Callable[[int, int, int, dict[str, Any]], Iterable[str]]
 """The labelling function L(s, a, s') of the paper, called as in `pdrm.wrap`: its last argument holds the environment, as `env`."""
@@ -55,15 +55,21 @@ def name_function(function: Callable[..., object]) -> str:
     while isinstance(inner, partial):
         inner = inner.func
     name = f"`{getattr(inner, '__name__', type(inner).__name__)}`"
-    code = getattr(inner, "__code__", None) or getattr(getattr(inner, "__call__", None), "__code__", None)  # noqa: B004 - its code
-    return name if code is None else f"{name} at {Path(code.co_filename).name}:{code.co_firstlineno}"
+    code = getattr(inner, "__code__", None) or getattr(
+        getattr(inner, "__call__", None), "__code__", None
+    )
+    return (
+        name if code is None else f"{name} at {Path(code.co_filename).name}:{code.co_firstlineno}"
+    )
 
 
 def check_weight(weight: object) -> float:
     """The weight of an environment's own reward."""
     if isinstance(weight, bool) or not isinstance(weight, Real) or not isfinite(weight):
         fault = f"reward_weight is {weight!r}, but must be a finite number"
-        raise BadSetting(fault, fix="reward_weight=0 switches the environment's own reward off, 1 keeps it")
+        raise BadSetting(
+            fault, fix="reward_weight=0 switches the environment's own reward off, 1 keeps it"
+        )
     return float(weight)
 
 
@@ -74,9 +80,8 @@ def check_flag(name: str, value: object) -> bool:
     return value
 
 
-@explain_arguments
-def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
-    env: Any,  # noqa: ANN401 - gymnasium itself is not needed to read its table
+def from_gymnasium(
+    env: Any,
     labels: Labelling,
     *,
     name: str | None = None,
@@ -106,33 +111,58 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
     ('FrozenLake-v1', 16, 100, 5)
     """
     if isinstance(env, str):
-        raise NoTransitionTable(f"{env!r} is not an environment", fix=f"make it first: gymnasium.make({env!r})")
+        raise NoTransitionTable(
+            f"{env!r} is not an environment", fix=f"make it first: gymnasium.make({env!r})"
+        )
     _check_bare(env)
     if not callable(labels) or not takes(labels, 4):
         named = name_function(labels) if callable(labels) else repr(labels)
         fault = f"{named} cannot be called as {CALL}"
         raise BadDomainSetting(fault, fix="lambda s, a, t, info: {'goal'} if t == 15 else set()")
-    own = ("name", "step_limit", "start", "events", "actions", "state_names", "reward_weight", "ignore_end")
+    own = (
+        "name",
+        "step_limit",
+        "start",
+        "events",
+        "actions",
+        "state_names",
+        "reward_weight",
+        "ignore_end",
+    )
     check_words("from_gymnasium", words, (*own, *OptionalFields.__annotations__))
     weight, goes_on = check_weight(reward_weight), check_flag("ignore_end", ignore_end)
     called = name or str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
     table = _read_table(env, called)
-    limit = step_limit if step_limit is not None else getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    limit = (
+        step_limit
+        if step_limit is not None
+        else getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    )
     if limit is None:
         raise BadDomainSetting(f"{called} has no step limit of its own", fix="give `step_limit`")
     begin = dict(start) if start is not None else _find_starts(env, called)
 
     states = dict(enumerate(_name_states(state_names, len(table))))
     if len(states) != len(table):
-        raise BadDomainSetting(f"{called} has {len(table)} states and {len(states)} names", fix="name every state")
+        raise BadDomainSetting(
+            f"{called} has {len(table)} states and {len(states)} names", fix="name every state"
+        )
     acts = tuple(actions or map(str, range(len(table[0]))))
     if len(acts) != len(table[0]):
-        raise BadDomainSetting(f"{called} has {len(table[0])} actions and {len(acts)} names", fix="name every action")
+        raise BadDomainSetting(
+            f"{called} has {len(table[0])} actions and {len(acts)} names", fix="name every action"
+        )
     with _labelling(env, labels) as label:
 
         def outcomes(state: int, action: int) -> list[Outcome]:
             return [
-                Outcome(there, p, label(state, action, there), weight * pay if weight else 0.0, ends and not goes_on)
+                Outcome(
+                    there,
+                    p,
+                    label(state, action, there),
+                    weight * pay if weight else 0.0,
+                    ends and not goes_on,
+                )
                 for p, there, pay, ends in table[state][action]
             ]
 
@@ -147,7 +177,9 @@ def from_gymnasium(  # noqa: PLR0913 - named options, each with a default
                 }
             )
         starts = [Start(state, chance) for state, chance in begin.items() if chance > 0]
-        return from_outcomes(called, states, acts, outcomes, starts, events=events, step_limit=limit, **words)
+        return from_outcomes(
+            called, states, acts, outcomes, starts, events=events, step_limit=limit, **words
+        )
 
 
 HARMLESS = {
@@ -163,7 +195,7 @@ HARMLESS = {
 """Wrappers of Gymnasium and Stable-Baselines3 that change neither states nor rewards; a limit of steps is read from the environment."""
 
 
-def _check_bare(env: Any) -> None:  # noqa: ANN401
+def _check_bare(env: Any) -> None:
     """Raise where something around the environment would be lost: its table is read, and no wrapper is asked."""
     if hasattr(env, "num_envs"):
         fault = f"{type(env).__name__} is a vector of environments, and a table is read from one"
@@ -175,7 +207,8 @@ def _check_bare(env: Any) -> None:  # noqa: ANN401
         if home == "pdrm":
             fault = f"{kind.__name__}, from pdrm.wrap, has a machine, and a domain has none"
             raise BadDomainSetting(
-                fault, fix="pdrm.Task(pdrm.from_gymnasium(env, labels), machine), with the bare `env`"
+                fault,
+                fix="pdrm.Task(pdrm.from_gymnasium(env, labels), machine), with the bare `env`",
             )
         if home not in ("gymnasium", "stable_baselines3") or kind.__name__ not in HARMLESS:
             fault = f"{kind.__name__} is around the environment, and what it does is not in the table `P` that is read"
@@ -185,11 +218,13 @@ def _check_bare(env: Any) -> None:  # noqa: ANN401
 
 
 @contextmanager
-def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int], Label]]:  # noqa: ANN401
+def _labelling(env: Any, labels: Labelling) -> Iterator[Callable[[int, int, int], Label]]:
     """A function that labels a step, with the environment where the step leads: `info["env"]` is, as for `pdrm.wrap`, after it. An error
     of the labelling function stays as it is, and a note says for which step."""
     bare = getattr(env, "unwrapped", env)
-    before = getattr(bare, "s", None)  # where Gymnasium's environments with a table have their state
+    before = getattr(
+        bare, "s", None
+    )  # where Gymnasium's environments with a table have their state
 
     def label(state: int, action: int, there: int) -> Label:
         bare.s = there
@@ -231,7 +266,7 @@ def _read_events(labels: Labelling, events: object, state: int, action: int, the
     return frozenset(events)
 
 
-def _read_table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
+def _read_table(env: Any, name: str) -> list[list[Row]]:
     """The rows of `P`, by state and action, whether it is made of dicts or of lists."""
     found = getattr(getattr(env, "unwrapped", env), "P", None)
     if found is None:
@@ -240,22 +275,29 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:  # noqa: ANN401
     try:
         states = [found[state] for state in range(len(found))]
         rows = [[row[action] for action in range(len(row))] for row in states]
-        table = [[[_outcome(*outcome) for outcome in cell if outcome[0] > 0] for cell in row] for row in rows]
+        table = [
+            [[_outcome(*outcome) for outcome in cell if outcome[0] > 0] for cell in row]
+            for row in rows
+        ]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         fault = f"{name}: `P` is not a table by state and action: {error!r}"
         raise NoTransitionTable(fault, fix="number both from 0") from error
     if not table or not table[0] or len({len(row) for row in table}) > 1:
         fix = "P[state][action] = [(probability, next state, reward, terminated), …], the same actions in every state"
-        raise NoTransitionTable(f"{name}: `P` does not have the shape of a transition table", fix=fix)
+        raise NoTransitionTable(
+            f"{name}: `P` does not have the shape of a transition table", fix=fix
+        )
     return table
 
 
-def _outcome(chance: float, there: int, reward: float, terminated: bool) -> tuple[float, int, float, bool]:
+def _outcome(
+    chance: float, there: int, reward: float, terminated: bool
+) -> tuple[float, int, float, bool]:
     """An entry of `P` in plain types."""
     return float(chance), int(there), float(reward), bool(terminated)
 
 
-def _find_starts(env: Any, name: str) -> dict[int, float]:  # noqa: ANN401
+def _find_starts(env: Any, name: str) -> dict[int, float]:
     """The start distribution: the environment's own, or the one state that every reset gave."""
     given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
     if given is not None:

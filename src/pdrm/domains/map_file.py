@@ -52,7 +52,10 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
                 raise type(error)(error.message, where=where, fix=error.fix) from error
     drawn = [letter for letter in "".join(rows).strip() if letter not in (WALL, FLOOR, START)]
     _check_drawn(settings, "".join(rows))
-    emits = {**dict(zip(drawn, drawn, strict=True)), **places}  # a character emits itself unless told otherwise
+    emits = {
+        **dict(zip(drawn, drawn, strict=True)),
+        **places,
+    }  # a character emits itself unless told otherwise
     if given.get("directions"):
         for letter, event in emits.items():
             if event in DIRECTIONS:
@@ -71,7 +74,9 @@ def _check_drawn(settings: list[Where], drawn: str) -> None:
         for letter in words[:1] if keyword == "place" else words if keyword == "start" else []:
             if letter not in drawn and drawn:
                 fix = f"draw `{letter}` where it is, or remove this line"
-                raise UnknownPlace(f"the map does not show `{letter}`", where=_point_at(where, letter), fix=fix)
+                raise UnknownPlace(
+                    f"the map does not show `{letter}`", where=_point_at(where, letter), fix=fix
+                )
 
 
 def _find_sources(settings: list[Where], rows: list[str], file: str) -> dict[str, Where]:
@@ -94,7 +99,11 @@ def _split(line: str) -> list[str]:
 
 def _point_at(where: Where, word: str) -> Where:
     """The last place in a line where a word stands; the line's keyword where it does not."""
-    found = [one.start() for one in finditer(r"\S+", where.text.partition(f" {COMMENT}")[0]) if one[0] == word]
+    found = [
+        one.start()
+        for one in finditer(r"\S+", where.text.partition(f" {COMMENT}")[0])
+        if one[0] == word
+    ]
     return replace(where, column=found[-1] + 1, width=len(word)) if found else where
 
 
@@ -104,7 +113,9 @@ def _refuse_machine(text: str, file: str) -> None:
         if f" {RULE} " in line and not line.startswith(COMMENT):
             where = Where(file, number, line.index(RULE) + 1, line, len(RULE))
             fix = f"give the domain first: pdrm.Task(DOMAIN, {file!r}) (in a shell: DOMAIN --machine {file})"
-            raise BadDomainSetting("this is a rule of a machine, not of a map", where=where, fix=fix)
+            raise BadDomainSetting(
+                "this is a rule of a machine, not of a map", where=where, fix=fix
+            )
 
 
 def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
@@ -113,9 +124,13 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
         letter, event = words if len(words) == 2 else ("", "")
         if letter in OWN:
             fault = f"`{letter}` is {OWN[letter]} in every map, so that it cannot be a place"
-            raise BadDomainSetting(fault, fix=f"draw the place with another character: place k {event}")
+            raise BadDomainSetting(
+                fault, fix=f"draw the place with another character: place k {event}"
+            )
         if len(letter) != 1:
-            raise BadDomainSetting("a place is one character and the event it emits", fix="place k key")
+            raise BadDomainSetting(
+                "a place is one character and the event it emits", fix="place k key"
+            )
         if letter in places:
             fix = f"give `{letter}` one event, and draw the other place with another character"
             raise BadDomainSetting(f"`{letter}` emits `{places[letter]}` already", fix=fix)
@@ -136,7 +151,9 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
             fix = f"{did_you_mean(keyword, ('place', *SETTINGS))} (floor is drawn as `{FLOOR}`, not as a blank)"
         raise BadDomainSetting(f"a map has no setting `{keyword}`", fix=fix)
     if words[0] in ("=", ":"):
-        raise BadDomainSetting(f"`{words[0]}` does not belong here", fix=f"{keyword} {' '.join(words[1:])}")
+        raise BadDomainSetting(
+            f"`{words[0]}` does not belong here", fix=f"{keyword} {' '.join(words[1:])}"
+        )
     if keyword in given:
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
     given[keyword] = SETTINGS[keyword](keyword, words)
@@ -157,7 +174,9 @@ def _letters(keyword: str, words: list[str]) -> str:
 
 def _switch(keyword: str, words: list[str]) -> bool:
     if words not in (["yes"], ["no"]):
-        raise BadDomainSetting(f"`{keyword}` is `{' '.join(words)}`", fix=f"{keyword} yes, or {keyword} no")
+        raise BadDomainSetting(
+            f"`{keyword}` is `{' '.join(words)}`", fix=f"{keyword} yes, or {keyword} no"
+        )
     return words == ["yes"]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, Label, Picture
-from pdrm.errors import BadArrays, Where, explain_arguments
+from pdrm.errors import BadArrays, Where
 
 State = TypeVar("State", bound=Hashable)
 
@@ -58,8 +58,7 @@ class OptionalFields(TypedDict, total=False):
     sources: Mapping[str, Where]
 
 
-@explain_arguments
-def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
+def from_outcomes(
     name: str,
     states: Mapping[State, str],
     actions: Sequence[str],
@@ -79,10 +78,15 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     >>> tiny.arrays.label.tolist(), tiny.labels[1]
     ([[[1, 0]]], frozenset({'heads'}))
     """
-    written: Table = {state: [tuple(outcomes(state, action)) for action in range(len(actions))] for state in states}
+    written: Table = {
+        state: [tuple(outcomes(state, action)) for action in range(len(actions))]
+        for state in states
+    }
     table = _split_ends(written, (start.state for start in starts))
     found = [outcome.label for row in table.values() for cell in row for outcome in cell]
-    labels = _order_labels([*found, *(start.label for start in starts if start.label is not None)], events)
+    labels = _order_labels(
+        [*found, *(start.label for start in starts if start.label is not None)], events
+    )
     arrays = _fill_arrays(table, starts, {label: position for position, label in enumerate(labels)})
     copies = [state for state in table if isinstance(state, _Ended)]
     called = dict(zip(table, states.values(), strict=False))  # copies come after the states
@@ -90,16 +94,24 @@ def from_outcomes(  # noqa: PLR0913 - the parts of a labelled MDP
     picture = words.get("picture")
     if picture is not None and copies:
         words["picture"] = _picture_copies(picture, list(table))
-    return FiniteDomain(name, arrays, labels, tuple(events), tuple(actions), step_limit, state_names, **words)
+    return FiniteDomain(
+        name, arrays, labels, tuple(events), tuple(actions), step_limit, state_names, **words
+    )
 
 
 def _order_labels(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:
     """Each label once, by the declared order of its events: the same in every process, unlike a set's own order."""
     place = {event: position for position, event in enumerate(events)}
-    return tuple(sorted(set(labels), key=lambda label: sorted((place.get(event, -1), event) for event in label)))
+    return tuple(
+        sorted(
+            set(labels), key=lambda label: sorted((place.get(event, -1), event) for event in label)
+        )
+    )
 
 
-def _fill_arrays(table: Table, starts: Sequence[Start], position: Mapping[Label, int]) -> DomainArrays:
+def _fill_arrays(
+    table: Table, starts: Sequence[Start], position: Mapping[Label, int]
+) -> DomainArrays:
     number = {state: place for place, state in enumerate(table)}
     rows = list(table.values())
     width = max((len(cell) for row in rows for cell in row), default=0)
@@ -112,7 +124,9 @@ def _fill_arrays(table: Table, starts: Sequence[Start], position: Mapping[Label,
             for index, outcome in enumerate(cell):
                 place = (state, action, index)
                 if outcome.next not in number:
-                    what = f"state {state}, action {action}, outcome {index} leads to {outcome.next!r}"
+                    what = (
+                        f"state {state}, action {action}, outcome {index} leads to {outcome.next!r}"
+                    )
                     raise BadArrays(f"{what}, which is not a state", fix="list every state")
                 following[place] = number[outcome.next]
                 label[place] = position[outcome.label]
@@ -120,11 +134,18 @@ def _fill_arrays(table: Table, starts: Sequence[Start], position: Mapping[Label,
                 terminal[number[outcome.next]] |= outcome.terminal
     for k, start in enumerate(starts):
         if start.state not in number:
-            raise BadArrays(f"start {k} is {start.state!r}, which is not a state", fix="list every state")
+            raise BadArrays(
+                f"start {k} is {start.state!r}, which is not a state", fix="list every state"
+            )
     first = [NO_LABEL if start.label is None else position[start.label] for start in starts]
-    states, chances = [number[start.state] for start in starts], [start.probability for start in starts]
+    states, chances = (
+        [number[start.state] for start in starts],
+        [start.probability for start in starts],
+    )
     begin = np.array(states, np.int32), np.array(chances, np.float64)
-    return DomainArrays(following, probability, label, reward, terminal, *begin, np.array(first, np.int32))
+    return DomainArrays(
+        following, probability, label, reward, terminal, *begin, np.array(first, np.int32)
+    )
 
 
 # --- States that end the episode on some ways in only
@@ -151,7 +172,9 @@ def _split_ends(table: Table, starts: Iterable[Hashable]) -> Table:
         copy = copies.get(outcome.next)
         return outcome._replace(terminal=False) if copy is None else outcome._replace(next=copy)
 
-    split: Table = {state: [tuple(map(redirect, cell)) for cell in row] for state, row in table.items()}
+    split: Table = {
+        state: [tuple(map(redirect, cell)) for cell in row] for state, row in table.items()
+    }
     for state, copy in copies.items():
         split[copy] = [(Outcome(copy, terminal=True),)] * len(table[state])
     return split
@@ -159,10 +182,14 @@ def _split_ends(table: Table, starts: Iterable[Hashable]) -> Table:
 
 def _reach(table: Table, starts: Iterable[Hashable]) -> tuple[set[Hashable], set[Hashable]]:
     """The states in which an episode can go on, and those in which it can end."""
-    frontier = [state for state in dict.fromkeys(starts) if state in table]  # others are refused with the arrays
+    frontier = [
+        state for state in dict.fromkeys(starts) if state in table
+    ]  # others are refused with the arrays
     going, ended = set(frontier), set[Hashable]()
     for state in frontier:  # grows while it is read
-        for outcome in (outcome for cell in table[state] for outcome in cell if outcome.probability > 0):
+        for outcome in (
+            outcome for cell in table[state] for outcome in cell if outcome.probability > 0
+        ):
             if outcome.terminal:
                 ended.add(outcome.next)
             elif outcome.next in table and outcome.next not in going:

@@ -14,9 +14,17 @@ from itertools import combinations
 from typing import overload
 
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
-from pdrm.domains.grids import DIRECTIONS, Cell, GridMap, cell_name, grid_domain, load_shipped_map, show_rows
+from pdrm.domains.grids import (
+    DIRECTIONS,
+    Cell,
+    GridMap,
+    cell_name,
+    grid_domain,
+    load_shipped_map,
+    show_rows,
+)
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, UnknownDomain, WrongArguments, did_you_mean, explain_arguments
+from pdrm.errors import BadDomainSetting, UnknownDomain, WrongArguments, did_you_mean
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -76,7 +84,9 @@ def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int)
         [Start((start, False))],
         events=("A", "B", "C"),
         step_limit=step_limit,
-        picture=Picture(scenes, tuple(int(turned) for _, turned in states), tuple(cell for cell, _ in states)),
+        picture=Picture(
+            scenes, tuple(int(turned) for _, turned in states), tuple(cell for cell, _ in states)
+        ),
         machine="letter",
         lowest=-0.01 * step_limit,
         highest=round(1 - 0.01 * (shortest - 1), 2),
@@ -145,7 +155,9 @@ class Progress:
         return f"{len(self.taken)} of {treasures} treasures safe"
 
 
-def enter(grid: GridMap, treasures: frozenset[Cell], progress: Progress, there: Cell) -> tuple[Progress, Label]:
+def enter(
+    grid: GridMap, treasures: frozenset[Cell], progress: Progress, there: Cell
+) -> tuple[Progress, Label]:
     """What entering a cell changes, and the events it emits."""
     letter = grid.at(there)
     if letter == "s":
@@ -173,17 +185,26 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     def outcomes(place: tuple[Progress, Cell], action: int) -> list[Outcome]:
         progress, cell = place
         there = grid.beside(cell, action)
-        progress, events = enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
+        progress, events = (
+            enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
+        )
         return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
 
     count, stages = len(treasures), [Progress()]
     for number in range(count + 1):
         for taken in combinations(grid.places("t"), number):
-            stages += [Progress(True, frozenset(taken), carrying) for carrying in (False, True)[: number + 1]]
+            stages += [
+                Progress(True, frozenset(taken), carrying)
+                for carrying in (False, True)[: number + 1]
+            ]
     states = {
-        (progress, cell): f"{cell_name(cell)}; {progress.words(count)}" for progress in stages for cell in grid.cells
+        (progress, cell): f"{cell_name(cell)}; {progress.words(count)}"
+        for progress in stages
+        for cell in grid.cells
     }
-    scenes = [Scene(show_rows(grid, dict.fromkeys(one.taken, FLOOR)), one.words(count)) for one in stages]
+    scenes = [
+        Scene(show_rows(grid, dict.fromkeys(one.taken, FLOOR)), one.words(count)) for one in stages
+    ]
     scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
     return from_outcomes(
         name,
@@ -231,10 +252,12 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     ['deliver-4-8, test']
     """
     test = deliver_world("deliver-4-8, test", LONG_SEQUENCES, 8, step_limit=step_limit)
-    return replace(deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, step_limit=step_limit), tests=(test,))
+    return replace(
+        deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, step_limit=step_limit), tests=(test,)
+    )
 
 
-def deliver_world(  # noqa: PLR0913 - named options, each with a default
+def deliver_world(
     name: str,
     sequences: Sequence[str],
     deliveries: int,
@@ -258,9 +281,14 @@ def deliver_world(  # noqa: PLR0913 - named options, each with a default
         machine="deliver",
         lowest=-STEP_COST * step_limit,
         # 1e3 for each delivery, and for stepping off the last
-        highest=1e3 * (deliveries + 1) - STEP_COST * (DELIVER_SHORTEST[deliveries] if shortest is None else shortest),
+        highest=1e3 * (deliveries + 1)
+        - STEP_COST * (DELIVER_SHORTEST[deliveries] if shortest is None else shortest),
     )
-    chosen = [k for k, first in enumerate(world.arrays.start_label) if world.labels[first] <= set(sequences)]
+    chosen = [
+        k
+        for k, first in enumerate(world.arrays.start_label)
+        if world.labels[first] <= set(sequences)
+    ]
     return replace(world.starting(*chosen), name=name)
 
 
@@ -308,7 +336,10 @@ def _lowest_return(stains: int, steps: int) -> float:
     """The lowest return of an episode: the worst first request, and the worst of what is left."""
     if stains <= 0 or steps == 0:
         return 0.0
-    return min(-units / (units + 1) + _lowest_return(stains - units, steps - 1) for units in range(1, MOST_STAINS + 1))
+    return min(
+        -units / (units + 1) + _lowest_return(stains - units, steps - 1)
+        for units in range(1, MOST_STAINS + 1)
+    )
 
 
 # --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
@@ -370,7 +401,6 @@ EDITIONS = {"deliver-8": 2, "deliver-4-8": 2}
 """Domains that have changed since runs of them were first recorded: their runs have other ids than those before."""
 
 
-@explain_arguments
 def names() -> list[str]:
     """The domains there are, in the paper's order.
 
@@ -380,7 +410,6 @@ def names() -> list[str]:
     return list(BUILDERS)
 
 
-@explain_arguments
 def settings(name: str) -> list[str]:
     """What can be set of a domain.
 
@@ -396,7 +425,6 @@ def settings(name: str) -> list[str]:
 def domain(name: str, **chosen: float | None) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
-@explain_arguments
 def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | list[str]:
     """A domain by name; without a name, the names there are. name: one of these. chosen: settings of its own where it has some;
     `step_limit` every domain has.
@@ -408,13 +436,17 @@ def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | li
     """
     if name is None:
         if chosen:
-            raise WrongArguments("`domain` needs `name`, whose settings these are", fix='pdrm.domain("letter")')
+            raise WrongArguments(
+                "`domain` needs `name`, whose settings these are", fix='pdrm.domain("letter")'
+            )
         return names()
     builder = _find_builder(name)
     known = settings(name)
     for word, value in chosen.items():
         if word not in known:
-            raise BadDomainSetting(f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known))
+            raise BadDomainSetting(
+                f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known)
+            )
         if word == "step_limit" and value is not None:
             check_step_limit(name, value)
     return builder(**chosen)

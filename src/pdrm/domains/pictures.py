@@ -90,21 +90,31 @@ class Canvas:
         """Fill a square, sharp to the pixel."""
         self.draw.rectangle((left, top, left + side - 1, top + side - 1), fill=colour)
 
-    def fill_plate(self, middle: Spot, size: tuple[int, int], radius: float, colour: Colour) -> None:
+    def fill_plate(
+        self, middle: Spot, size: tuple[int, int], radius: float, colour: Colour
+    ) -> None:
         """Fill a rectangle with round corners; size: width and height."""
         corner = [floor(at - (length - 1) / 2) for at, length in zip(middle, size, strict=True)]
-        self.image.paste(colour, (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1]), _mask(*size, radius))
+        self.image.paste(
+            colour,
+            (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1]),
+            _mask(*size, radius),
+        )
 
     def fill_disc(self, middle: Spot, diameter: float, colour: Colour) -> None:
         size = 2 * int(diameter / 2) + 1  # odd, so that discs in discs have the same middle
         self.fill_plate(middle, (size, size), size / 2, colour)
 
-    def write_line(self, text: str, at: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+    def write_line(
+        self, text: str, at: Spot, colour: Colour, room: float, size: int = TEXT_SIZE
+    ) -> None:
         """Write a line that begins at a place; in smaller letters, then cut, where it is longer than its room."""
         text, size = _fit(text, room, size)
         self.draw.text(at, text, fill=colour, font=_font(size), anchor="lm")
 
-    def write_word(self, text: str, middle: Spot, colour: Colour, room: float, size: int = TEXT_SIZE) -> None:
+    def write_word(
+        self, text: str, middle: Spot, colour: Colour, room: float, size: int = TEXT_SIZE
+    ) -> None:
         """Write text around its middle; a single character is centred by what is seen of it."""
         text, size = _fit(text, room, size)
         left, top, right, bottom = _font(size).getbbox(text if len(text) == 1 else "X", anchor="mm")
@@ -128,7 +138,7 @@ def _font(size: int) -> FreeTypeFont:
     from PIL import ImageFont
 
     font = ImageFont.load_default(size)
-    assert isinstance(font, ImageFont.FreeTypeFont)  # noqa: S101 - asked for by size, it is one
+    assert isinstance(font, ImageFont.FreeTypeFont)
     return font
 
 
@@ -162,7 +172,10 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     if picture is None:
         shown = _shown_states(domain, state)
         names = " ".join(f"[{name}]" if number == state else name for number, name in shown)
-        lines, note = [names if len(shown) == domain.states else f"{names} of {domain.states:,} states"], ""
+        lines, note = (
+            [names if len(shown) == domain.states else f"{names} of {domain.states:,} states"],
+            "",
+        )
     else:
         scene = picture.scenes[picture.scene[state]]
         lines, note, (row, column) = list(scene.rows), scene.note, picture.cell[state]
@@ -232,7 +245,9 @@ def _draw_grid(picture: Picture, state: int) -> Canvas:
     rows = picture.scenes[picture.scene[state]].rows
     height, width = picture.size
     side = min(max(WIDEST // width, CELL_SIZES[0]), CELL_SIZES[1])
-    cells = [(row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)]
+    cells = [
+        (row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)
+    ]
     canvas = Canvas(width * side + 1, height * side + 1, LINE)
     for row, column, shown in cells:
         if shown != WALL:
@@ -240,13 +255,17 @@ def _draw_grid(picture: Picture, state: int) -> Canvas:
     for row, column, shown in cells:
         if shown == WALL:
             canvas.fill_square(column * side, row * side, side + 1, STONE)
-    letters = sorted({letter for each in picture.scenes for line in each.rows for letter in line} - {WALL, FLOOR})
+    letters = sorted(
+        {letter for each in picture.scenes for line in each.rows for letter in line} - {WALL, FLOOR}
+    )
     inner = side - 1 - 2 * (side // 16)
     for row, column, shown in cells:
         middle = ((column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5)
         here = (row, column) == picture.cell[state]
         if shown in letters:
-            canvas.fill_plate(middle, (inner, inner), side // 6, TINTS[letters.index(shown) % len(TINTS)])
+            canvas.fill_plate(
+                middle, (inner, inner), side // 6, TINTS[letters.index(shown) % len(TINTS)]
+            )
         if here:
             canvas.fill_disc(middle, 0.86 * side, WHITE)
             canvas.fill_disc(middle, 0.74 * side, AGENT)
@@ -265,16 +284,22 @@ def _draw_names(domain: FiniteDomain, state: int) -> Canvas:
     for position, (number, name) in enumerate(shown):
         middle = (position * (width + MARGIN) + width / 2, height / 2)
         canvas.fill_plate(middle, (width, height), MARGIN, AGENT if number == state else LINE)
-        canvas.write_word(name, middle, WHITE if number == state else INK, width - 2 * MARGIN, NAME_SIZE)
+        canvas.write_word(
+            name, middle, WHITE if number == state else INK, width - 2 * MARGIN, NAME_SIZE
+        )
     if left_out:
-        canvas.write_word(f"of {domain.states:,} states", (width / 2, height + TEXT_LINE / 2), GREY, width)
+        canvas.write_word(
+            f"of {domain.states:,} states", (width / 2, height + TEXT_LINE / 2), GREY, width
+        )
     return canvas
 
 
 # --- WaterWorld as an image
 
 
-def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack: Sequence[str] = ()) -> Pixels:
+def draw_water(
+    world: WaterWorld, water: Water, note: Sequence[str] = (), stack: Sequence[str] = ()
+) -> Pixels:
     """The box, and beside it lines of text (the step, a machine's state) and a machine's stack, top first.
 
     >>> from pdrm.domains.water import START_NUMBERS, begin
@@ -292,7 +317,9 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
         return floor(x * scale) + 0.5, floor((world.side - y) * scale) + 0.5
 
     for number in range(BALLS):
-        if bool(water.there[number]):  # even and odd balls in two colours; those to deliver to (0 and 1) are rings
+        if bool(
+            water.there[number]
+        ):  # even and odd balls in two colours; those to deliver to (0 and 1) are rings
             middle, odd, ring = spot(water.ball_place[number]), number % 2 == 1, number < 2
             box.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
             if ring:
@@ -306,7 +333,9 @@ def draw_water(world: WaterWorld, water: Water, note: Sequence[str] = (), stack:
     return canvas.pixels()
 
 
-def draw_beside(domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()) -> Pixels:
+def draw_beside(
+    domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()
+) -> Pixels:
     """A state of a finite domain, and beside it lines of text and a machine's stack, top first.
 
     >>> from pdrm.domains.paper_domains import domain
@@ -316,7 +345,9 @@ def draw_beside(domain: FiniteDomain, state: int, note: Sequence[str] = (), stac
     from PIL import Image
 
     body = Image.fromarray(draw_state(domain, state))
-    height = max(body.height - 2 * MARGIN, TEXT_LINE * (len(note) + 1) + LEAST_SYMBOLS * SYMBOL_HEIGHT)
+    height = max(
+        body.height - 2 * MARGIN, TEXT_LINE * (len(note) + 1) + LEAST_SYMBOLS * SYMBOL_HEIGHT
+    )
     canvas = Canvas(body.width + BESIDE + MARGIN, max(height + 2 * MARGIN, body.height))
     canvas.image.paste(body, (0, 0))
     _draw_panel(canvas, note, stack, body.width)
@@ -330,7 +361,11 @@ def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str], left:
         at = (left, MARGIN + TEXT_LINE * (number + 0.5))
         canvas.write_line(text, at, INK if number else GREY, width, TEXT_SIZE + 2)
     rows = (height - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
-    shown = list(stack) if len(stack) <= rows else [*stack[: rows - 1], f"… {len(stack) - rows + 1} more"]
+    shown = (
+        list(stack)
+        if len(stack) <= rows
+        else [*stack[: rows - 1], f"… {len(stack) - rows + 1} more"]
+    )
     for row, symbol in enumerate(shown):
         middle = (left + PANEL / 2, MARGIN + height - SYMBOL_HEIGHT * (len(shown) - row - 0.5))
         colour = {"ball_0": EVEN, "ball_1": ODD}.get(symbol, PLATE)

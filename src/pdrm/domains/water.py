@@ -8,12 +8,10 @@ their parity, balls 0 and 1 jump to a new place and emit their name. `A_F` is em
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
-from pdrm.habits import OF_DOMAINS, Explained
 from pdrm.lazy import Displayed
 
 Array = Any
@@ -38,15 +36,13 @@ OBSERVED = 4 + 4 * BALLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaterWorld(Displayed, Explained):
+class WaterWorld(Displayed):
     """The box and what moves in it. The paper prints none of these numbers but the side and the limit: the others are ours.
 
     >>> WaterWorld(side=20).name, round(WaterWorld().inner, 1)
     ('water-20', 16.4)
     """
 
-    _called: ClassVar[str] = "domains"
-    _habits: ClassVar[Mapping[str, str]] = OF_DOMAINS
     side: float = 17.0
     radius: float = 0.3
     """Of the agent and of every ball."""
@@ -77,7 +73,7 @@ class WaterWorld(Displayed, Explained):
         return self.side - 2 * self.radius
 
 
-def water_world(name: str, **settings: Any) -> WaterWorld:  # noqa: ANN401 - fields of several types
+def water_world(name: str, **settings: Any) -> WaterWorld:
     """`water-17` or `water-20`, as a `WaterWorld`.
 
     >>> water_world("water-20", continuous=True).side
@@ -109,19 +105,30 @@ class Water(NamedTuple):
     """Whether `A_F` has been emitted."""
 
 
-def begin(world: WaterWorld, numbers: Array, xp: Any) -> Water:  # noqa: ANN401 - a module
+def begin(world: WaterWorld, numbers: Array, xp: Any) -> Water:
     """Everything at a random place, the agent at rest, the balls under way; numbers: [START_NUMBERS]."""
     places = world.radius + world.inner * numbers[: 2 + 2 * BALLS].reshape(1 + BALLS, 2)
     heading = xp.float32(6.2831855) * numbers[2 + 2 * BALLS :]
     velocity = world.ball_speed * xp.stack((xp.cos(heading), xp.sin(heading)), axis=-1)
-    return Water(places[0], xp.zeros_like(places[0]), places[1:], velocity, numbers[:BALLS] >= 0.0, numbers[0] < 0.0)
+    return Water(
+        places[0],
+        xp.zeros_like(places[0]),
+        places[1:],
+        velocity,
+        numbers[:BALLS] >= 0.0,
+        numbers[0] < 0.0,
+    )
 
 
-def advance(world: WaterWorld, water: Water, push: Array, numbers: Array, xp: Any) -> tuple[Water, Array]:  # noqa: ANN401
+def advance(
+    world: WaterWorld, water: Water, push: Array, numbers: Array, xp: Any
+) -> tuple[Water, Array]:
     """One step with a push of length at most 1 in each direction; returns the label's number too. numbers: [STEP_NUMBERS]."""
     velocity = water.velocity + world.acceleration * push
     speed = xp.sqrt((velocity * velocity).sum(axis=-1, keepdims=True))
-    velocity = velocity * xp.minimum(xp.float32(1), world.top_speed / xp.maximum(speed, xp.float32(1e-6)))
+    velocity = velocity * xp.minimum(
+        xp.float32(1), world.top_speed / xp.maximum(speed, xp.float32(1e-6))
+    )
     place, velocity = _bounce(world, water.place + world.interval * velocity, velocity, xp)
     ball_place, ball_velocity = _bounce(
         world, water.ball_place + world.interval * water.ball_velocity, water.ball_velocity, xp
@@ -136,10 +143,12 @@ def advance(world: WaterWorld, water: Water, push: Array, numbers: Array, xp: An
     jumped = world.radius + world.inner * numbers
     ball_place = xp.where((touched & (number < 2))[:, None], jumped, ball_place)
     there = water.there & ~(touched & (number >= 2))
-    return Water(place, velocity, ball_place, ball_velocity, there, water.announced | announces), label
+    return Water(
+        place, velocity, ball_place, ball_velocity, there, water.announced | announces
+    ), label
 
 
-def observe(world: WaterWorld, water: Water, xp: Any) -> Array:  # noqa: ANN401 - a module
+def observe(world: WaterWorld, water: Water, xp: Any) -> Array:
     """[44]: the agent's place and velocity, then each ball's, relative to it, in about [-1, 1]; zeros for a ball that is gone."""
     fast = world.top_speed + world.ball_speed
     own = xp.concatenate((water.place / (world.side / 2) - 1, water.velocity / world.top_speed))
@@ -149,7 +158,7 @@ def observe(world: WaterWorld, water: Water, xp: Any) -> Array:  # noqa: ANN401 
     return xp.concatenate((own, balls.reshape(-1))).astype(xp.float32)
 
 
-def _bounce(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:  # noqa: ANN401 - a module
+def _bounce(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:
     """What passed a wall, mirrored at it."""
     low, high = world.radius, world.side - world.radius
     below, above = place < low, place > high

@@ -12,7 +12,16 @@ from gymnasium.error import ResetNeeded
 
 from pdrm.domains import water
 from pdrm.domains.pictures import Pixels, draw_water, is_drawn
-from pdrm.domains.water import ACTIONS, LABELS, OBSERVED, PUSHES, START_NUMBERS, STEP_NUMBERS, Water, WaterWorld
+from pdrm.domains.water import (
+    ACTIONS,
+    LABELS,
+    OBSERVED,
+    PUSHES,
+    START_NUMBERS,
+    STEP_NUMBERS,
+    Water,
+    WaterWorld,
+)
 from pdrm.errors import BadAction, BadDomainSetting
 
 Floats = npt.NDArray[np.float32]
@@ -33,11 +42,15 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
     (0.0, False, False, {'label': frozenset()})
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium declares it
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
 
-    def __init__(self, world: WaterWorld | str = "water-17", render_mode: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self, world: WaterWorld | str = "water-17", render_mode: str | None = None, **settings: Any
+    ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(f"there is no render mode `{render_mode}`", fix="use `rgb_array`")
+            raise BadDomainSetting(
+                f"there is no render mode `{render_mode}`", fix="use `rgb_array`"
+            )
         if isinstance(world, WaterWorld) and settings:
             fault = f"`{next(iter(settings))}` cannot be set: the world is already built"
             raise BadDomainSetting(fault, fix="build it with that setting")
@@ -51,23 +64,36 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         self.water: Water | None = None
         self.steps = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
         """Begin an episode; the options are not used."""
         super().reset(seed=seed, options=options)
         self.water, self.steps = water.begin(self.world, self._numbers(START_NUMBERS), np), 0
         return self._observation(), {"label": None}
 
-    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - either kind of action
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
         """One step; a push in any direction is cut to [-1, 1]."""
         if self.water is None:
             raise ResetNeeded("call reset before the first step")
-        self.water, label = water.advance(self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np)
+        self.water, label = water.advance(
+            self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np
+        )
         self.steps += 1
-        return self._observation(), 0.0, False, self.steps >= self.world.step_limit, {"label": LABELS[int(label)]}
+        return (
+            self._observation(),
+            0.0,
+            False,
+            self.steps >= self.world.step_limit,
+            {"label": LABELS[int(label)]},
+        )
 
     def render(self) -> Pixels | None:
         """The box as an image; without a render mode a warning, and None."""
-        if not is_drawn(self.render_mode, "rgb_array", begun=self.water is not None) or self.water is None:
+        if (
+            not is_drawn(self.render_mode, "rgb_array", begun=self.water is not None)
+            or self.water is None
+        ):
             return None
         return draw_water(self.world, self.water, [f"step {self.steps}"])
 
@@ -78,7 +104,7 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         seen: Floats = water.observe(self.world, self.water, np)  # type: ignore[arg-type]  # called once there is one
         return seen
 
-    def _push(self, action: Any) -> Floats:  # noqa: ANN401 - either kind of action
+    def _push(self, action: Any) -> Floats:
         if self.world.continuous:
             push = np.asarray(action, np.float32)
             if push.shape != (2,) or not np.isfinite(push).all():

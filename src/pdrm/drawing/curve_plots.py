@@ -49,7 +49,18 @@ NAMED = {
     "SAC + 1-pdRM": "#e69f00",
 }
 """One colour for each agent, in every figure, that colour-blind readers can tell apart."""
-OTHERS = ("#0072b2", "#d55e00", "#cc79a7", "#009e73", "#000000", "#e69f00", "#56b4e9", "#7f7f7f", "#882255", "#999933")
+OTHERS = (
+    "#0072b2",
+    "#d55e00",
+    "#cc79a7",
+    "#009e73",
+    "#000000",
+    "#e69f00",
+    "#56b4e9",
+    "#7f7f7f",
+    "#882255",
+    "#999933",
+)
 """For agents without one of their own, in this order: the next that no other line of the plot has."""
 
 
@@ -154,8 +165,13 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
         some = [line for line in lines if line.unit == unit]
         end = max(int(line.at[-1]) for line in some)
         for line in some:
-            style, side = "--" if line.dashed else "-." if place else "-", f" ({unit}, above)" * bool(place)
-            _draw_curve(own, line, color=shades[line.colour_key], label=line.name + side, linestyle=style)
+            style, side = (
+                "--" if line.dashed else "-." if place else "-",
+                f" ({unit}, above)" * bool(place),
+            )
+            _draw_curve(
+                own, line, color=shades[line.colour_key], label=line.name + side, linestyle=style
+            )
             if line.at[-1] < EARLY * end:
                 _go_on(own, line, end, shades[line.colour_key])
         _finish(own, some)
@@ -166,18 +182,28 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
     _add_legend(axes, len(lines))
 
 
-def _draw_curve(axes: Axes, line: CurveLine, *, band: bool = True, **style: Any) -> None:  # noqa: ANN401 - matplotlib's
+def _draw_curve(axes: Axes, line: CurveLine, *, band: bool = True, **style: Any) -> None:
     marker = "o" if len(line.at) == 1 else ""
     axes.plot(line.at, line.middle, linewidth=1.6, marker=marker, **style)
     if band:
-        axes.fill_between(line.at, line.low, line.high, color=style["color"], alpha=0.15, linewidth=0)
+        axes.fill_between(
+            line.at, line.low, line.high, color=style["color"], alpha=0.15, linewidth=0
+        )
 
 
 def _go_on(axes: Axes, line: CurveLine, end: int, colour: str) -> None:
     """A line whose training ends long before that of others: a mark where it does, and dots from there on."""
     last = line.middle[-1]
     axes.plot([line.at[-1], end], [last, last], color=colour, linestyle=":", linewidth=1.6)
-    axes.plot(line.at[-1:], line.middle[-1:], color=colour, marker="D", markersize=5, clip_on=False, zorder=5)
+    axes.plot(
+        line.at[-1:],
+        line.middle[-1:],
+        color=colour,
+        marker="D",
+        markersize=5,
+        clip_on=False,
+        zorder=5,
+    )
 
 
 def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
@@ -185,7 +211,9 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     axes.set_xlabel(f"training {unit}", color=INK)
     if unit == "timesteps":
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_ylabel("return of the test, normalised to [−1, 1]" if scaled else "return of the test", color=INK)
+    axes.set_ylabel(
+        "return of the test, normalised to [−1, 1]" if scaled else "return of the test", color=INK
+    )
     if scaled:
         axes.set_ylim(-1.08, 1.08)
     axes.set_xlim(0, max(int(line.at[-1]) for line in lines))
@@ -195,4 +223,6 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
 
 
 def _add_legend(axes: Axes, lines: int) -> None:
-    axes.figure.legend(loc="outside lower center", ncols=2 if lines > 4 else 1, fontsize=8, frameon=False)
+    axes.figure.legend(
+        loc="outside lower center", ncols=2 if lines > 4 else 1, fontsize=8, frameon=False
+    )

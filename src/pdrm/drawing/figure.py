@@ -64,7 +64,9 @@ class Family:
         lines = [self.line.rename(VARIABLE, value) for value in self.values] or [self.line]
         if not self.seconds:
             return lines
-        return [line.rename(SECOND, second) for line, second in zip(lines, self.seconds, strict=True)]
+        return [
+            line.rename(SECOND, second) for line, second in zip(lines, self.seconds, strict=True)
+        ]
 
 
 def compress(lines: Sequence[RuleLine]) -> list[Family]:
@@ -93,7 +95,9 @@ def _find_pairs(families: Sequence[Family]) -> list[Family]:
             firsts, seconds = zip(*pairs, strict=True)
             found[group[pairs[0]].line] = Family(line, firsts, seconds)
             taken.update(group[pair].line for pair in pairs)
-    return [found.get(one.line, one) for one in families if one.line in found or one.line not in taken]
+    return [
+        found.get(one.line, one) for one in families if one.line in found or one.line not in taken
+    ]
 
 
 def find_families(lines: Sequence[RuleLine]) -> list[Family]:
@@ -118,7 +122,9 @@ def _merge_looks(lines: Iterable[RuleLine]) -> list[RuleLine]:
     for line in lines:
         named = line.looks and all(isinstance(token, Name) for look in line.looks for token in look)
         key = replace(line, looks=()) if named else line
-        merged[key] = replace(line, looks=(*merged[key].looks, *line.looks)) if key in merged else line
+        merged[key] = (
+            replace(line, looks=(*merged[key].looks, *line.looks)) if key in merged else line
+        )
     return list(merged.values())
 
 
@@ -127,7 +133,9 @@ def _merge_guards(lines: Iterable[RuleLine]) -> list[RuleLine]:
     merged: dict[RuleLine, RuleLine] = {}
     for line in lines:
         key = replace(line, guards=())
-        merged[key] = replace(line, guards=(*merged[key].guards, *line.guards)) if key in merged else line
+        merged[key] = (
+            replace(line, guards=(*merged[key].guards, *line.guards)) if key in merged else line
+        )
     return list(merged.values())
 
 
@@ -179,13 +187,20 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     for rule in machine.transitions:
         parallel.setdefault((rule.source, rule.target), []).append(make_line(rule, machine.events))
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
-    variables = _name_variables(machine, [family for families in merged.values() for family in families])
-    edges = tuple(Edge(*ends, tuple(_fill(one, variables) for one in families)) for ends, families in merged.items())
+    variables = _name_variables(
+        machine, [family for families in merged.values() for family in families]
+    )
+    edges = tuple(
+        Edge(*ends, tuple(_fill(one, variables) for one in families))
+        for ends, families in merged.items()
+    )
     dashed = _draw_otherwise(machine, {target for _, target in merged})
     legend = (_explain(*lists, *names) for lists, names in variables.items())
     states = tuple(dict.fromkeys((*machine.states, *machine.final)))
     caption = (*legend, tokenize_otherwise(machine.otherwise, dashed=bool(dashed)))
-    return Figure(machine.name, states, machine.start, frozenset(machine.final), edges + dashed, caption)
+    return Figure(
+        machine.name, states, machine.start, frozenset(machine.final), edges + dashed, caption
+    )
 
 
 def _fill(family: Family, variables: Variables) -> Tokens:
@@ -242,7 +257,10 @@ def _name_variables(machine: Machine[Rule], families: list[Family]) -> Variables
     named: Variables = {}
     meaning: dict[str, frozenset[str]] = {}
     for family in families:
-        lists, said = (family.values, family.seconds), {texts.get(_in_order(one), "") for one in family.members()}
+        lists, said = (
+            (family.values, family.seconds),
+            {texts.get(_in_order(one), "") for one in family.members()},
+        )
         names = _find_names(family, said.pop(), known) if family.values and len(said) == 1 else ()
         values = {name: frozenset(several) for name, several in zip(names, lists, strict=False)}
         if names and all(meaning.get(name, several) == several for name, several in values.items()):
@@ -252,13 +270,18 @@ def _name_variables(machine: Machine[Rule], families: list[Family]) -> Variables
     letters = chain("abcαβγ", (f"x{number}" for number in count(1)))
     free = (name for name in letters if name not in taken)
     every = dict.fromkeys((family.values, family.seconds) for family in families if family.values)
-    return {both: named.get(both) or (next(free), next(free) if both[1] else SECOND) for both in every}
+    return {
+        both: named.get(both) or (next(free), next(free) if both[1] else SECOND) for both in every
+    }
 
 
 def _in_order(line: RuleLine) -> Tokens:
     """The line, with the events of labels in one order, whatever their order is where names have been replaced."""
     tokens = line.tokens()
-    return tuple(ExactLabel(tuple(sorted(one.events))) if isinstance(one, ExactLabel) else one for one in tokens)
+    return tuple(
+        ExactLabel(tuple(sorted(one.events))) if isinstance(one, ExactLabel) else one
+        for one in tokens
+    )
 
 
 TERM = re.compile(r"[^\W\d]\w*(?:\([^\W\d]\w*\))?")
@@ -268,10 +291,18 @@ TERM = re.compile(r"[^\W\d]\w*(?:\([^\W\d]\w*\))?")
 def _find_names(family: Family, text: str, known: Collection[str]) -> tuple[str, ...]:
     """What the text of a rule calls the places that are open in its family's line; nothing where that is not clear."""
     rule = text.partition("//")[0].partition(":")[2]
-    terms = [term for term in dict.fromkeys(TERM.findall(rule)) if term not in (*known, *SIGNS_OF_RULES)]
+    terms = [
+        term for term in dict.fromkeys(TERM.findall(rule)) if term not in (*known, *SIGNS_OF_RULES)
+    ]
     places: dict[str, None] = {}
     for token in family.line.tokens():
-        names = token.events if isinstance(token, ExactLabel) else (token.text,) if isinstance(token, Name) else ()
+        names = (
+            token.events
+            if isinstance(token, ExactLabel)
+            else (token.text,)
+            if isinstance(token, Name)
+            else ()
+        )
         places |= dict.fromkeys(name for name in names if name in (VARIABLE, SECOND))
     if len(terms) != len(places):
         return ()

@@ -16,7 +16,6 @@ from threading import Lock
 
 from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.errors import explain_arguments
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
 
@@ -54,7 +53,9 @@ class LaidOutEdge:
     def left(self, point: Point) -> float:
         """How far a point lies to the left of the straight line between the ends."""
         (x0, y0), (x1, y1) = self.curve[0], self.curve[-1]
-        return ((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)) / (hypot(x1 - x0, y1 - y0) or 1.0)
+        return ((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)) / (
+            hypot(x1 - x0, y1 - y0) or 1.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Layout:
     edges: tuple[LaidOutEdge, ...]
 
 
-def render_dot(dot: str, format: str) -> bytes:  # noqa: A002 (Graphviz's own word)
+def render_dot(dot: str, format: str) -> bytes:
     """A picture of a graph written in DOT."""
     import pygraphviz
 
@@ -85,13 +86,18 @@ def lay_out(dot: str) -> Layout:
     """Positions of a graph written in DOT."""
     graph = json.loads(render_dot(dot, "json0"))
     # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
-    nodes = tuple(_point(node["pos"]) for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"])))
+    nodes = tuple(
+        _point(node["pos"])
+        for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"]))
+    )
     edges = tuple(
         LaidOutEdge(
             edge["tail"],
             edge["head"],
             # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
-            tuple(_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))),
+            tuple(
+                _point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))
+            ),
             _point(edge["lp"]) if "lp" in edge else None,
         )
         for edge in graph["edges"]
@@ -157,7 +163,6 @@ START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
 
-@explain_arguments
 def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
     """A machine in Graphviz's language."""
     return figure_dot(make_figure(machine), title=title)
@@ -212,7 +217,9 @@ def escape_html(text: str) -> str:
 def _node(figure: Figure, state: str) -> str:
     """A state with its name, `u0` as in the paper: the number set below the letter."""
     indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
-    name = f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
+    name = (
+        f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
+    )
     shape = "" if len(state) <= WIDEST_CIRCLE else ", shape=ellipse"
     rings = ", peripheries=2" if state in figure.final else ""
     return f"{quote(state)} [label=<{name}>{shape}{rings}];"
@@ -273,13 +280,17 @@ def set_columns(lines: Sequence[str], room: tuple[int, int] = (0, 0)) -> str:
     count = ceil(len(lines) / LONGEST_COLUMN)
     height = ceil(len(lines) / count)
     broken = (
-        [escape_html(piece) for line in lines for piece in _break(line)] if count == 1 else [*map(escape_html, lines)]
+        [escape_html(piece) for line in lines for piece in _break(line)]
+        if count == 1
+        else [*map(escape_html, lines)]
     )
     height = len(broken) if count == 1 else height
     columns = (broken[i : i + height] for i in range(0, len(broken), height))
     cells = "".join(f"<TD>{'<BR/>'.join(column)}</TD>" for column in columns)
     before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
-    return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'
+    return (
+        f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'
+    )
 
 
 def _caption(figure: Figure, title: bool) -> str:

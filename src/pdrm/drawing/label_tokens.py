@@ -66,14 +66,22 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
             return ("ε",)
         case Exactly(events):
             place = {event: index for index, event in enumerate(declared)}
-            return (ExactLabel(tuple(sorted(events, key=lambda event: (place.get(event, len(place)), event)))),)
+            return (
+                ExactLabel(
+                    tuple(sorted(events, key=lambda event: (place.get(event, len(place)), event)))
+                ),
+            )
         case Event(name):
             return (Name(name),)
         case Not(part):
             return ("¬", *inner(part, And, Or))
         case And(parts):
             nothing = len(declared) > 1 and {*parts} == {Not(Event(event)) for event in declared}
-            return (ExactLabel(()),) if nothing else join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
+            return (
+                (ExactLabel(()),)
+                if nothing
+                else join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
+            )
         case Or(parts):
             return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
 
@@ -109,7 +117,9 @@ def rename(tokens: Tokens, old: str, new: str) -> Tokens:
                 return Name(new if text == old else text)
             case ExactLabel(events):
                 filled = (new if event == old else event for event in events)
-                return ExactLabel(tuple(sorted(filled, key=lambda event: event not in (VARIABLE, SECOND))))
+                return ExactLabel(
+                    tuple(sorted(filled, key=lambda event: event not in (VARIABLE, SECOND)))
+                )
             case _:
                 return token
 

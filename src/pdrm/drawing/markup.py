@@ -33,7 +33,9 @@ def html(tag: str, *children: str, **attributes: str) -> Markup:
     >>> html("p", "a < b, ", html("em", "really"), class_="soft", id="")
     '<p class="soft">a &lt; b, <em>really</em></p>'
     """
-    named = "".join(f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value)
+    named = "".join(
+        f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value
+    )
     return Markup(f"<{tag}{named}>" + ("" if tag in VOID else f"{join(children)}</{tag}>"))
 
 
@@ -43,7 +45,11 @@ def join(parts: Iterable[str], between: str = "") -> Markup:
     >>> join(["a & b", html("br")], ", ")
     'a &amp; b, <br>'
     """
-    return Markup(between.join(part if isinstance(part, Markup) else escape(part, quote=False) for part in parts))
+    return Markup(
+        between.join(
+            part if isinstance(part, Markup) else escape(part, quote=False) for part in parts
+        )
+    )
 
 
 def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
@@ -52,7 +58,11 @@ def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
     >>> picture(b"", "png", "nothing")
     '<figure><img src="data:image/png;base64," alt="nothing"><figcaption>nothing</figcaption></figure>'
     """
-    return html("figure", html("img", src=data_url(data, kind), alt=caption), html("figcaption", text or caption))
+    return html(
+        "figure",
+        html("img", src=data_url(data, kind), alt=caption),
+        html("figcaption", text or caption),
+    )
 
 
 FIXED = "font-family: monospace; white-space: pre; line-height: 1.25; overflow-x: auto"
@@ -79,11 +89,23 @@ def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
     """
     style = "max-width: 100%; display: "
     shown = [
-        html("img", src=data_url(data, kind), alt=f"{caption}, {place}", style=style + ("none" if place else "block"))
+        html(
+            "img",
+            src=data_url(data, kind),
+            alt=f"{caption}, {place}",
+            style=style + ("none" if place else "block"),
+        )
         for place, data in enumerate(pictures)
     ]
     size = {"min": "0", "max": str(len(shown) - 1), "value": "0", "step": "1"}
-    slider = html("input", type="range", **size, oninput=SHOW, style="width: 24em; max-width: 100%", title=caption)
+    slider = html(
+        "input",
+        type="range",
+        **size,
+        oninput=SHOW,
+        style="width: 24em; max-width: 100%",
+        title=caption,
+    )
     return html("div", *([slider] if len(shown) > 1 else []), *shown)
 
 
@@ -92,7 +114,9 @@ def data_url(data: bytes, kind: str) -> str:
     return f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Markup:
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+) -> Markup:
     """A table that scrolls by itself; the columns in `numbers` are set to the right.
 
     >>> table(["a"], [["<1"]], numbers=[0])
@@ -100,7 +124,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence
     """
 
     def row(tag: str, cells: Sequence[str]) -> Markup:
-        return html("tr", *(html(tag, cell, class_="n" * (place in numbers)) for place, cell in enumerate(cells)))
+        return html(
+            "tr",
+            *(html(tag, cell, class_="n" * (place in numbers)) for place, cell in enumerate(cells)),
+        )
 
     body = html("tbody", *(row("td", cells) for cells in rows))
     return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
@@ -112,7 +139,7 @@ def number(value: float | None) -> str:
     >>> number(100005.0), number(-0.123456), number(None), number(2.0)
     ('100,005', '−0.123', '–', '2')
     """
-    if value is None or value != value:  # noqa: PLR0124 - not a number
+    if value is None or value != value:
         return "–"
     whole = value == round(value) or abs(value) >= 1000
     text = f"{value:,.0f}" if whole else f"{value:.3f}" if abs(value) < 1 else f"{value:.4g}"

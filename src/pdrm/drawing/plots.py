@@ -86,7 +86,9 @@ def _take_names_literally(figure: Figure) -> None:
     from matplotlib.text import Text
 
     axes = [axis for one in figure.axes for axis in (one.xaxis, one.yaxis)]
-    numbers = {id(text) for axis in axes for text in axis.findobj(Text)} - {id(axis.label) for axis in axes}
+    numbers = {id(text) for axis in axes for text in axis.findobj(Text)} - {
+        id(axis.label) for axis in axes
+    }
     for text in figure.findobj(Text):
         if isinstance(text, Text) and id(text) not in numbers:
             text.set_parse_math(False)
@@ -99,7 +101,9 @@ def plot_bytes(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
     about = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     _take_names_literally(figure)
-    with rc_context({"svg.hashsalt": "pdrm"}):  # else the names of its parts are drawn anew each time
+    with rc_context(
+        {"svg.hashsalt": "pdrm"}
+    ):  # else the names of its parts are drawn anew each time
         figure.savefig(buffer, format=kind, dpi=150, metadata=about)
     return buffer.getvalue()
 
@@ -128,7 +132,9 @@ def sizes_plot(record: dict[str, Any]) -> Plot:
     figure = _new_figure(7, 4.2)
     axes = figure.subplots()
     found = size_curves(record)
-    counted = [height for name, points in found.items() if "bound" not in name for _, height in points]
+    counted = [
+        height for name, points in found.items() if "bound" not in name for _, height in points
+    ]
     top = math.ceil(max(counted, default=1.0) + 2)
     for number, (name, points) in enumerate(found.items()):
         bound = "bound" in name
@@ -137,14 +143,22 @@ def sizes_plot(record: dict[str, Any]) -> Plot:
         if points:
             axes.plot(*zip(*points, strict=True), label=name, color=colour, **style)
     limit = max(2, record["steps"])
-    axes.set(xscale="log", xlim=(1, limit), ylim=(0, top), xlabel="steps of an episode", ylabel="rows of the table")
+    axes.set(
+        xscale="log",
+        xlim=(1, limit),
+        ylim=(0, top),
+        xlabel="steps of an episode",
+        ylabel="rows of the table",
+    )
     ticks = range(0, top + 1, max(1, math.ceil(top / 8)))
     axes.set_yticks(list(ticks), [f"$10^{{{tick}}}$" for tick in ticks])
     places = sorted({10**power for power in range(7) if 2 * 10**power <= limit} | {limit})
     axes.set_xticks(places, [f"{place:,}" for place in places])
     axes.minorticks_off()
     _open_frame(axes)
-    axes.set_title(f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium")
+    axes.set_title(
+        f"{record['domain']}, machine {record['machine']}", loc="left", fontsize="medium"
+    )
     if any(found.values()):
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
@@ -195,7 +209,9 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     rows = max(min(len(one.stack), MOST_SYMBOLS) + 1 for one in situations)
     figure = _new_figure(4.6 * len(situations), max(3.2 * high / wide + 1.7, 0.33 * rows + 1.2))
     figure.suptitle(title, fontsize=12, color=INK)
-    axes = figure.subplots(1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False)[0]
+    axes = figure.subplots(
+        1, 2 * len(situations), width_ratios=[2.6, 1] * len(situations), squeeze=False
+    )[0]
     for number, one in enumerate(situations):
         grid, stack = axes[2 * number], axes[2 * number + 1]
         grid.imshow(pictures[number], interpolation="antialiased")
@@ -223,7 +239,10 @@ def shorten_way(way: str) -> str:
     lines = textwrap.wrap(way, LINE, break_long_words=False, break_on_hyphens=False)
     if len(lines) <= MOST_LINES:
         return "\n".join(lines)
-    first, last = lines[0], textwrap.wrap(" ".join(reversed(words)), LINE // 2 + 3, break_long_words=False)[0]
+    first, last = (
+        lines[0],
+        textwrap.wrap(" ".join(reversed(words)), LINE // 2 + 3, break_long_words=False)[0],
+    )
     ending = last.split(" ")[::-1]
     between = len(words) - len(first.split(" ")) - len(ending)
     return f"{first}\n… {between} more …\n{' '.join(ending)}"
@@ -236,10 +255,19 @@ def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     shown = one.stack[:MOST_SYMBOLS]
     for row, symbol in enumerate(shown):
         colour = SEEN if row < one.seen else UNSEEN
-        axes.add_patch(Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8))
+        axes.add_patch(
+            Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=INK, linewidth=0.8)
+        )
         axes.text(0.5, -row - 0.5, symbol, ha="center", va="center", fontsize=11, color=INK)
     if len(one.stack) > len(shown):
-        axes.text(0.5, -len(shown) - 0.5, f"… {len(one.stack) - len(shown)} more", ha="center", va="center", fontsize=9)
+        axes.text(
+            0.5,
+            -len(shown) - 0.5,
+            f"… {len(one.stack) - len(shown)} more",
+            ha="center",
+            va="center",
+            fontsize=9,
+        )
     axes.set_title(one.state, fontsize=11, color=INK)
     axes.set_xlim(-0.2, 1.2)
     axes.set_ylim(-max(8, len(shown) + 1), 0.2)
@@ -265,7 +293,9 @@ def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     """Draw an episode; a domain without a map has its stack only."""
     wide = domain.picture is not None
     figure = _new_figure(8.6 if wide else 5.2, 3.9)
-    parts = figure.subplots(1, 2 if wide else 1, width_ratios=[1, 1.15] if wide else None, squeeze=False)[0]
+    parts = figure.subplots(
+        1, 2 if wide else 1, width_ratios=[1, 1.15] if wide else None, squeeze=False
+    )[0]
     states = list(dict.fromkeys(moment.state for moment in moments))
     shade = {state: COLOURS[number % len(COLOURS)] for number, state in enumerate(states)}
     if domain.picture is not None:
@@ -274,17 +304,30 @@ def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     return figure
 
 
-def _plot_way(axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
+def _plot_way(
+    axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shade: dict[str, str]
+) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
     rows = picture.scenes[picture.scene[moments[0].place]].rows
     paint = {WALL: STONE, FLOOR: "#ffffff"}
-    axes.imshow([[to_rgb(paint.get(shown, PLACE)) for shown in line] for line in rows], interpolation="nearest")
+    axes.imshow(
+        [[to_rgb(paint.get(shown, PLACE)) for shown in line] for line in rows],
+        interpolation="nearest",
+    )
     for y, line in enumerate(rows):
         for x, shown in enumerate(line):
             if shown not in paint:
-                axes.text(x, y, shown, ha="center", va="center", fontsize=max(6, 12 - len(rows) // 3), color=INK)
+                axes.text(
+                    x,
+                    y,
+                    shown,
+                    ha="center",
+                    va="center",
+                    fontsize=max(6, 12 - len(rows) // 3),
+                    color=INK,
+                )
     # Ways there and back lie beside each other: each machine state has its own place in the cell.
     shift = {state: (number - (len(shade) - 1) / 2) * 0.22 for number, state in enumerate(shade)}
     ways, tones = [], []
@@ -299,7 +342,13 @@ def _plot_way(axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shad
             axes.plot([], [], color=colour, linewidth=2, label=state)
     (y, x), by = picture.cell[moments[0].place], shift[moments[0].state]
     axes.plot(x + by, y + by, marker="o", color=INK, markersize=5)
-    axes.set(xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal", xticks=[], yticks=[])
+    axes.set(
+        xlim=(-0.5, len(rows[0]) - 0.5),
+        ylim=(len(rows) - 0.5, -0.5),
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+    )
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4)
 
 
@@ -319,16 +368,30 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
             cells[y, x] = to_rgb(tint[symbol])
             if lettered:
                 axes.text(x + 0.5, y + 0.5, symbol, ha="center", va="center", fontsize=8, color=INK)
-    axes.imshow(cells, extent=(0, len(columns), 0, height), origin="lower", aspect="auto", interpolation="nearest")
+    axes.imshow(
+        cells,
+        extent=(0, len(columns), 0, height),
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+    )
     axes.vlines(range(1, len(columns)), 0, height, color="#ffffff", linewidth=0.6)
     axes.hlines(range(1, height), 0, len(columns), color="#ffffff", linewidth=0.6)
     bars = [[(x + 0.08, height + 0.35), (x + 0.92, height + 0.35)] for x in range(len(columns))]
-    axes.add_collection(LineCollection(bars, colors=[shade[moment.state] for moment in columns], linewidths=4))
+    axes.add_collection(
+        LineCollection(bars, colors=[shade[moment.state] for moment in columns], linewidths=4)
+    )
     if not lettered:
         for symbol, colour in tint.items():
             axes.fill([], [], color=colour, label=symbol)
-        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
-    more = f" (the first {len(columns)} of {len(moments)} moments)" if len(moments) > len(columns) else ""
+        axes.legend(
+            fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5
+        )
+    more = (
+        f" (the first {len(columns)} of {len(moments)} moments)"
+        if len(moments) > len(columns)
+        else ""
+    )
     axes.set(
         xlim=(0, max(8, len(columns))),
         ylim=(0, max(6, height + 0.8)),

@@ -25,7 +25,7 @@ from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
-from pdrm.errors import UnknownFormat, WrongKind, explain_arguments
+from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.configurations import Run
@@ -74,7 +74,7 @@ class Picture:
     def __str__(self) -> str:
         return self.text()
 
-    def render(self, format: str) -> bytes:  # noqa: A002 (the plain word for it)
+    def render(self, format: str) -> bytes:
         """The picture in a format, with or without the dot."""
         return self.formats[_check_format(format, tuple(f".{name}" for name in self.formats))]()
 
@@ -92,8 +92,9 @@ class Picture:
         return self.formats["png"]() if "png" in self.shown else None
 
 
-@explain_arguments
-def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False) -> Picture:
+def draw(
+    what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False
+) -> Picture:
     """Draw a machine, a run on a word, a domain or a task.
 
     what: one of these, or a machine's name, file or text. path: where to save the picture too, in the format its ending names:
@@ -117,7 +118,6 @@ def draw(what: object, path: str | os.PathLike[str] | None = None, *, title: boo
     return made
 
 
-@explain_arguments
 def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     """Draw a run as a table into a file, in the format its ending names.
 
@@ -131,7 +131,7 @@ def draw_run(run: Run[AnyStep], path: str | os.PathLike[str]) -> None:
     draw(run, path)
 
 
-def render(machine: Machine[Rule], format: str, *, title: bool = False) -> bytes:  # noqa: A002 (the plain word for it)
+def render(machine: Machine[Rule], format: str, *, title: bool = False) -> bytes:
     """A machine drawn in a format: one of `FORMATS`, with or without the dot."""
     return MACHINE_FORMATS[_check_format(format, FORMATS)](machine, title)
 
@@ -141,12 +141,16 @@ def _check_format(asked: str, endings: tuple[str, ...]) -> str:
     name = asked.removeprefix(".").lower()
     if f".{name}" in endings:
         return name
-    message = f"`{asked}` is not a format for drawings" if name else "the file's name has no ending, so no format"
+    message = (
+        f"`{asked}` is not a format for drawings"
+        if name
+        else "the file's name has no ending, so no format"
+    )
     raise UnknownFormat(message, fix=f"use one of {', '.join(endings)}")
 
 
 @singledispatch
-def _draw(what: object, title: bool) -> Picture:  # noqa: ARG001 - only machines have one
+def _draw(what: object, title: bool) -> Picture:
     fix = "give a machine, a run of one, a domain or a task"
     raise WrongKind(f"a {type(what).__name__} cannot be drawn", fix=fix)
 
@@ -159,7 +163,9 @@ def _(machine: Machine, title: bool) -> Picture:  # type: ignore[type-arg] # sin
     formats = {name: partial(make, machine, title) for name, make in MACHINE_FORMATS.items()}
     small = len({(rule.source, rule.target) for rule in machine.transitions}) <= MOST_EDGES
     shown = ("svg",) if small else ("html",)
-    return Picture(formats, partial(_list_rules, machine), shown, lambda: listing(_list_rules(machine)))
+    return Picture(
+        formats, partial(_list_rules, machine), shown, lambda: listing(_list_rules(machine))
+    )
 
 
 @_draw.register(str)
@@ -172,7 +178,11 @@ def _list_rules(machine: Machine[Rule]) -> str:
     """What is drawn of a machine, line by line."""
     figure = make_figure(machine)
     ends = f", ends in {' or '.join(machine.final)}" if machine.final else ""
-    lines = [f"{edge.source} → {edge.target}: {spell(line)}" for edge in figure.edges for line in edge.lines]
+    lines = [
+        f"{edge.source} → {edge.target}: {spell(line)}"
+        for edge in figure.edges
+        for line in edge.lines
+    ]
     more = [f"… {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
     lines = [*lines[:MOST_LINES], *more, *(spell(line) for line in figure.caption)]
     return make_printable(f"{machine.name}: starts in {machine.start}{ends}") + "".join(
@@ -184,7 +194,7 @@ def _list_rules(machine: Machine[Rule]) -> str:
 
 
 @_draw.register
-def _(run: Run, title: bool) -> Picture:  # type: ignore[type-arg] # the same  # noqa: ARG001
+def _(run: Run, title: bool) -> Picture:  # type: ignore[type-arg] # the same
     formats = {
         "svg": lambda: render_dot(run_to_dot(run), "svg"),
         "png": lambda: render_dot(run_to_dot(run), "png"),
@@ -197,7 +207,9 @@ def run_to_dot(run: Run[AnyStep]) -> str:
     """A run's table as a graph of one node, in Graphviz's language."""
     head = _table_row(f"<B>{heading}</B>" for heading in HEADINGS)
     body = [_table_row(escape_html(cell) for cell in row) for row in trace_run(run)]
-    foot = f'<TR><TD COLSPAN="{len(HEADINGS)}" ALIGN="LEFT">{escape_html(describe_end(run))}</TD></TR>'
+    foot = (
+        f'<TR><TD COLSPAN="{len(HEADINGS)}" ALIGN="LEFT">{escape_html(describe_end(run))}</TD></TR>'
+    )
     rows = "<HR/>".join([head, "".join(body), foot] if body else [head, foot])
     table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="4">{rows}</TABLE>'
     return (
@@ -208,7 +220,9 @@ def run_to_dot(run: Run[AnyStep]) -> str:
 
 def _table_row(cells: Iterable[str]) -> str:
     sides = ("RIGHT" if heading in NUMBERS else "LEFT" for heading in HEADINGS)
-    row = "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True))
+    row = "".join(
+        f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in zip(cells, sides, strict=True)
+    )
     return f"<TR>{row}</TR>"
 
 
@@ -216,14 +230,19 @@ def _write_run(run: Run[AnyStep]) -> str:
     """The table with aligned columns."""
     rows = [HEADINGS, *trace_run(run)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
     return "\n".join([*lines, describe_end(run)])
 
 
 def _tabulate_run(run: Run[AnyStep]) -> Markup:
     rows = trace_run(run)
     numbers = [HEADINGS.index(name) for name in NUMBERS]
-    more = f" … {len(rows) - MOST_LINES:,} rows are left out here." if len(rows) > MOST_LINES else ""
+    more = (
+        f" … {len(rows) - MOST_LINES:,} rows are left out here." if len(rows) > MOST_LINES else ""
+    )
     return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{describe_end(run)}{more}")
 
 
@@ -231,18 +250,20 @@ def _tabulate_run(run: Run[AnyStep]) -> Markup:
 
 
 @_draw.register
-def _(domain: FiniteDomain, title: bool) -> Picture:  # noqa: ARG001
+def _(domain: FiniteDomain, title: bool) -> Picture:
     state = int(domain.arrays.start_state[0])
     return Picture(
         {"png": lambda: encode_png(draw_state(domain, state))},
         lambda: draw_text(domain, state, repr(domain)),
         ("html", "png"),
-        lambda: _show_domain(encode_png(draw_state(domain, state)), domain.name, _list_facts(domain)),
+        lambda: _show_domain(
+            encode_png(draw_state(domain, state)), domain.name, _list_facts(domain)
+        ),
     )
 
 
 @_draw.register
-def _(world: WaterWorld, title: bool) -> Picture:  # noqa: ARG001
+def _(world: WaterWorld, title: bool) -> Picture:
     numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
     pixels = partial(draw_water, world, begin(world, numbers, np))
     facts = {"balls": "10", "actions": " ".join(ACTIONS), "events": " ".join(EVENTS)}
@@ -267,7 +288,9 @@ def _(task: Task, title: bool) -> Picture:
     formats = {
         "html": lambda: show().encode(),
         "png": lambda: _place_pngs(*(part.render("png") for part in parts)),
-        "svg": lambda: _place_svgs(parts[0].render("png"), parts[1].render("svg").decode()).encode(),
+        "svg": lambda: _place_svgs(
+            parts[0].render("png"), parts[1].render("svg").decode()
+        ).encode(),
     }
     return Picture(formats, lambda: "\n\n".join([*map(str, parts), success]), ("html",), show)
 
@@ -295,15 +318,25 @@ def _place_svgs(map_png: bytes, machine_svg: str) -> str:
     from PIL import Image
 
     left_width, left_height = Image.open(io.BytesIO(map_png)).size
-    svg = ElementTree.fromstring(machine_svg)  # noqa: S314 - Graphviz wrote it
+    svg = ElementTree.fromstring(machine_svg)
     points = [float(svg.attrib[side].removesuffix("pt")) for side in ("width", "height")]
     right_width, right_height = (value * 4 / 3 for value in points)  # 96 pixels are 72 points
     width, height = left_width + BETWEEN + right_width, max(left_height, right_height)
-    places = {"x": left_width + BETWEEN, "y": (height - right_height) / 2, "width": right_width, "height": right_height}
+    places = {
+        "x": left_width + BETWEEN,
+        "y": (height - right_height) / 2,
+        "width": right_width,
+        "height": right_height,
+    }
     named = " ".join(f'{name}="{value:g}"' for name, value in places.items())
     inner = _take_svg(machine_svg).replace(f'width="{svg.attrib["width"]}"', named, 1)
     inner = inner.replace(f'height="{svg.attrib["height"]}"', "", 1)
-    shown = html("image", href=data_url(map_png, "png"), width=str(left_width), y=f"{(height - left_height) / 2:g}")
+    shown = html(
+        "image",
+        href=data_url(map_png, "png"),
+        width=str(left_width),
+        y=f"{(height - left_height) / 2:g}",
+    )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
     return f"{head}{shown}{inner}</svg>"
 
@@ -319,12 +352,16 @@ def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:
 
     buffer = io.BytesIO()
     image = Image.fromarray(pixels)
-    (image if colours is None else image.quantize(colours, method=Image.Quantize.FASTOCTREE)).save(buffer, format="png")
+    (image if colours is None else image.quantize(colours, method=Image.Quantize.FASTOCTREE)).save(
+        buffer, format="png"
+    )
     return buffer.getvalue()
 
 
 def _show_domain(png: bytes, name: str, facts: Mapping[str, str]) -> Markup:
-    return picture(png, "png", name) + table(["", ""], [[fact, said] for fact, said in facts.items()])
+    return picture(png, "png", name) + table(
+        ["", ""], [[fact, said] for fact, said in facts.items()]
+    )
 
 
 def _list_facts(domain: FiniteDomain) -> dict[str, str]:
@@ -332,7 +369,9 @@ def _list_facts(domain: FiniteDomain) -> dict[str, str]:
 
     def some(words: Iterable[Any]) -> str:
         every = list(words)
-        return " ".join(map(str, every[:MOST_LINES])) + (f" … ({len(every):,})" if len(every) > MOST_LINES else "")
+        return " ".join(map(str, every[:MOST_LINES])) + (
+            f" … ({len(every):,})" if len(every) > MOST_LINES else ""
+        )
 
     machine = {} if domain.machine is None else {"machine": domain.machine}
     return {

@@ -3,13 +3,12 @@ installed. Each row is made when it is asked for: a learnt table may have millio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.errors import MissingPackage, NotHere, did_you_mean
-from pdrm.habits import OF_ROWS, Explained
 from pdrm.machines.configurations import Run as WordRun
 from pdrm.machines.guards import label_text
 
@@ -26,7 +25,7 @@ class Row(Protocol):
 R_co = TypeVar("R_co", bound=Row, covariant=True)
 
 
-def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
     """A pandas `DataFrame` of rows, or of columns by their names."""
     try:
         import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -36,7 +35,7 @@ def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:  # no
     return pandas.DataFrame(records)
 
 
-class Rows(Sequence[R_co], Explained):
+class Rows(Sequence[R_co]):
     """So many rows, each made from its number, and notes that are shown below them. A name gives a column.
 
     >>> from pdrm.learning.run import train
@@ -44,9 +43,6 @@ class Rows(Sequence[R_co], Explained):
     >>> len(rows), rows[0].machine_state, rows[0].stack, len(rows["stack"])
     (104, 'u0', ('#',), 104)
     """
-
-    _called: ClassVar[str] = "tables"
-    _habits: ClassVar[Mapping[str, str]] = OF_ROWS
 
     def __init__(self, count: int, make: Callable[[int], R_co], notes: Sequence[str] = ()) -> None:
         self._count, self._make, self._notes = count, make, tuple(notes)
@@ -68,7 +64,7 @@ class Rows(Sequence[R_co], Explained):
             return Rows(len(chosen), lambda number: self._make(chosen[number]))
         return self._make(range(self._count)[place])
 
-    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    def frame(self) -> Any:
         """The rows as a pandas `DataFrame`."""
         return make_frame([row.record() for row in self])
 
@@ -84,12 +80,17 @@ class Rows(Sequence[R_co], Explained):
     def __str__(self) -> str:
         heads, cells = self._cells()
         widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in [heads, *cells]]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+            for row in [heads, *cells]
+        ]
         return "\n".join([*lines, *self._count_others(), *self._notes])
 
     def _repr_html_(self) -> Markup:
         heads, cells = self._cells()
-        numbers = [place for place, value in enumerate(self._first()) if isinstance(value, int | float)]
+        numbers = [
+            place for place, value in enumerate(self._first()) if isinstance(value, int | float)
+        ]
         return (
             table(heads, cells, numbers)
             + html("p", *self._count_others())
@@ -108,7 +109,7 @@ class Rows(Sequence[R_co], Explained):
         return [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
 
 
-def frame_word(run: WordRun[Any]) -> Any:  # noqa: ANN401 - as above
+def frame_word(run: WordRun[Any]) -> Any:
     """What a machine did with a word, as a frame: a row for the start and one for each label; its stack top first, or its counters."""
     records = []
     for place, step in enumerate(run.steps):

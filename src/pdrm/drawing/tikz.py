@@ -11,7 +11,6 @@ import unicodedata
 from pdrm.drawing.figure import Edge, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
-from pdrm.errors import explain_arguments
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
 
@@ -32,7 +31,9 @@ SIGNS = {
 }
 """The paper's signs inside a formula."""
 
-SIGN = re.compile("|".join(sorted(map(re.escape, SIGNS), key=len, reverse=True)) + r"|(?<=\d)e(?=[−\d])")
+SIGN = re.compile(
+    "|".join(sorted(map(re.escape, SIGNS), key=len, reverse=True)) + r"|(?<=\d)e(?=[−\d])"
+)
 
 CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -102,7 +103,9 @@ def escape_prose(text: str) -> str:
 
 def _greek(character: str) -> str:
     """The formula for a small Greek letter, or nothing."""
-    kind = re.fullmatch(r"GREEK SMALL LETTER (?!OMICRON|FINAL)([A-Z]+)", unicodedata.name(character, ""))
+    kind = re.fullmatch(
+        r"GREEK SMALL LETTER (?!OMICRON|FINAL)([A-Z]+)", unicodedata.name(character, "")
+    )
     return f"$\\{kind[1].lower().replace('lamda', 'lambda')}$" if kind else ""
 
 
@@ -125,7 +128,6 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 """
 
 
-@explain_arguments
 def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = True) -> str:
     """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
     figure = make_figure(machine)
@@ -134,11 +136,16 @@ def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = T
 
 
 def _picture(figure: Figure, layout: Layout, title: bool) -> str:
-    number = {state: index for index, state in enumerate(figure.states, start=1)}  # 0 is the start arrow's tail
+    number = {
+        state: index for index, state in enumerate(figure.states, start=1)
+    }  # 0 is the start arrow's tail
     courses = {(edge.source, edge.target): edge for edge in layout.edges}
     shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
     shown += [
-        "".join(escape_prose(token) if isinstance(token, str) else spell_formula((token,)) for token in line)
+        "".join(
+            escape_prose(token) if isinstance(token, str) else spell_formula((token,))
+            for token in line
+        )
         for line in figure.caption
     ]
     lines = [
@@ -158,7 +165,9 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
 
 def _state(figure: Figure, state: str, at: Point) -> str:
     kinds = f"state{', initial' * (state == figure.start)}{', accepting' * (state in figure.final)}"
-    return rf"\node[{kinds}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
+    return (
+        rf"\node[{kinds}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
+    )
 
 
 def _key(figure: Figure, state: str) -> str:
@@ -175,7 +184,10 @@ def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]
     at = _coordinate(course.label or course.middle)
-    return [rf"\draw[->] ({source}) {_curve(course)} ({target});", rf"\node[align=center] at {at} {{{label}}};"]
+    return [
+        rf"\draw[->] ({source}) {_curve(course)} ({target});",
+        rf"\node[align=center] at {at} {{{label}}};",
+    ]
 
 
 def _curve(course: LaidOutEdge) -> str:
@@ -183,7 +195,9 @@ def _curve(course: LaidOutEdge) -> str:
     if all(abs(course.left(point)) <= STRAIGHT for point in course.curve):
         return "--"
     points = [_coordinate(point) for point in course.curve]
-    parts = [f".. controls {points[i]} and {points[i + 1]} .." for i in range(1, len(points) - 1, 3)]
+    parts = [
+        f".. controls {points[i]} and {points[i + 1]} .." for i in range(1, len(points) - 1, 3)
+    ]
     return "".join(f"{part} {points[3 * i + 3]} " for i, part in enumerate(parts[:-1])) + parts[-1]
 
 

@@ -75,10 +75,14 @@ def _(step: CountingStep, number: str) -> Iterator[TraceRow]:
     first = step.rule.target if step.rule is not None else step.after.state
     parts = [] if step.label is None else [_rule(step.rule, step.before.state, first)]
     if silent:
-        parts.append(f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}")
+        parts.append(
+            f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}"
+        )
     if parts:
         counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-        yield TraceRow(number, _label(step.label), ", then ".join(parts), *counters, spell_number(step.reward))
+        yield TraceRow(
+            number, _label(step.label), ", then ".join(parts), *counters, spell_number(step.reward)
+        )
 
 
 def _label(label: Label | None) -> str:
@@ -108,7 +112,11 @@ def describe_end(run: Run[AnyStep]) -> str:
     'ended in u2, # (final); reward 0.99'
     """
     after = run.after
-    where = f"{after.state}, {write_stack(after.stack)}" if isinstance(after, Configuration) else str(after)
+    where = (
+        f"{after.state}, {write_stack(after.stack)}"
+        if isinstance(after, Configuration)
+        else str(after)
+    )
     if run.finished:
         left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
         end = f"ended in {where} (final){left}"

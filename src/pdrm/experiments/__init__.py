@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study, run_study
     from pdrm.experiments.study_file import load_study
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     "Study",
     "Panel",
     "Line",

@@ -87,11 +87,13 @@ class Curves:
 
     def to_plot(self) -> CurveLine:
         """The line of a plot: medians and quartiles over the seeds, normalised to [-1, 1] where the range of returns is known."""
-        from pdrm.drawing.curve_plots import CurveLine  # noqa: PLC0415 - matplotlib is loaded when something is drawn
+        from pdrm.drawing.curve_plots import CurveLine
 
         band = self.quartiles(self.normalised if self.scaled else self.returns)
         panel, line = self.panel.heading, self.line
-        return CurveLine(line.name, panel, self.unit, self.at, *band, self.scaled, line.key, dashed=line.ours)
+        return CurveLine(
+            line.name, panel, self.unit, self.at, *band, self.scaled, line.key, dashed=line.ours
+        )
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; a test counts by the mean of its episodes."""
@@ -150,7 +152,10 @@ def return_range(task: Task) -> tuple[float, float]:
         known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)
         return WATER_RETURNS if known else (nan, nan)
     tested = task.domain.tested_on[0]
-    return nan if tested.lowest is None else tested.lowest, nan if tested.highest is None else tested.highest
+    return (
+        nan if tested.lowest is None else tested.lowest,
+        nan if tested.highest is None else tested.highest,
+    )
 
 
 SHARE = 0.9

@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 
 import joblib
 
-from pdrm.errors import BadSetting, CannotWrite, MissingPackage, PdrmError, WorkersLost, did_you_mean, explain_arguments
+from pdrm.errors import (
+    BadSetting,
+    CannotWrite,
+    MissingPackage,
+    PdrmError,
+    WorkersLost,
+    did_you_mean,
+)
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import write_atomically
 from pdrm.learning.run_loop import FAILURE, RunSpec, execute
@@ -37,7 +44,6 @@ SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
     """How many workers, of which kind, and how much memory they share.
@@ -55,15 +61,23 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise BadSetting(f"{self.count} workers", fix="give a positive integer, such as workers=2 (--workers 2)")
+            raise BadSetting(
+                f"{self.count} workers",
+                fix="give a positive integer, such as workers=2 (--workers 2)",
+            )
         if self.backend not in BACKENDS:
-            raise BadSetting(f"no backend is called `{self.backend}`", fix=did_you_mean(self.backend, BACKENDS))
+            raise BadSetting(
+                f"no backend is called `{self.backend}`", fix=did_you_mean(self.backend, BACKENDS)
+            )
         if self.address is not None and self.backend == "loky":
             fault = "loky runs on this machine and has no address"
-            raise BadSetting(fault, fix='with an address use backend="dask" or "ray" (--backend dask)')
+            raise BadSetting(
+                fault, fix='with an address use backend="dask" or "ray" (--backend dask)'
+            )
         if self.gigabytes is not None and not self.gigabytes > 0:
             raise BadSetting(
-                f"{self.gigabytes} gigabytes of memory", fix="give a number above 0, such as gigabytes=14 (--memory 14)"
+                f"{self.gigabytes} gigabytes of memory",
+                fix="give a number above 0, such as gigabytes=14 (--memory 14)",
             )
 
     @property
@@ -73,7 +87,10 @@ class Workers:
             return self.gigabytes
         if self.address is not None:
             return inf
-        return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()))
+        return max(
+            LEAST_GIGABYTES,
+            min(GIGABYTES_PER_WORKER * self.count, SHARE_OF_MEMORY * _gigabytes_here()),
+        )
 
     def at_most(self, tasks: int) -> Workers:
         """No more workers than there are tasks, but two at least, if there were: a worker may die, and a single one is this process.
@@ -90,8 +107,14 @@ class Workers:
 
 @contextmanager
 def _loky(workers: Workers) -> Iterator[None]:
-    several: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": _leave_with, "initargs": (os.getpid(),)}
-    with joblib.parallel_config(backend="loky", n_jobs=workers.count, **(several if workers.count > 1 else {})):
+    several: dict[str, Any] = {
+        "inner_max_num_threads": 1,
+        "initializer": _leave_with,
+        "initargs": (os.getpid(),),
+    }
+    with joblib.parallel_config(
+        backend="loky", n_jobs=workers.count, **(several if workers.count > 1 else {})
+    ):
         yield
 
 
@@ -114,7 +137,9 @@ def _dask(workers: Workers) -> Iterator[None]:
         if found is None:
             limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
             with _one_thread():
-                cluster = distributed.LocalCluster(n_workers=workers.count, processes=True, silence_logs=50, **limits)
+                cluster = distributed.LocalCluster(
+                    n_workers=workers.count, processes=True, silence_logs=50, **limits
+                )
             found = stack.enter_context(cluster)
         try:
             client = stack.enter_context(distributed.Client(found, set_as_default=False))
@@ -129,17 +154,25 @@ def _dask(workers: Workers) -> Iterator[None]:
 def _ray(workers: Workers) -> Iterator[None]:
     ray = _package("ray", "ray")
     _package("ray.util.joblib", "ray").register_ray()
-    chosen: dict[str, Any] = {"num_cpus": workers.count} if workers.address is None else {"address": workers.address}
+    chosen: dict[str, Any] = (
+        {"num_cpus": workers.count} if workers.address is None else {"address": workers.address}
+    )
     already = ray.is_initialized()
     if not already:
         with _one_thread():
             try:
-                ray.init(include_dashboard=False, logging_level="ERROR", log_to_driver=False, **chosen)
+                ray.init(
+                    include_dashboard=False, logging_level="ERROR", log_to_driver=False, **chosen
+                )
             except (ConnectionError, ValueError) as error:
                 fix = "check the address (--address), and that the cluster runs"
-                raise WorkersLost(f"no Ray cluster answers at {workers.address}: {error}", fix=fix) from error
+                raise WorkersLost(
+                    f"no Ray cluster answers at {workers.address}: {error}", fix=fix
+                ) from error
     try:
-        there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for where a node is gone
+        there = int(
+            ray.cluster_resources().get("CPU", 1)
+        )  # fewer than asked for where a node is gone
         with joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)):
             yield
     finally:
@@ -147,7 +180,11 @@ def _ray(workers: Workers) -> Iterator[None]:
             ray.shutdown()
 
 
-STARTED: dict[str, Callable[[Workers], AbstractContextManager[None]]] = {"loky": _loky, "dask": _dask, "ray": _ray}
+STARTED: dict[str, Callable[[Workers], AbstractContextManager[None]]] = {
+    "loky": _loky,
+    "dask": _dask,
+    "ray": _ray,
+}
 
 
 def _gigabytes_here() -> float:
@@ -170,7 +207,7 @@ def _one_thread() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _package(name: str, extra: str) -> Any:  # noqa: ANN401 - a module
+def _package(name: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
@@ -233,13 +270,17 @@ class Keeping(NamedTuple):
     """The tool that tests are logged to: tensorboard or wandb."""
 
 
-def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keeping | None = None) -> list[Failure]:
+def run_all(
+    runs: list[Planned], store: Store, workers: Workers, keeping: Keeping | None = None
+) -> list[Failure]:
     """Do every run that is not done; the failures are returned. Ctrl-C is passed on, and leaves everything to go on from."""
     kept = Keeping() if keeping is None else keeping
     failed: dict[str, Failure] = {}
     deaths: Counter[str] = Counter()
     in_vain = 0
-    while pending := [run for run in runs if run.spec.id not in failed and not store.done(run.spec)]:
+    while pending := [
+        run for run in runs if run.spec.id not in failed and not store.done(run.spec)
+    ]:
         began = time.time()
         suspects = [run for run in pending if deaths[run.spec.id]][:1]
         asked = suspects or pending
@@ -253,9 +294,15 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
             in_vain = 0 if under_way else in_vain + 1
             if in_vain == MOST_DEATHS:
                 fix = "try workers=1 (--workers 1), or look at the cluster's own log"
-                raise WorkersLost(f"the workers die before they begin: {_sentence(error)}", fix=fix) from error
+                raise WorkersLost(
+                    f"the workers die before they begin: {_sentence(error)}", fix=fix
+                ) from error
             why = f"its worker died {MOST_DEATHS} times (killed, or out of memory?): {_sentence(error)}"
-            failed |= {run.spec.id: Failure(run, why) for run in suspects if deaths[run.spec.id] >= MOST_DEATHS}
+            failed |= {
+                run.spec.id: Failure(run, why)
+                for run in suspects
+                if deaths[run.spec.id] >= MOST_DEATHS
+            }
         else:
             if not any(run.spec.id in failed or store.done(run.spec) for run in asked):
                 fault = f"the workers have finished, and nothing of it is in {store.root}"
@@ -263,13 +310,20 @@ def run_all(runs: list[Planned], store: Store, workers: Workers, keeping: Keepin
     return [failed[run.spec.id] for run in runs if run.spec.id in failed]
 
 
-def _do(pending: list[Planned], store: Store, workers: Workers, keeping: Keeping) -> dict[str, Failure]:
+def _do(
+    pending: list[Planned], store: Store, workers: Workers, keeping: Keeping
+) -> dict[str, Failure]:
     """Do what is pending, once; an exception means that a worker died."""
     jobs = plan_jobs(pending, workers)
     # Workers that were started for an earlier study may be in another folder.
-    tasks = ([[(run.spec, store.folder(run.spec).absolute()) for run in batch] for batch in job] for job in jobs)
+    tasks = (
+        [[(run.spec, store.folder(run.spec).absolute()) for run in batch] for batch in job]
+        for job in jobs
+    )
     with workers.at_most(len(jobs)).ready():
-        whys = joblib.Parallel(batch_size=1)(joblib.delayed(perform)(task, keeping) for task in tasks)
+        whys = joblib.Parallel(batch_size=1)(
+            joblib.delayed(perform)(task, keeping) for task in tasks
+        )
     batches = zip(chain.from_iterable(jobs), chain.from_iterable(whys), strict=True)
     return {run.spec.id: Failure(run, why) for batch, why in batches if why for run in batch}
 
@@ -316,7 +370,7 @@ def _perform_batch(runs: list[tuple[RunSpec, Path]], keeping: Keeping) -> str:
         if keeping.log is None:
             execute(specs, folders, largest_policy=keeping.largest_policy)
         else:
-            from pdrm.experiments.sinks import log_tests  # noqa: PLC0415 - only where something is logged
+            from pdrm.experiments.sinks import log_tests
 
             with log_tests(keeping.log, runs) as watch:
                 execute(specs, folders, watch, largest_policy=keeping.largest_policy)

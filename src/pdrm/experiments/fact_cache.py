@@ -23,7 +23,9 @@ def hash_source() -> str:
     return digest.hexdigest()
 
 
-def read_or_find(path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def read_or_find(
+    path: Path, asked: Mapping[str, Any], find: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
     """Read the facts from a file, if this code found them for the same question (JSON values); else find them, and write them
     if the folder exists.
 

@@ -76,12 +76,24 @@ class Monitor:
     def seconds_left(self) -> float | None:
         """A guess from what was done since the beginning; before that, from the lines' own guesses; None: nothing is known."""
         guessed = any(run.seconds is not None for run in self.runs)
-        work = {run.spec.id: run.guess if guessed else float(run.spec.agent.total) for run in self.runs}
+        work = {
+            run.spec.id: run.guess if guessed else float(run.spec.agent.total) for run in self.runs
+        }
         work = {name: value * (1 - self.resumed.get(name, 0.0)) for name, value in work.items()}
         part = sum(work[run.spec.id] * self._share_now(run.spec.id) for run in self.under_way)
         now = sum(work[name] for name in self.done - self.before)
-        rest = sum(value for name, value in work.items() if name not in self.done and name not in self.failed) - part
-        if now or any(self.shares.get(run.spec.id, 0.0) > self.resumed.get(run.spec.id, 0.0) for run in self.under_way):
+        rest = (
+            sum(
+                value
+                for name, value in work.items()
+                if name not in self.done and name not in self.failed
+            )
+            - part
+        )
+        if now or any(
+            self.shares.get(run.spec.id, 0.0) > self.resumed.get(run.spec.id, 0.0)
+            for run in self.under_way
+        ):
             return max(0.0, rest) * (time.time() - self.began) / (now + part)
         return rest / self.workers if guessed else None
 
@@ -95,14 +107,22 @@ class Monitor:
     def words(self) -> str:
         """Under way, failed and left, in words."""
         paid = {name: f" (return {format_return(gained)})" for name, gained in self.returns.items()}
-        shown = ", ".join(f"{run.title}{paid.get(run.spec.id, '')}" for run in self.under_way[:SHOWN_RUNS])
-        more = f" and {len(self.under_way) - SHOWN_RUNS} more" if len(self.under_way) > SHOWN_RUNS else ""
+        shown = ", ".join(
+            f"{run.title}{paid.get(run.spec.id, '')}" for run in self.under_way[:SHOWN_RUNS]
+        )
+        more = (
+            f" and {len(self.under_way) - SHOWN_RUNS} more"
+            if len(self.under_way) > SHOWN_RUNS
+            else ""
+        )
         left = self.seconds_left()
         parts = (
             f"{len(self.done):,} of {len(self.runs):,} run{'s' * (len(self.runs) != 1)} done",
             f"running {shown}{more}" if shown else "",
             f"{len(self.failed)} failed" if self.failed else "",
-            "" if left is None or len(self.done) == len(self.runs) else f"about {duration(left)} left",
+            ""
+            if left is None or len(self.done) == len(self.runs)
+            else f"about {duration(left)} left",
             self._explain_wait(),
         )
         return "; ".join(part for part in parts if part)
@@ -111,7 +131,11 @@ class Monitor:
         """Why nothing may have happened yet."""
         waits = self.under_way and not self.shares and self.done == self.before
         late = time.time() - self.began > SECONDS_WITHOUT_NEWS
-        return "the first run after an installation is compiled first, for up to a minute" if waits and late else ""
+        return (
+            "the first run after an installation is compiled first, for up to a minute"
+            if waits and late
+            else ""
+        )
 
 
 @contextmanager
@@ -123,10 +147,16 @@ def monitor(
     if announce and not quiet:
         done, left = len(watched.done), watched.seconds_left()
         if done:
-            say(f"{done:,} of {len(runs):,} run{'s' * (len(runs) != 1)} {'were' if done != 1 else 'was'} done before")
+            say(
+                f"{done:,} of {len(runs):,} run{'s' * (len(runs) != 1)} {'were' if done != 1 else 'was'} done before"
+            )
         if done < len(runs):
             rest = len(runs) - done
-            resumed = f", {len(watched.resumed)} of them from where they were stopped" if watched.resumed else ""
+            resumed = (
+                f", {len(watched.resumed)} of them from where they were stopped"
+                if watched.resumed
+                else ""
+            )
             about = "" if left is None else f", about {duration(left)}"
             say(f"{rest:,} run{'s' * (rest != 1)} to do{resumed}{about}")
     with show_progress(len(runs), "runs", quiet=quiet) as update:

@@ -15,14 +15,13 @@ from typing import Any
 
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadStudy, explain_arguments
+from pdrm.errors import BadStudy
 from pdrm.learning.agents import agent_for
 from pdrm.learning.run_loop import RunSpec
 from pdrm.learning.settings import Agent, check_agent
 from pdrm.task import DomainLike, MachineLike, Task
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """An agent in a panel: one line of a figure.
@@ -54,9 +53,14 @@ class Line:
         for name, value, least in (("seconds", self.seconds, 0), ("gigabytes", self.gigabytes, 0)):
             number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
             if not least <= number < inf and not (name == "seconds" and value is None):
-                raise BadStudy(f"{name} is {value!r}, but must be a number from {least} on", fix=f"{name} = 1.0")
+                raise BadStudy(
+                    f"{name} is {value!r}, but must be a number from {least} on",
+                    fix=f"{name} = 1.0",
+                )
         if not isinstance(self.settings, Mapping) or not isinstance(self.agent, str | Agent):
-            raise BadStudy(f"line `{self.name}` has no agent, or settings that are no table", fix='agent = "q"')
+            raise BadStudy(
+                f"line `{self.name}` has no agent, or settings that are no table", fix='agent = "q"'
+            )
 
     @property
     def key(self) -> str:
@@ -78,19 +82,26 @@ def name_agents(agents: Sequence[str | Agent]) -> list[str]:
     ['q', 'q 2', 'cprm 1, learning_rate=0.1', 'cprm 1, learning_rate=0.5']
     """
     names = [one if isinstance(one, str) else f"{check_agent(one).name} {one.k}" for one in agents]
-    alike = {name: [one for one, other in zip(agents, names, strict=True) if other == name] for name in names}
-    return [f"{name}{_describe_difference(one, alike[name])}" for one, name in zip(agents, names, strict=True)]
+    alike = {
+        name: [one for one, other in zip(agents, names, strict=True) if other == name]
+        for name in names
+    }
+    return [
+        f"{name}{_describe_difference(one, alike[name])}"
+        for one, name in zip(agents, names, strict=True)
+    ]
 
 
 def _describe_difference(agent: str | Agent, alike: Sequence[str | Agent]) -> str:
     """The settings of an agent in which some of these differ; nothing where none does."""
     if isinstance(agent, str):
         return ""
-    names = [one.name for one in fields(agent) if len({getattr(other, one.name) for other in alike}) > 1]
+    names = [
+        one.name for one in fields(agent) if len({getattr(other, one.name) for other in alike}) > 1
+    ]
     return "".join(f", {name}={getattr(agent, name)}" for name in names)
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
     """One set of axes: a task, and the agents that learn it.
@@ -123,7 +134,7 @@ class Panel:
             check_texts(success=state)
         listed = isinstance(self.domain, str) and (self.domain in names() or self.domain in SIDES)
         if not listed or self.machine is not None:
-            self.task  # noqa: B018 - what is wrong with a file is said when the panel is made
+            self.task
 
     @property
     def task(self) -> Task:
@@ -169,7 +180,10 @@ def name_tasks(tasks: Sequence[Task]) -> list[str]:
     ['letter, letter', 'maze-5x5', 'letter-counting, letter']
     """
     names = [task.name for task in tasks]
-    return [f"{task.machine.name}, {task.name}" if names.count(task.name) > 1 else task.name for task in tasks]
+    return [
+        f"{task.machine.name}, {task.name}" if names.count(task.name) > 1 else task.name
+        for task in tasks
+    ]
 
 
 @cache
@@ -198,5 +212,9 @@ def check_distinct(what: str, found: list[str]) -> None:
         raise BadStudy(f"there are no {what}", fix="give at least one")
     twice = next((name for name in found if found.count(name) > 1), None)
     if not all(found) or twice is not None:
-        fault = f"one of the {what} has no name" if twice is None else f"two of the {what} are called `{twice}`"
+        fault = (
+            f"one of the {what} has no name"
+            if twice is None
+            else f"two of the {what} are called `{twice}`"
+        )
         raise BadStudy(fault, fix="leave one out, or give each a name of its own")

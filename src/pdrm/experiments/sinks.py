@@ -21,7 +21,11 @@ from pdrm.learning.run_loop import RunSpec, Status, Watch, is_done
 def scalars(status: Status) -> dict[str, float]:
     """What is logged after a test: how it went, and where the training stands."""
     returns, steps = status.test.returns, status.test.steps
-    test = {"return": float(returns.mean()), "return_lowest": float(returns.min()), "steps": float(steps.mean())}
+    test = {
+        "return": float(returns.mean()),
+        "return_lowest": float(returns.min()),
+        "steps": float(steps.mean()),
+    }
     train = {f"train/{name}": value for name, value in status.facts.items()}
     return {f"test/{name}": value for name, value in test.items()} | train
 
@@ -83,7 +87,7 @@ class WeightsAndBiases(Sink):
     >>> folder.cleanup()
     """
 
-    def __init__(self, project: str, **options: Any) -> None:  # noqa: ANN401 - wandb's own
+    def __init__(self, project: str, **options: Any) -> None:
         self._run = _loaded("wandb", "wandb").init(project=project, **options)
 
     def log(self, values: dict[str, float], done: int) -> None:
@@ -95,7 +99,9 @@ class WeightsAndBiases(Sink):
 
 SINKS: dict[str, Callable[..., Sink]] = {
     "tensorboard": lambda folder, **_: TensorBoard(folder),
-    "wandb": lambda folder, name, about: WeightsAndBiases("pdrm", dir=str(folder), name=name, config=about),
+    "wandb": lambda folder, name, about: WeightsAndBiases(
+        "pdrm", dir=str(folder), name=name, config=about
+    ),
 }
 """By the name that `pdrm train --log` knows them by: from a run's folder, its name, and what is known about it."""
 
@@ -132,7 +138,7 @@ def log_tests(tool: str | None, runs: Sequence[tuple[RunSpec, Path]]) -> Iterato
         yield lambda status: sinks[status.spec.id](status)
 
 
-def _loaded(module: str, package: str) -> Any:  # noqa: ANN401 - modules with types of their own, or none
+def _loaded(module: str, package: str) -> Any:
     """A tool's module, by name: the package works without it."""
     try:
         return importlib.import_module(module)

@@ -69,14 +69,18 @@ def bootstrap(strata: Strata, statistic: Callable[[Strata], Numbers], seed: int 
     Interval(value=1.0, low=1.0, high=1.0)
     """
     chance = np.random.default_rng(seed)
-    drawn = [stratum[chance.integers(len(stratum), size=(RESAMPLES, len(stratum)))] for stratum in strata]
+    drawn = [
+        stratum[chance.integers(len(stratum), size=(RESAMPLES, len(stratum)))] for stratum in strata
+    ]
     low, high = np.percentile(statistic(drawn), (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
     return Interval(float(statistic(strata)), float(low), float(high))
 
 
 def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
     """The interquartile mean of all runs, with its stratified bootstrap interval."""
-    return bootstrap(strata, lambda drawn: _interquartile_means(np.concatenate(drawn, axis=-1)), seed)
+    return bootstrap(
+        strata, lambda drawn: _interquartile_means(np.concatenate(drawn, axis=-1)), seed
+    )
 
 
 def probability_of_improvement(ours: Strata, others: Strata) -> float:
@@ -90,7 +94,9 @@ def probability_of_improvement(ours: Strata, others: Strata) -> float:
 
 def _improvements(ours: Strata, others: Strata) -> Numbers:
     pairs = [(x[..., :, None], y[..., None, :]) for x, y in zip(ours, others, strict=True)]
-    means: Numbers = np.mean([((x > y) + 0.5 * (x == y)).mean(axis=(-2, -1)) for x, y in pairs], axis=0)
+    means: Numbers = np.mean(
+        [((x > y) + 0.5 * (x == y)).mean(axis=(-2, -1)) for x, y in pairs], axis=0
+    )
     return means
 
 
@@ -100,7 +106,9 @@ def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interva
     return bootstrap([*ours, *others], lambda drawn: _improvements(drawn[:count], drawn[count:]))
 
 
-def episodes_to(episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float) -> int | None:
+def episodes_to(
+    episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float
+) -> int | None:
     """The first episode at which a curve is at the threshold or above; None: never.
 
     >>> episodes_to([100, 200, 300], np.array([0.0, 0.9, 0.5]), 0.8)

@@ -43,7 +43,7 @@ class Store:
 
     def run(self, spec: RunSpec) -> Run:
         """The run of a spec."""
-        from pdrm.learning.run import Run  # noqa: PLC0415 - claims are judged by curves, without it
+        from pdrm.learning.run import Run
 
         return Run(spec, self.folder(spec))
 

@@ -15,15 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, WrongKind, explain_arguments
+from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, WrongKind
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.habits import OF_STUDIES, Explained
 from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import read_agent, resolve_seeds
@@ -43,9 +42,8 @@ TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
-class Study(Explained):
+class Study:
     """Tasks × agents × seeds; or panels that belong together, and their seeds.
 
     tasks: tasks, or domains that come with a machine (themselves, names or files). agents: settings such as `CpRM(k=1)`, or names.
@@ -60,8 +58,6 @@ class Study(Explained):
     [('q 1', 0), ('q 1', 1), ('cprm 1', 0), ('cprm 1', 1)]
     """
 
-    _called: ClassVar[str] = "studies"
-    _habits: ClassVar[Mapping[str, str]] = OF_STUDIES
     tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
     """Tasks, or domains that come with a machine: themselves, their names or files; one, several, or several by name."""
     agents: Agent | str | Sequence[Agent | str] | Mapping[str, Agent | str] = ()
@@ -106,15 +102,23 @@ class Study(Explained):
         tasks = [self._task(task) for task in given]
         own = name_agents(agents)  # which refuses what is no agent
         lines = tuple(
-            Line(name=name, agent=agent) for name, agent in zip(_names(self.agents) or own, agents, strict=True)
+            Line(name=name, agent=agent)
+            for name, agent in zip(_names(self.agents) or own, agents, strict=True)
         )
         panels = zip(_names(self.tasks) or name_tasks(tasks), tasks, strict=True)
-        return tuple(Panel(name=name, domain=task, lines=lines, settings=dict(self.settings)) for name, task in panels)
+        return tuple(
+            Panel(name=name, domain=task, lines=lines, settings=dict(self.settings))
+            for name, task in panels
+        )
 
     def _task(self, given: Task | DomainLike) -> Task:
         """A task, with the study's machine and success in place of its own."""
         if isinstance(given, Task) and self.machine is None:
-            return Task(given, given.machine, success=tuple_of(self.success)) if self.success else given
+            return (
+                Task(given, given.machine, success=tuple_of(self.success))
+                if self.success
+                else given
+            )
         return Task(given, self.machine, success=tuple_of(self.success))
 
     def __repr__(self) -> str:
@@ -123,12 +127,20 @@ class Study(Explained):
         return f"<Study {self.name!r}: {', '.join(f'{count} {what}' + 's' * (count != 1) for count, what in parts)}>"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table  # noqa: PLC0415 - running a study does not draw
+        from pdrm.drawing.markup import html, table
 
         rows = []
         for panel, line in self.lines():
             agent = panel.agent(line)
-            rows.append([panel.heading, line.name, agent.name, str(agent.k), f"{agent.total:,} {agent.unit}"])
+            rows.append(
+                [
+                    panel.heading,
+                    line.name,
+                    agent.name,
+                    str(agent.k),
+                    f"{agent.total:,} {agent.unit}",
+                ]
+            )
         heads = ["panel", "line", "agent", "k", "training"]
         seeds = f"{self.title or self.name}; seeds {', '.join(map(str, self.seed_numbers))}"
         return html("p", seeds) + table(heads, rows)
@@ -149,7 +161,11 @@ class Study(Explained):
 
     def runs(self) -> Iterator[tuple[Panel, Line, RunSpec]]:
         """Every run of the study."""
-        return ((panel, line, spec) for panel, line in self.lines() for spec in panel.specs(line, self.seed_numbers))
+        return (
+            (panel, line, spec)
+            for panel, line in self.lines()
+            for spec in panel.specs(line, self.seed_numbers)
+        )
 
     def check(self) -> None:
         """Raise what is wrong with a panel or a line, before anything runs."""
@@ -165,9 +181,12 @@ class Study(Explained):
         more = (seed for seed in range(count + len(own)) if seed not in own)
         return replace(self, seeds=(*own, *more)[:count])
 
-    @explain_arguments
     def run(
-        self, folder: str | os.PathLike[str] | None = None, workers: Workers | int = 1, *, progress: bool | None = None
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        workers: Workers | int = 1,
+        *,
+        progress: bool | None = None,
     ) -> Results:
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
@@ -180,33 +199,31 @@ class Study(Explained):
     def _place(self, folder: str | os.PathLike[str] | None) -> Path:
         return Path(self.name if folder is None else folder)
 
-    @explain_arguments
     def results(self, folder: str | os.PathLike[str] | None = None) -> Results:
         """What was recorded of it. folder: where `run` has been; None: as for `run`."""
         place = self._place(folder)
         lines = recorded([self], Store.below(place))
         if not lines:
-            raise NotRecorded(f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})")
+            raise NotRecorded(
+                f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})"
+            )
         return Results(place, lines, [])
 
-    @explain_arguments
     def report(self, folder: str | os.PathLike[str] | None = None) -> Path:
         """Write the page about it, `index.html`; returns its path. folder: where `run` has been; None: as for `run`."""
         return self.results(folder).report()
 
-    @explain_arguments
     def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
         """A row for each line: how its final tests went. folder: where `run` has been; None: as for `run`."""
         return self.results(folder).table()
 
-    @explain_arguments
     def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
         """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been; None: as
         for `run`."""
         return self.results(folder).plot()
 
 
-def _list(given: Any) -> Sequence[Any]:  # noqa: ANN401 - tasks or agents
+def _list(given: Any) -> Sequence[Any]:
     """One, or several."""
     if isinstance(given, Mapping):
         return tuple(given.values())
@@ -288,7 +305,10 @@ class Results:
     """The runs that failed, and why."""
 
     def __repr__(self) -> str:
-        counts = {"line": len(self.lines), "run": sum(len(curves.seeds) for _, curves in self.lines)}
+        counts = {
+            "line": len(self.lines),
+            "run": sum(len(curves.seeds) for _, curves in self.lines),
+        }
         failed = f", {len(self.failures)} failed" if self.failures else ""
         said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
         unlearnt = f", {len(self.notes)} never achieved" if self.notes else ""
@@ -296,40 +316,47 @@ class Results:
 
     def table(self) -> Rows[ResultRow]:
         """A row for each line: how its final tests went."""
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - running a study does not draw
+        from pdrm.drawing.rows import Rows
 
         def make(number: int) -> ResultRow:
             study, curves = self.lines[number]
             low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
             panel, line, done = curves.panel.name, curves.line.name, int(curves.at[-1])
             success = float(curves.final_success.mean())
-            return ResultRow(study.name, panel, line, len(curves.seeds), done, low, middle, high, success)
+            return ResultRow(
+                study.name, panel, line, len(curves.seeds), done, low, middle, high, success
+            )
 
         return Rows(len(self.lines), make, self.notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A note for each line that no seed achieves at the end: what to try. None for the paper's studies, which have claims instead."""
-        return tuple(note for study, curves in self.lines if not study.of_the_paper and (note := _note_failure(curves)))
+        return tuple(
+            note
+            for study, curves in self.lines
+            if not study.of_the_paper and (note := _note_failure(curves))
+        )
 
-    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    def frame(self) -> Any:
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
 
     def curves(self) -> Rows[CurveRow]:
         """A row for each test of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
         plot."""
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+        from pdrm.drawing.rows import Rows
 
         rows = [
-            CurveRow(*_describe_line(study, curves), *row) for study, curves in self.lines for row in _curves(curves)
+            CurveRow(*_describe_line(study, curves), *row)
+            for study, curves in self.lines
+            for row in _curves(curves)
         ]
         return Rows(len(rows), rows.__getitem__)
 
-    @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
         """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook. path: where to write it as well."""
-        from pdrm.drawing.curve_plots import CurveLine, study_plot  # noqa: PLC0415 - the same
+        from pdrm.drawing.curve_plots import CurveLine, study_plot
 
         panels: dict[tuple[str, str], list[CurveLine]] = {}
         for study, curves in self.lines:
@@ -346,16 +373,20 @@ class Results:
         return page
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - the same
+        from pdrm.drawing.markup import html, picture
 
         failed = [html("p", f"failed: {one.run.title}: {one.sentence}") for one in self.failures]
-        shown = picture(self.plot()._repr_png_(), "png", f"median and quartiles over the seeds, in {self.folder}")
+        shown = picture(
+            self.plot()._repr_png_(),
+            "png",
+            f"median and quartiles over the seeds, in {self.folder}",
+        )
         return self.table()._repr_html_() + shown + "".join(failed)
 
 
 def plan(studies: Iterable[Study]) -> list[Planned]:
     """The runs of some studies, each once, in the studies' order."""
-    from pdrm.experiments.execution import Planned  # noqa: PLC0415 - joblib is not needed to read what is recorded
+    from pdrm.experiments.execution import Planned
 
     found: dict[str, Planned] = {}
     for study in studies:
@@ -365,7 +396,6 @@ def plan(studies: Iterable[Study]) -> list[Planned]:
     return list(found.values())
 
 
-@explain_arguments
 def run_study(
     study: Study | Sequence[Study],
     folder: str | os.PathLike[str],
@@ -388,15 +418,15 @@ def run_study(
     >>> results.failures, [curves.returns.shape for _, curves in results.lines]
     ([], [(2, 2, 10)])
     """
-    from pdrm.experiments.execution import Workers, run_all  # noqa: PLC0415 - the same
-    from pdrm.experiments.monitor import monitor  # noqa: PLC0415
+    from pdrm.experiments.execution import Workers, run_all
+    from pdrm.experiments.monitor import monitor
 
     studies = [study] if isinstance(study, Study) else list(study)
     chosen = Workers(count=workers) if isinstance(workers, int) else workers
     place, shown = Path(folder), is_shown() if progress is None else progress
     runs, store = plan(studies), Store.below(place)
     if not all(store.done(run.spec) for run in runs):
-        from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
+        from pdrm.product.task_findings import warn_of_tasks
 
         for one in studies:
             one.check()
@@ -407,12 +437,16 @@ def run_study(
             failures = run_all(runs, store, chosen)
     except KeyboardInterrupt:
         done = f"{sum(store.done(run.spec) for run in runs):,} of {len(runs):,} runs are done"
-        raise Interrupted(f"stopped; {done}, kept in {place}: the same line goes on from there") from None
+        raise Interrupted(
+            f"stopped; {done}, kept in {place}: the same line goes on from there"
+        ) from None
     lines = recorded(studies, store)
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
-        raise NotRecorded(fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again")
+        raise NotRecorded(
+            fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again"
+        )
     kept = save_studies(studies, place, store)
     write_tables(recorded(kept, store) if kept else lines, place)
     results = Results(place, lines, failures)
@@ -445,13 +479,18 @@ SUMMARY_COLUMNS = (
 def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have runs, in order."""
     every = ((study, panel, line) for study in studies for panel, line in study.lines())
-    found = ((study, curves_of(panel, line, study.seed_numbers, store)) for study, panel, line in every)
+    found = (
+        (study, curves_of(panel, line, study.seed_numbers, store)) for study, panel, line in every
+    )
     return [(study, curves) for study, curves in found if curves is not None]
 
 
 def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
     """Write both tables."""
-    for name, columns, rows in ((CURVES, CURVE_COLUMNS, _curves), (SUMMARY, SUMMARY_COLUMNS, _summary)):
+    for name, columns, rows in (
+        (CURVES, CURVE_COLUMNS, _curves),
+        (SUMMARY, SUMMARY_COLUMNS, _summary),
+    ):
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(columns)
@@ -474,7 +513,10 @@ def _write(value: float) -> str:
 
 def _curves(curves: Curves) -> Iterator[list[Any]]:
     """Means over the episodes of a test."""
-    means = [values.mean(axis=2) for values in (curves.returns, curves.normalised, curves.steps, curves.success)]
+    means = [
+        values.mean(axis=2)
+        for values in (curves.returns, curves.normalised, curves.steps, curves.success)
+    ]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
             yield [seed, at, *(float(values[s, t]) for values in means)]
@@ -484,7 +526,11 @@ def _summary(curves: Curves) -> Iterator[list[Any]]:
     raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
     for t, at in enumerate(curves.at.tolist()):
-        values = [*(part[t] for part in (*raw, *normalised)), interquartile_mean(scores[:, t]), success[t]]
+        values = [
+            *(part[t] for part in (*raw, *normalised)),
+            interquartile_mean(scores[:, t]),
+            success[t],
+        ]
         yield [len(curves.seeds), at, *map(float, values)]
 
 
@@ -509,7 +555,9 @@ def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> list[S
     for study in studies:
         _keep(study, kept)
     record = [_study(study, store) for study in kept]
-    write_atomically(folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(
+        folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
+    )
     return kept
 
 
@@ -517,15 +565,21 @@ def _keep(study: Study, kept: list[Study]) -> None:
     """Add a study to those that are kept. One that grew or shrank is the same study, as large as it ever was; another one of the
     same name gets a number."""
     asked, number, name = _ids(study), 1, study.name
-    while (place := next((place for place, one in enumerate(kept) if one.name == name), None)) is not None:
+    while (
+        place := next((place for place, one in enumerate(kept) if one.name == name), None)
+    ) is not None:
         before = _ids(kept[place])
         if before <= asked or asked <= before:
-            kept[place] = replace(study if before <= asked else kept[place], name=name, title=study.title)
+            kept[place] = replace(
+                study if before <= asked else kept[place], name=name, title=study.title
+            )
             return
         number += 1
         name = f"{study.name} {number}"
     if number > 1:
-        say(f"another study called `{study.name}` is in this folder: in its tables this one is `{name}`")
+        say(
+            f"another study called `{study.name}` is in this folder: in its tables this one is `{name}`"
+        )
     kept.append(replace(study, name=name))
 
 
@@ -542,14 +596,20 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
         found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
-        raise BadRunFolder(fault, fix="study.run(folder), or pdrm run STUDY.toml, writes it again") from error
+        raise BadRunFolder(
+            fault, fix="study.run(folder), or pdrm run STUDY.toml, writes it again"
+        ) from error
     return [study for study in found if study is not None]
 
 
 def _study(study: Study, store: Store) -> dict[str, Any]:
     own = {name: getattr(study, name) for name in ABOUT}
     seeds = study.seed_numbers
-    return {**own, "seeds": seeds, "panels": [_panel(panel, seeds, store) for panel in study.panels]}
+    return {
+        **own,
+        "seeds": seeds,
+        "panels": [_panel(panel, seeds, store) for panel in study.panels],
+    }
 
 
 def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
@@ -561,10 +621,16 @@ def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
         "machine": panel.task.text,
         "success": panel.task.success,
         "lines": [
-            {**{name: getattr(line, name) for name in LINE}, "agent": agent.name, "settings": agent.record()}
+            {
+                **{name: getattr(line, name) for name in LINE},
+                "agent": agent.name,
+                "settings": agent.record(),
+            }
             for line, agent in lines
         ],
-        "runs": [store.folder(spec).name for line in panel.lines for spec in panel.specs(line, seeds)],
+        "runs": [
+            store.folder(spec).name for line in panel.lines for spec in panel.specs(line, seeds)
+        ],
     }
 
 
@@ -577,7 +643,9 @@ def _read_study(record: dict[str, Any], store: Store) -> Study | None:
 def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
     runs, domain = record.pop("runs"), record.pop("domain")
     if domain is None:
-        at = next((store.root / name for name in runs if (store.root / name / DOMAIN).exists()), None)
+        at = next(
+            (store.root / name for name in runs if (store.root / name / DOMAIN).exists()), None
+        )
         domain = None if at is None else read_spec(at).task.domain
     if domain is None:
         return None

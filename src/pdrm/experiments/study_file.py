@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pdrm.domains.paper_domains import names
-from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean, explain_arguments
+from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
@@ -62,7 +62,11 @@ class Places:
             if is_array and place == len(words) - 1:
                 spend(len(counts))
                 counts[path] = counts.get(path, 0) + 1
-                for inner in [known for known in counts if len(known) > len(path) and known[: len(path)] == path]:
+                for inner in [
+                    known
+                    for known in counts
+                    if len(known) > len(path) and known[: len(path)] == path
+                ]:
                     del counts[inner]
             if path in counts:
                 path = (*path, counts[path] - 1)
@@ -71,7 +75,10 @@ class Places:
     def has(self, path: Keys) -> bool:
         """Whether there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
         around = self._found.get(path[:-1])
-        inline = around is not None and re.search(rf"[{{,]\s*{path[-1]}\s*=", self.lines[around - 1]) is not None
+        inline = (
+            around is not None
+            and re.search(rf"[{{,]\s*{path[-1]}\s*=", self.lines[around - 1]) is not None
+        )
         return path in self._found or inline
 
     def of(self, path: Keys) -> Where:
@@ -89,7 +96,9 @@ def words(path: Keys) -> str:
     >>> words(("panels", 0, "agents", 1, "k"))
     'panels[1].agents[2].k'
     """
-    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    return "".join(
+        f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path
+    ).removeprefix(".")
 
 
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
@@ -112,9 +121,15 @@ def read_toml_study(path: Path) -> Study:
     """The study in a file."""
     text = decode(read_bytes(path, LARGEST_STUDY), str(path))
     for number, row in enumerate(text.splitlines(), start=1):
-        if any(part.count(".") > DEEPEST for part in re.split(r"[=,\[\]{}]", row)):  # the reader takes their square
+        if any(
+            part.count(".") > DEEPEST for part in re.split(r"[=,\[\]{}]", row)
+        ):  # the reader takes their square
             where = Where(str(path), number, 1, row[:LONGEST_LINE])
-            raise BadStudy(f"a key of more than {DEEPEST} parts", where=where, fix="a study's tables are three deep")
+            raise BadStudy(
+                f"a key of more than {DEEPEST} parts",
+                where=where,
+                fix="a study's tables are three deep",
+            )
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
@@ -142,12 +157,16 @@ class _Reader:
         self.check(record, STUDY, ())
         panels = self.tables(record, ("panels",))
         shared = record.get("settings", {})
-        read = [self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels)]
+        read = [
+            self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels)
+        ]
         made = _call_as_domains(panels, read)
         name, seeds = record.get("name", self.stem), record.get("seeds", TEN_SEEDS)
         self.locate(("seeds",), lambda: resolve_seeds(seeds))
         title = record.get("title", "")
-        return self.locate(("panels",), lambda: Study(name=name, title=title, panels=made, seeds=seeds))
+        return self.locate(
+            ("panels",), lambda: Study(name=name, title=title, panels=made, seeds=seeds)
+        )
 
     def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
         self.check(record, PANEL, keys, required=("domain",))
@@ -157,7 +176,9 @@ class _Reader:
         lines = tuple(self.line(agent, (*keys, "agents", number)) for number, agent in agents)
         machine = None
         if "machine" in record:
-            machine = self.locate((*keys, "machine"), lambda: find_machine(record["machine"], self.folder))
+            machine = self.locate(
+                (*keys, "machine"), lambda: find_machine(record["machine"], self.folder)
+            )
         if machine is not None:
             self.locate((*keys, "success"), lambda: find_success(machine, success))
         make = partial(
@@ -193,17 +214,23 @@ class _Reader:
             return name
         return str(self.folder / name)
 
-    def check(self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()) -> None:  # noqa: ANN401
+    def check(
+        self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()
+    ) -> None:
         """Raise unless all keys are known, of the right kind, and there."""
         if not isinstance(record, dict):
             raise self.fault(keys, f"{words(keys)} is {record!r}, not a table", SHAPE)
         for key, value in record.items():
             if key not in known:
-                raise self.fault((*keys, key), f"{words((*keys, key))}: no such key", did_you_mean(key, known))
+                raise self.fault(
+                    (*keys, key), f"{words((*keys, key))}: no such key", did_you_mean(key, known)
+                )
             kinds = known[key] if isinstance(known[key], tuple) else (known[key],)
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 wanted = " or ".join(KINDS[kind] for kind in kinds)
-                raise self.fault((*keys, key), f"{words((*keys, key))} is {value!r}", f"give {wanted}")
+                raise self.fault(
+                    (*keys, key), f"{words((*keys, key))} is {value!r}", f"give {wanted}"
+                )
         for key in required:
             if key not in record:
                 raise self.fault(keys, f"{words(keys)} has no `{key}`", f'add {key} = "…"')
@@ -220,8 +247,12 @@ class _Reader:
             return make()
         except PdrmError as error:
             if error.where is None:
-                named = [(*scope, word) for scope in scopes for word in re.findall(r"\w+", error.message)]
-                error.where = self.places.of(next((place for place in named if self.places.has(place)), keys))
+                named = [
+                    (*scope, word) for scope in scopes for word in re.findall(r"\w+", error.message)
+                ]
+                error.where = self.places.of(
+                    next((place for place in named if self.places.has(place)), keys)
+                )
             raise
 
     def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:
@@ -231,9 +262,14 @@ class _Reader:
 # --- A file of either kind.
 
 
-def _call_as_domains(records: Sequence[dict[str, Any]], panels: Sequence[Panel]) -> tuple[Panel, ...]:
+def _call_as_domains(
+    records: Sequence[dict[str, Any]], panels: Sequence[Panel]
+) -> tuple[Panel, ...]:
     """The panels; those without a name are called as their domains call themselves, not as the files, where that tells them apart."""
-    names = [panel.name if "name" in record else panel.task.name for record, panel in zip(records, panels, strict=True)]
+    names = [
+        panel.name if "name" in record else panel.task.name
+        for record, panel in zip(records, panels, strict=True)
+    ]
     return tuple(
         panel
         if panel.name == name or names.count(name) > 1
@@ -242,7 +278,6 @@ def _call_as_domains(records: Sequence[dict[str, Any]], panels: Sequence[Panel])
     )
 
 
-@explain_arguments
 def load_study(path: str | os.PathLike[str]) -> Study:
     r"""The study in a `.toml` file, or the one a `.py` file calls STUDY.
 
@@ -257,7 +292,9 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     if file.suffix == ".toml":
         return read_toml_study(file)
     if file.suffix != ".py":
-        raise BadStudy(f"{file} is not a study", fix="name a .toml file, or a .py file that sets STUDY")
+        raise BadStudy(
+            f"{file} is not a study", fix="name a .toml file, or a .py file that sets STUDY"
+        )
     if not file.is_file():
         raise CannotOpen(f"{file} cannot be opened: no such file", fix="check the path")
     try:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.language.writer import lay_out, to_text
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     # Files and texts
     "load",
     "parse",

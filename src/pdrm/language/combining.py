@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pdrm.errors import BadSetting, UnknownMachine, WrongKind, did_you_mean, explain_arguments
+from pdrm.errors import BadSetting, UnknownMachine, WrongKind, did_you_mean
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
@@ -25,14 +25,24 @@ from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import reward_of
-from pdrm.machines.side_by_side import ENDED, FAILED, JUDGE, Move, Part, Place, SideBySide, StackOrNone, Symbol, exact
+from pdrm.machines.side_by_side import (
+    ENDED,
+    FAILED,
+    JUDGE,
+    Move,
+    Part,
+    Place,
+    SideBySide,
+    StackOrNone,
+    Symbol,
+    exact,
+)
 from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
 
 SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
 """What to write in place of machines that are given one by one."""
 
 
-@explain_arguments
 def combine(
     parts: Mapping[str, AnyMachine] | Iterable[AnyMachine],
     when: str = "and",
@@ -63,28 +73,39 @@ def combine(
         raise BadSetting(f"`accept` is {accept!r}", fix='use "first" or "end"')
     given = dict(weights or {})
     for wrong in given.keys() - named.keys():
-        raise BadSetting(f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), named))
+        raise BadSetting(
+            f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), named)
+        )
     finite = [
         Part(
             one,
-            counting_to_pushdown(machine) if isinstance(machine, CountingRewardAutomaton) else machine,
+            counting_to_pushdown(machine)
+            if isinstance(machine, CountingRewardAutomaton)
+            else machine,
             exact(reward_of(given.get(one, 1))),
         )
         for one, machine in named.items()
     ]
     with reading("<combination>"):
-        return _Writing(SideBySide(finite, formula, accept)).build(name or fresh_name("-".join(named), ()))
+        return _Writing(SideBySide(finite, formula, accept)).build(
+            name or fresh_name("-".join(named), ())
+        )
 
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
     named: dict[str, AnyMachine] = {}
     if not isinstance(parts, Iterable):
         raise WrongKind(f"{str(parts)[:40]!r} is not several machines", fix=SEVERAL)
-    pairs = list(parts.items()) if isinstance(parts, Mapping) else [(getattr(one, "name", ""), one) for one in parts]
+    pairs = (
+        list(parts.items())
+        if isinstance(parts, Mapping)
+        else [(getattr(one, "name", ""), one) for one in parts]
+    )
     for one, machine in pairs:
         if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
             raise BadSetting(
-                f"{str(machine)[:40]!r} is not a machine", fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")'
+                f"{str(machine)[:40]!r} is not a machine",
+                fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")',
             )
         free = fresh_name(str(one), named)
         if isinstance(parts, Mapping) and not NAME.fullmatch(free):
@@ -99,7 +120,13 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     """The formula, whose events are parts or `part.state`."""
     events = [Event(name) for name in parts]
     if when in ("and", "or"):
-        return events[0] if len(events) == 1 else And(tuple(events)) if when == "and" else Or(tuple(events))
+        return (
+            events[0]
+            if len(events) == 1
+            else And(tuple(events))
+            if when == "and"
+            else Or(tuple(events))
+        )
     if not isinstance(when, str):
         raise WrongKind(f"`when` is {str(when)[:40]!r}, but must be a formula", fix=SEVERAL)
     with reading("<when>"):
@@ -109,12 +136,18 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
         raise BadSetting("`when` is a formula over the parts", where=line.at(1, len(when)), fix=fix)
     known = {
         *parts,
-        *(f"{name}.{state}" for name, machine in parts.items() for state in (*machine.states, *machine.final)),
+        *(
+            f"{name}.{state}"
+            for name, machine in parts.items()
+            for state in (*machine.states, *machine.final)
+        ),
     }
     for event in sorted(events_of(guard) - known):
         found = re.search(rf"(?<![\w.-]){re.escape(event)}(?![\w.-])", when)
         where = line.at((0 if found is None else found.start()) + 1, len(event))
-        raise UnknownMachine(f"`{event}` is not a part", where=where, fix=did_you_mean(event, [*parts, *known]))
+        raise UnknownMachine(
+            f"`{event}` is not a part", where=where, fix=did_you_mean(event, [*parts, *known])
+        )
     return guard
 
 
@@ -146,9 +179,9 @@ class _Writing:
         for place, top in together.moves:
             self.tops.setdefault(place, []).append(top)
         self.names = self._name_states()
-        self.empties = any(top is None and moves for (_, top), moves in together.moves.items()) and bool(
-            together.stacked
-        )
+        self.empties = any(
+            top is None and moves for (_, top), moves in together.moves.items()
+        ) and bool(together.stacked)
         """Whether a label may be read with nothing on the stack: then a symbol below the bottom shows it."""
         self.symbols = self._name_symbols()
         self.below = fresh_name("_", set(self.symbols.values()))
@@ -165,32 +198,52 @@ class _Writing:
     def _name_symbols(self) -> dict[Symbol, str]:
         """The symbols that occur, the bottom first, then as the parts list them."""
         occurring = {top for tops in self.tops.values() for top in tops if top is not None}
-        occurring |= {symbol for moves in self.together.moves.values() for move in moves for symbol in move.push}
+        occurring |= {
+            symbol
+            for moves in self.together.moves.values()
+            for move in moves
+            for symbol in move.push
+        }
         listed = [self.together.parts[number].stack for number in self.together.stacked]
         order = [{symbol: number for number, symbol in enumerate(stack)} for stack in listed]
         names: dict[Symbol, str] = {}
-        for symbol in sorted(occurring, key=lambda one: [at.get(own, -1) for at, own in zip(order, one, strict=True)]):
+        for symbol in sorted(
+            occurring, key=lambda one: [at.get(own, -1) for at, own in zip(order, one, strict=True)]
+        ):
             names[symbol] = fresh_name(".".join(symbol), {ANY, *RESERVED, *names.values()})
         bottom = tuple(stack[0] for stack in listed)
         return {one: names[one] for one in sorted(names, key=lambda one: one != bottom)}
 
     def build(self, name: str) -> StackOrNone:
         together = self.together
-        otherwise, rules = self._choose_otherwise([rule for place in self.tops for rule in self._rules(place)])
+        otherwise, rules = self._choose_otherwise(
+            [rule for place in self.tops for rule in self._rules(place)]
+        )
         final = tuple(name for place, name in self.names.items() if place.phase == ENDED)
         states = tuple(name for place, name in self.names.items() if place.phase != ENDED)
-        start, events, groups = self.names[together.start], together.alphabet.events, together.alphabet.exclusive
+        start, events, groups = (
+            self.names[together.start],
+            together.alphabet.events,
+            together.alphabet.exclusive,
+        )
         name = name if NAME.fullmatch(name) else "combination"
         if not together.stacked:
-            plain = (RewardTransition(rule.source, rule.target, rule.guard, rule.reward) for rule in rules)
-            return RewardMachine(name, events, start, final, otherwise, tuple(plain), groups, states)
+            plain = (
+                RewardTransition(rule.source, rule.target, rule.guard, rule.reward)
+                for rule in rules
+            )
+            return RewardMachine(
+                name, events, start, final, otherwise, tuple(plain), groups, states
+            )
         stack = tuple(self.symbols.values())
         if self.empties:
             begin = fresh_name("begin", states + final)
             rules.insert(0, _Rule(begin, start, SILENT, self.below, (stack[0], self.below), 0.0))
             start, states, stack = begin, (begin, *states), (self.below, *stack)
         written = tuple(Transition(*rule) for rule in rules)
-        return PushdownRewardMachine(name, events, stack, start, final, otherwise, written, groups, states)
+        return PushdownRewardMachine(
+            name, events, stack, start, final, otherwise, written, groups, states
+        )
 
     def _rules(self, place: Place) -> list[_Rule]:
         """The rules of one state; one with `z` for what is done at every top that occurs there."""
@@ -207,7 +260,9 @@ class _Writing:
         for (guard, target, push, reward), tops in alike.items():
             for looked in [ANY] if len(tops) == len(there) > 1 else tops:
                 own = tuple(looked if symbol == ANY else symbol for symbol in push)
-                rules.append(_Rule(self.names[place], target, self._guard(guard), looked, own, reward))
+                rules.append(
+                    _Rule(self.names[place], target, self._guard(guard), looked, own, reward)
+                )
         return rules
 
     def _pushed(self, move: Move, top: Symbol | None) -> Stack:
@@ -226,4 +281,6 @@ class _Writing:
             return Otherwise.error(), rules
         staying = Counter(rule.reward for rule in rules if rule.stays)
         reward = staying.most_common(1)[0][0] if staying else 0.0
-        return Otherwise.stay(reward), [rule for rule in rules if not rule.stays or rule.reward != reward]
+        return Otherwise.stay(reward), [
+            rule for rule in rules if not rule.stays or rule.reward != reward
+        ]

@@ -32,7 +32,17 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import NONE, Otherwise, Transition
 
-KEYWORDS = ("name", "events", "exclusive", "stack", "counters", "states", "start", "final", "otherwise")
+KEYWORDS = (
+    "name",
+    "events",
+    "exclusive",
+    "stack",
+    "counters",
+    "states",
+    "start",
+    "final",
+    "otherwise",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,9 @@ class Document:
             self.errors.append(error)
             if len(self.errors) >= MOST_FAULTS:
                 raise TooLarge(
-                    f"{len(self.errors)} faults; the rest is not read", where=error.where, fix="mend these first"
+                    f"{len(self.errors)} faults; the rest is not read",
+                    where=error.where,
+                    fix="mend these first",
                 )
 
     def lines(self, keyword: str) -> list[Header]:
@@ -104,11 +116,20 @@ class Document:
         """Point an error at its word: in the line it names, or at the last header that holds the word."""
         if error.where is not None and error.word:
             code = error.where.text.partition("//")[0]
-            found = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)").search(code, error.where.column - 1)
+            found = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)").search(
+                code, error.where.column - 1
+            )
             if found:
-                error.where = replace(error.where, column=found.start() + 1, width=len(error.word), path="")
+                error.where = replace(
+                    error.where, column=found.start() + 1, width=len(error.word), path=""
+                )
         elif error.where is None:
-            places = [word.where for header in self.headers for word in header.words if word.text == error.word]
+            places = [
+                word.where
+                for header in self.headers
+                for word in header.words
+                if word.text == error.word
+            ]
             first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
             error.where = places[-1] if places else first
         return self._explain_variable(error)
@@ -119,7 +140,9 @@ class Document:
         line = 0 if error.where is None else error.where.line
         for number, variables in self.loops.items():
             for variable, values in variables.items():
-                begun = [variable] if number == line else [one for one in values if error.word != one]
+                begun = (
+                    [variable] if number == line else [one for one in values if error.word != one]
+                )
                 made = [error.word.removeprefix(one) for one in begun if error.word.startswith(one)]
                 if any(rest and (number == line or f"{variable}{rest}" in used) for rest in made):
                     rest, value = made[0], min(values)
@@ -145,30 +168,48 @@ def stack_rule(rule: RuleSpec) -> Transition:
         fault = "a rule of a machine with a stack names the top and what replaces it"
         raise CannotRead(fault, where=rule.where, fix=fix)
     push = tuple(symbol for symbol in rule.change if symbol != NONE)
-    return Transition(rule.source, rule.target, rule.guard, rule.look[0], push, rule.reward, rule.where)
+    return Transition(
+        rule.source, rule.target, rule.guard, rule.look[0], push, rule.reward, rule.where
+    )
 
 
 def counter_rule(rule: RuleSpec) -> CountingTransition:
     """`u0 -> u1 : LABEL, [TEST, …] / [CHANGE, …], REWARD`."""
     if rule.look is None or rule.change is None or not rule.vector:
-        fix = "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
-        raise CannotRead("a rule of a counting automaton tests and changes its counters", where=rule.where, fix=fix)
+        fix = (
+            "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
+        )
+        raise CannotRead(
+            "a rule of a counting automaton tests and changes its counters",
+            where=rule.where,
+            fix=fix,
+        )
     for change in rule.change:
         if not INTEGER.fullmatch(change):
             fix = "use an integer such as +1, 0 or -2"
-            raise BadNumber(f"`{change[:40]}` is not a counter change", where=rule.where, fix=fix, word=change)
+            raise BadNumber(
+                f"`{change[:40]}` is not a counter change", where=rule.where, fix=fix, word=change
+            )
     changes = tuple(int(change) for change in rule.change)
-    return CountingTransition(rule.source, rule.target, rule.guard, rule.look, changes, rule.reward, rule.where)
+    return CountingTransition(
+        rule.source, rule.target, rule.guard, rule.look, changes, rule.reward, rule.where
+    )
 
 
 def plain_rule(rule: RuleSpec) -> RewardTransition:
     """`u0 -> u1 : LABEL, REWARD`."""
     if rule.vector:
         fix = "add a line such as `counters 1`"
-        raise BadNumber("the rule tests counters, but there is no `counters` line", where=rule.where, fix=fix)
+        raise BadNumber(
+            "the rule tests counters, but there is no `counters` line", where=rule.where, fix=fix
+        )
     if rule.look is not None:
         fix = "list the stack symbols, the bottom one first: `stack # A`"
-        raise NoBottom("the rule uses a stack, but no `stack` line names the bottom symbol", where=rule.where, fix=fix)
+        raise NoBottom(
+            "the rule uses a stack, but no `stack` line names the bottom symbol",
+            where=rule.where,
+            fix=fix,
+        )
     return RewardTransition(rule.source, rule.target, rule.guard, rule.reward, rule.where)
 
 
@@ -223,8 +264,12 @@ class _Building:
     def machine(self) -> AnyMachine:
         """The machine of the kind the header lines say."""
         name = self._single("name")
-        events, states, final = (tuple(map(str, self._words(key))) for key in ("events", "states", "final"))
-        exclusive = tuple(tuple(map(str, header.words)) for header in self.document.lines("exclusive"))
+        events, states, final = (
+            tuple(map(str, self._words(key))) for key in ("events", "states", "final")
+        )
+        exclusive = tuple(
+            tuple(map(str, header.words)) for header in self.document.lines("exclusive")
+        )
         start, otherwise = self._single("start", needed=True), self._otherwise()
         stack, counters = self._line("stack"), self._single("counters")
         if stack is not None and counters is not None:
@@ -232,14 +277,22 @@ class _Building:
             self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
         if stack is not None and not stack.words:
             fix = "list the stack symbols, the bottom one first: `stack # A`"
-            self._fault(NoBottom("the `stack` line names no bottom symbol", where=stack.keyword.where, fix=fix))
+            self._fault(
+                NoBottom(
+                    "the `stack` line names no bottom symbol", where=stack.keyword.where, fix=fix
+                )
+            )
         title, middle = str(name or self.default_name), (str(start), final, otherwise)
         if counters is not None:
             count, counting = self._count(counters), self._rules(counter_rule)
-            return CountingRewardAutomaton(title, events, count, *middle, counting, exclusive, states)
+            return CountingRewardAutomaton(
+                title, events, count, *middle, counting, exclusive, states
+            )
         if stack is not None:
             symbols, pushdown = tuple(map(str, stack.words)), self._rules(stack_rule)
-            return PushdownRewardMachine(title, events, symbols, *middle, pushdown, exclusive, states)
+            return PushdownRewardMachine(
+                title, events, symbols, *middle, pushdown, exclusive, states
+            )
         return RewardMachine(title, events, *middle, self._rules(plain_rule), exclusive, states)
 
     def _fault(self, error: PdrmError) -> None:
@@ -264,13 +317,19 @@ class _Building:
         line = self._line(keyword)
         if line is None:
             if needed:
-                self._fault(MissingHeader(f"the `{keyword}` line is missing", fix=f"add `{keyword} STATE`"))
+                self._fault(
+                    MissingHeader(f"the `{keyword}` line is missing", fix=f"add `{keyword} STATE`")
+                )
             return None
         if len(line.words) != 1:
             where = line.words[1].where if line.words else line.keyword.where
             fault = f"`{keyword}` takes one word, not {len(line.words)}"
             comment = any(word.text.startswith("#") for word in line.words[1:])
-            self._fault(CannotRead(fault, where=where, fix=COMMENTS if comment else f"write `{keyword} WORD`"))
+            self._fault(
+                CannotRead(
+                    fault, where=where, fix=COMMENTS if comment else f"write `{keyword} WORD`"
+                )
+            )
             return None
         return line.words[0]
 
@@ -278,7 +337,11 @@ class _Building:
         line = self._line("otherwise")
         fix = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
         if line is None:
-            self._fault(MissingHeader("the `otherwise` line is missing: what happens where no rule applies?", fix=fix))
+            self._fault(
+                MissingHeader(
+                    "the `otherwise` line is missing: what happens where no rule applies?", fix=fix
+                )
+            )
             return Otherwise.error()
         where = line.keyword.where
         try:
@@ -290,7 +353,11 @@ class _Building:
                 case ["go", state, reward]:
                     return Otherwise("go", state, number_of(reward, line.words[2].where), where)
             comment = any(word.text.startswith("#") for word in line.words)
-            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=COMMENTS if comment else fix))
+            self._fault(
+                CannotRead(
+                    "this `otherwise` cannot be read", where=where, fix=COMMENTS if comment else fix
+                )
+            )
         except PdrmError as error:
             self._fault(error)
         return Otherwise.error()
@@ -298,7 +365,9 @@ class _Building:
     def _count(self, counters: Word) -> int:
         count = int(counters.text) if INTEGER.fullmatch(counters.text) else 0
         if not 1 <= count <= MOST_COUNTERS:
-            fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
+            fault = (
+                f"`counters` takes an integer from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
+            )
             raise BadNumber(fault, where=counters.where, fix="write `counters 1`")
         return count
 

@@ -19,7 +19,6 @@ from pdrm.errors import (
     TooLarge,
     Where,
     did_you_mean,
-    explain_arguments,
 )
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
@@ -43,7 +42,6 @@ NEEDED = ("pdrm", "start", "otherwise", "rules")
 RULE_KEYS = ("from", "to", "label", "top", "push", "tests", "changes", "reward")
 
 
-@explain_arguments
 def to_json(machine: AnyMachine) -> str:
     """The machine as JSON text, one rule per line.
 
@@ -61,15 +59,25 @@ def to_json(machine: AnyMachine) -> str:
         head["counters"] = machine.counters
     if machine.states != states_of(machine.start, machine.final, machine.transitions):
         head["states"] = machine.states
-    head |= {"start": machine.start, "final": machine.final, "otherwise": _otherwise(machine.otherwise)}
+    head |= {
+        "start": machine.start,
+        "final": machine.final,
+        "otherwise": _otherwise(machine.otherwise),
+    }
     lines = [f"  {json.dumps(key)}: {_encode(value)}," for key, value in head.items()]
     rules = [f"    {_encode(_rule(rule))}" for rule in machine.transitions]
-    return "\n".join(["{", *lines, '  "rules": [', ",\n".join(rules), "  ]", "}", ""]).replace("[\n\n", "[\n")
+    return "\n".join(["{", *lines, '  "rules": [', ",\n".join(rules), "  ]", "}", ""]).replace(
+        "[\n\n", "[\n"
+    )
 
 
-def _encode(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def _encode(value: Any) -> str:
     """A value as JSON text; a reward, last in its object, with all its digits."""
-    if isinstance(value, dict) and isinstance(reward := value.get("reward"), Written) and reward.digits:
+    if (
+        isinstance(value, dict)
+        and isinstance(reward := value.get("reward"), Written)
+        and reward.digits
+    ):
         rest = {key: item for key, item in value.items() if key != "reward"}
         return f'{_encode(rest)[:-1]}, "reward": {reward.digits}}}'
     return json.dumps(value, ensure_ascii=False)
@@ -124,7 +132,9 @@ class Value:
     def digits(self) -> str:
         """The number as text; integers are written out: 100000, where a reward would be written 1e5."""
         number = self.number()
-        return str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
+        return (
+            str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
+        )
 
     def items(self) -> list[Value]:
         return self.read(list)
@@ -140,10 +150,14 @@ class Value:
         members = self.object()
         for key, value in members.items():
             if key not in known:
-                raise BadShape(f"unknown key `{key[:40]}`", where=value.where, fix=did_you_mean(key, known))
+                raise BadShape(
+                    f"unknown key `{key[:40]}`", where=value.where, fix=did_you_mean(key, known)
+                )
         for key in needed:
             if key not in members:
-                raise BadShape(f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …')
+                raise BadShape(
+                    f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …'
+                )
         return members
 
 
@@ -161,12 +175,21 @@ def read_values(text: str, file: str) -> Value:
 
     try:  # numbers of any length are rewards; the pairs of an object are a tuple, so that a key that appears twice is seen
         data = json.loads(
-            text, parse_int=read_decimal, parse_float=read_decimal, parse_constant=refuse, object_pairs_hook=tuple
+            text,
+            parse_int=read_decimal,
+            parse_float=read_decimal,
+            parse_constant=refuse,
+            object_pairs_hook=tuple,
         )
         return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        where = Where(file, error.lineno, error.colno, text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r"))
+        where = Where(
+            file,
+            error.lineno,
+            error.colno,
+            text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r"),
+        )
         fix = "check commas, quotes and brackets around this place"
         raise CannotRead(fault, where=where, fix=fix) from None
     except RecursionError:
@@ -174,19 +197,25 @@ def read_values(text: str, file: str) -> Value:
         raise TooDeep(f"nested more than {DEEPEST} deep", where=Where(file), fix=fix) from None
 
 
-def _value(data: Any, file: str, path: str, depth: int) -> Value:  # noqa: ANN401 - as `json` returns it
+def _value(data: Any, file: str, path: str, depth: int) -> Value:
     where = Where(file, path=path)
     spend(3, where)
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(data, list):
-        return Value([_value(item, file, f"{path}[{i}]", depth + 1) for i, item in enumerate(data)], where)
+        return Value(
+            [_value(item, file, f"{path}[{i}]", depth + 1) for i, item in enumerate(data)], where
+        )
     if not isinstance(data, tuple):
         return Value(data, where)
     members: dict[str, Value] = {}
     for key, item in data:
         plain = key.isidentifier() and len(key) <= 40
-        inside = f"{path}.{key}".removeprefix(".") if plain else f"{path}[{json.dumps(key[:40], ensure_ascii=False)}]"
+        inside = (
+            f"{path}.{key}".removeprefix(".")
+            if plain
+            else f"{path}[{json.dumps(key[:40], ensure_ascii=False)}]"
+        )
         if key in members:
             fault = f"the key `{key[:40]}` appears twice in one object"
             raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
@@ -204,7 +233,11 @@ def read_json(text: str, file: str) -> Document:
         members = read_values(text, file).members(KEYS, NEEDED)
         version = members["pdrm"]
         if version.data != VERSION:
-            raise BadShape('"pdrm" must be 1, the version of this form', where=version.where, fix='write "pdrm": 1')
+            raise BadShape(
+                '"pdrm" must be 1, the version of this form',
+                where=version.where,
+                fix='write "pdrm": 1',
+            )
         _headers(members, document)
         for rule in members["rules"].items():
             _collect(document, rule)
@@ -242,14 +275,20 @@ def _collect(document: Document, value: Value) -> None:
         change: tuple[str, ...] | None
         if vector := "tests" in record or "changes" in record:
             look = tuple(record["tests"].texts()) if "tests" in record else ()
-            change = tuple(item.digits() for item in record["changes"].items()) if "changes" in record else ()
+            change = (
+                tuple(item.digits() for item in record["changes"].items())
+                if "changes" in record
+                else ()
+            )
         else:
             look = (record["top"].text(),) if "top" in record else None
             change = tuple(record["push"].texts()) if "push" in record else None
         reward = number_of(_reward(record["reward"]), record["reward"].where)
         source, target = record["from"].text(), record["to"].text()
         guard = _guard(record["label"])
-        document.add_rule(RuleSpec(source, target, guard, look, change, vector, reward, value.where))
+        document.add_rule(
+            RuleSpec(source, target, guard, look, change, vector, reward, value.where)
+        )
     except PdrmError as error:
         if isinstance(error, TooLarge):
             raise
@@ -262,7 +301,9 @@ def _guard(value: Value) -> Guard:
     try:
         return read_guard(Line(where.file, 1, text))
     except PdrmError as error:
-        raise type(error)(f"{error.message} in the label `{text[:60]}`", where=where, fix=error.fix) from None
+        raise type(error)(
+            f"{error.message} in the label `{text[:60]}`", where=where, fix=error.fix
+        ) from None
 
 
 def _reward(value: Value) -> str:

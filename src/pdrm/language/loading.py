@@ -21,12 +21,16 @@ from pdrm.errors import (
     Where,
     WrongKind,
     did_you_mean,
-    explain_arguments,
 )
 from pdrm.files import write_atomically
 from pdrm.language.document import AnyMachine, build
 from pdrm.language.json_form import read_json, to_json
-from pdrm.language.peer_formats import looks_like_automaton, looks_like_toro_icarte, read_automaton, read_toro_icarte
+from pdrm.language.peer_formats import (
+    looks_like_automaton,
+    looks_like_toro_icarte,
+    read_automaton,
+    read_toro_icarte,
+)
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
@@ -67,7 +71,6 @@ OTHER_FILES = {
 """Files that are at hand where machines are, by their ending."""
 
 
-@explain_arguments
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
@@ -82,18 +85,24 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     """
     _check_path(path)
     if "\n" in str(path):
-        raise CannotOpen("a text is given where the path of a file is needed", fix="read a text with pdrm.parse(text)")
+        raise CannotOpen(
+            "a text is given where the path of a file is needed",
+            fix="read a text with pdrm.parse(text)",
+        )
     file = Path(path)
     if file.suffix in OTHER_FILES:
         raise CannotRead(
-            f"{path} is {OTHER_FILES[file.suffix]}, not a machine", fix="name the .pdrm file that it was made from"
+            f"{path} is {OTHER_FILES[file.suffix]}, not a machine",
+            fix="name the .pdrm file that it was made from",
         )
     if str(path) in catalogue_names() and not file.exists():
-        raise CannotOpen(f"there is no file {path}", fix=f'the machine of the catalogue is pdrm.catalogue("{path}")')
+        raise CannotOpen(
+            f"there is no file {path}",
+            fix=f'the machine of the catalogue is pdrm.catalogue("{path}")',
+        )
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
-@explain_arguments
 def parse(text: str, file: str = "<text>") -> AnyMachine:
     r"""The machine that a text describes, in any of the formats.
 
@@ -105,10 +114,14 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     """
     if not isinstance(text, str):
         raise WrongKind(
-            f"a machine's text is needed, not {str(text)[:40]!r}", fix="pdrm.parse(text), or pdrm.load(path)"
+            f"a machine's text is needed, not {str(text)[:40]!r}",
+            fix="pdrm.parse(text), or pdrm.load(path)",
         )
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
-        raise CannotRead(f"`{text}` is the name of a file, not a text", fix=f'read a file with pdrm.load("{text}")')
+        raise CannotRead(
+            f"`{text}` is the name of a file, not a text",
+            fix=f'read a file with pdrm.load("{text}")',
+        )
     with reading(file):
         return _parse(_level(text, file), file)
 
@@ -117,7 +130,12 @@ def _level(text: str, file: str) -> str:
     """A text as it would stand in a file: what is written in Python between three quotes is often indented as a whole, or all of it
     but its first line."""
     first, line_end, rest = text.partition("\n")
-    if first.strip() and not first[0].isspace() and not first.rstrip().endswith(":") and kind_of(text, file) is None:
+    if (
+        first.strip()
+        and not first[0].isspace()
+        and not first.rstrip().endswith(":")
+        and kind_of(text, file) is None
+    ):
         return f"{first}{line_end}{dedent(rest)}"
     return dedent(text)
 
@@ -154,7 +172,6 @@ def kind_of(text: str, file: str) -> str | None:
     return first[1] if first is not None and first[1] in KINDS else None
 
 
-@explain_arguments
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     """Write a machine into a file. machine: of any kind. path: ends in .pdrm or .json, which says how it is written.
 
@@ -171,14 +188,19 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
         raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
-        raise UnknownFormat(f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}")
+        raise UnknownFormat(
+            f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}"
+        )
     write_atomically(file, FORMATS[file.suffix](machine).encode())
 
 
 def _check_path(path: object) -> Path:
     """The path, unless it is none."""
     if not isinstance(path, str | os.PathLike):
-        raise WrongKind(f"the path of a file is needed, not {str(path)[:40]!r}", fix='"task.pdrm", or a pathlib.Path')
+        raise WrongKind(
+            f"the path of a file is needed, not {str(path)[:40]!r}",
+            fix='"task.pdrm", or a pathlib.Path',
+        )
     return Path(path)
 
 
@@ -187,7 +209,6 @@ def _check_path(path: object) -> Path:
 EMPTY = "-"
 
 
-@explain_arguments
 def parse_word(text: str) -> list[Label]:
     """The labels of a word.
 
@@ -214,29 +235,34 @@ SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """Where one sentence ends and another begins."""
 
 
-@explain_arguments
 def catalogue_names() -> list[str]:
     """The machines there are."""
     folder = files("pdrm.machines").joinpath("catalogue")
-    return sorted(entry.name.removesuffix(".pdrm") for entry in folder.iterdir() if entry.name.endswith(".pdrm"))
+    return sorted(
+        entry.name.removesuffix(".pdrm")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".pdrm")
+    )
 
 
-@explain_arguments
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=did_you_mean(name, catalogue_names()))
+        raise UnknownMachine(
+            f"the catalogue has no machine `{name}`", fix=did_you_mean(name, catalogue_names())
+        )
     return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
 
 
-@explain_arguments
 def catalogue_summary(name: str) -> str:
     """What a machine is: the first sentence of its file.
 
     >>> catalogue_summary("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
     """
-    comment = "\n".join(takewhile(lambda line: line.startswith("//"), catalogue_text(name).splitlines()))
+    comment = "\n".join(
+        takewhile(lambda line: line.startswith("//"), catalogue_text(name).splitlines())
+    )
     return " ".join(SENTENCE.split(comment.replace("//", ""))[0].split())
 
 
@@ -244,7 +270,6 @@ def catalogue_summary(name: str) -> str:
 def catalogue() -> list[str]: ...
 @overload
 def catalogue(name: str) -> AnyMachine: ...
-@explain_arguments
 def catalogue(name: str | None = None) -> AnyMachine | list[str]:
     """One machine of the catalogue; without a name, the names there are. name: one of these.
 
@@ -257,7 +282,8 @@ def catalogue(name: str | None = None) -> AnyMachine | list[str]:
         return catalogue_names()
     if not isinstance(name, str):
         raise WrongKind(
-            f"the name of a machine is needed, not {str(name)[:40]!r}", fix=did_you_mean("", catalogue_names())
+            f"the name of a machine is needed, not {str(name)[:40]!r}",
+            fix=did_you_mean("", catalogue_names()),
         )
     return _parse_catalogue(name)
 

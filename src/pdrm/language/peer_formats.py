@@ -22,7 +22,9 @@ from pdrm.machines.transitions import ANY
 # The quantifiers are possessive: what they have taken they keep, so that a line is read once however many spaces it has.
 
 FIRST = re.compile(r"\s*+(\d{1,9}+)\s*+(#.*)?", re.ASCII)
-SECOND = re.compile(r"\s*+\[\s*+((?:\d{1,9}+\s*+(?:,\s*+\d{1,9}+\s*+)*+,?+)?+)\s*+\]\s*+(#.*)?", re.ASCII)
+SECOND = re.compile(
+    r"\s*+\[\s*+((?:\d{1,9}+\s*+(?:,\s*+\d{1,9}+\s*+)*+,?+)?+)\s*+\]\s*+(#.*)?", re.ASCII
+)
 RULE = re.compile(
     r"\s*+\(\s*+(\d{1,9}+)\s*+,\s*+(\d{1,9}+)\s*+,\s*+(?:'([^']*+)'|\"([^\"]*+)\")\s*+,"
     r"\s*+(\w++)\(([^()]*+)\)\s*+\)\s*+,?+\s*+(#.*)?",
@@ -43,7 +45,9 @@ def read_toro_icarte(text: str, file: str) -> Document:
     """The document that such a file stands for."""
     document = Document(file)
     try:
-        _read([line for line in split_lines(text, file) if line.text.split("#")[0].strip()], document)
+        _read(
+            [line for line in split_lines(text, file) if line.text.split("#")[0].strip()], document
+        )
     except PdrmError as error:
         document.errors.append(error)
     return document
@@ -53,11 +57,17 @@ def _read(lines: list[Line], document: Document) -> None:
     first = FIRST.fullmatch(lines[0].text) if lines else None
     if first is None:
         where = lines[0].at(1) if lines else Line(document.file, 1, "").at(1)
-        raise CannotRead("the first line must be the number of the initial state", where=where, fix="write `0`")
+        raise CannotRead(
+            "the first line must be the number of the initial state", where=where, fix="write `0`"
+        )
     second = SECOND.fullmatch(lines[1].text) if len(lines) > 1 else None
     if second is None:
         where = lines[min(1, len(lines) - 1)].at(1)
-        raise CannotRead("the second line must list the final states", where=where, fix="write `[2]`, or `[]` for none")
+        raise CannotRead(
+            "the second line must list the final states",
+            where=where,
+            fix="write `[2]`, or `[]` for none",
+        )
     final = [f"u{number.strip()}" for number in second[1].split(",") if number.strip()]
     ended = frozenset(final)
     for line in lines[2:]:
@@ -69,7 +79,9 @@ def _read(lines: list[Line], document: Document) -> None:
         except PdrmError as error:
             document.note(error)
     start, rules = f"u{first[1]}", document.rules
-    named = dict.fromkeys([start, *(state for rule in rules for state in (rule.source, rule.target))])
+    named = dict.fromkeys(
+        [start, *(state for rule in rules for state in (rule.source, rule.target))]
+    )
     headers = {
         "events": sorted(frozenset[str]().union(*(events_of(rule.guard) for rule in rules))),
         "states": [state for state in named if state not in ended],
@@ -79,7 +91,9 @@ def _read(lines: list[Line], document: Document) -> None:
     }
     for keyword, words in headers.items():
         place = lines[1 if keyword == "final" else 0].at(1)
-        document.add_header(Header(Word(keyword, place), tuple(Word(word, place) for word in words)))
+        document.add_header(
+            Header(Word(keyword, place), tuple(Word(word, place) for word in words))
+        )
 
 
 def _rule(line: Line) -> RuleSpec:
@@ -102,7 +116,9 @@ def _rule(line: Line) -> RuleSpec:
 def _guard(line: Line, formula: str, start: int) -> Guard:
     where = line.at(start + 1, max(1, len(formula)))
     if not FORMULA.fullmatch(formula) or not formula.strip():
-        raise CannotRead("this formula cannot be read", where=where, fix="use event names, `!`, `&` and `|` only")
+        raise CannotRead(
+            "this formula cannot be read", where=where, fix="use event names, `!`, `&` and `|` only"
+        )
     words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), formula)
     try:
         return read_guard(Line(line.file, line.number, words))
@@ -190,12 +206,18 @@ def _automaton(value: Value) -> Automaton:
     mode = members["acceptance_mode"].text() if "acceptance_mode" in members else MODES[0]
     if mode not in MODES:
         where = members["acceptance_mode"].where
-        raise BadShape(f"unknown acceptance mode `{mode[:40]}`", where=where, fix=did_you_mean(mode, MODES))
-    states, letters, symbols, final = (tuple(_name(item) for item in members[key].items()) for key in LISTS)
+        raise BadShape(
+            f"unknown acceptance mode `{mode[:40]}`", where=where, fix=did_you_mean(mode, MODES)
+        )
+    states, letters, symbols, final = (
+        tuple(_name(item) for item in members[key].items()) for key in LISTS
+    )
     start, bottom = _name(members["initial_state"]), members["initial_stack_symbol"].text()
     final_states = frozenset(final) if mode != "empty_stack" else frozenset[str]()
     empties, moves = mode != "final_state", tuple(_moves(members["transitions"]))
-    return Automaton(states, letters, symbols, start, bottom, final_states, empties, moves, value.where)
+    return Automaton(
+        states, letters, symbols, start, bottom, final_states, empties, moves, value.where
+    )
 
 
 def _name(value: Value) -> str:
@@ -209,7 +231,9 @@ def _moves(table: Value) -> Iterator[AutomatonMove]:
             for top, move in tops.object().items():
                 parts = move.items()
                 if len(parts) != 2:
-                    raise BadShape("a move is [STATE, PUSH]", where=move.where, fix='write ["q1", ["1", "0"]]')
+                    raise BadShape(
+                        "a move is [STATE, PUSH]", where=move.where, fix='write ["q1", ["1", "0"]]'
+                    )
                 pushed = parts[1]
                 push = tuple(pushed.data if isinstance(pushed.data, str) else pushed.texts())
                 yield AutomatonMove(source, letter, top, _name(parts[0]), push, move.where)
@@ -218,15 +242,24 @@ def _moves(table: Value) -> Iterator[AutomatonMove]:
 def _write(automaton: Automaton, document: Document) -> None:
     """The machine's header lines and rules."""
     passing = automaton.passing()
-    states = [*automaton.states, *(state + PASSED for state in automaton.states if state in passing)]
+    states = [
+        *automaton.states,
+        *(state + PASSED for state in automaton.states if state in passing),
+    ]
     begin, accepted, rejected = (_fresh(name, states) for name in ("begin", "accepted", "rejected"))
     end, below = _fresh("end", automaton.letters), _fresh("bottom", automaton.symbols)
     events = [*sorted(automaton.letters), end]
     symbols = [automaton.bottom, *sorted(set(automaton.symbols) - {automaton.bottom})]
     start = automaton.start
-    if any(move.push[-1:] != (automaton.bottom,) for move in automaton.moves if move.top == automaton.bottom):
+    if any(
+        move.push[-1:] != (automaton.bottom,)
+        for move in automaton.moves
+        if move.top == automaton.bottom
+    ):
         push = (automaton.bottom, below)  # the stack may be empty
-        document.add_rule(RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where))
+        document.add_rule(
+            RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where)
+        )
         start, symbols, states = begin, [below, *symbols], [begin, *states]
     for rule in _rules(automaton, passing):
         document.add_rule(rule)
@@ -236,8 +269,16 @@ def _write(automaton: Automaton, document: Document) -> None:
         document.add_rule(RuleSpec(state, state, skip, (ANY,), (ANY,), False, 0.0, automaton.where))
         top = ANY if state in accepting else below
         if state in accepting or (automaton.empties and below in symbols):
-            document.add_rule(RuleSpec(state, accepted, stop, (top,), (top,), False, 1.0, automaton.where))
-    headers = {"events": events, "exclusive": events, "stack": symbols, "states": states, "start": [start]}
+            document.add_rule(
+                RuleSpec(state, accepted, stop, (top,), (top,), False, 1.0, automaton.where)
+            )
+    headers = {
+        "events": events,
+        "exclusive": events,
+        "stack": symbols,
+        "states": states,
+        "start": [start],
+    }
     headers |= {"final": [accepted, rejected], "otherwise": ["go", rejected, "0"]}
     for keyword, words in headers.items():
         named = tuple(Word(word, automaton.where) for word in words)
@@ -248,11 +289,22 @@ def _rules(automaton: Automaton, passing: frozenset[str]) -> Iterator[RuleSpec]:
     """The automaton's moves, and those of the states that remember an accepting one."""
     for move in automaton.moves:
         guard: Guard = Exactly(frozenset({move.letter})) if move.letter else SILENT
-        remembers = move.target + PASSED if not move.letter and move.target in passing else move.target
+        remembers = (
+            move.target + PASSED if not move.letter and move.target in passing else move.target
+        )
         target = remembers if move.source in automaton.final else move.target
         yield RuleSpec(move.source, target, guard, (move.top,), move.push, False, 0.0, move.where)
         if move.source in passing:
-            yield RuleSpec(move.source + PASSED, remembers, guard, (move.top,), move.push, False, 0.0, move.where)
+            yield RuleSpec(
+                move.source + PASSED,
+                remembers,
+                guard,
+                (move.top,),
+                move.push,
+                False,
+                0.0,
+                move.where,
+            )
 
 
 def _fresh(name: str, taken: Iterable[str]) -> str:

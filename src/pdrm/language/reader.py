@@ -63,7 +63,9 @@ class _BlockReading:
     def _inside(self, line: Line, depth: int) -> list[Block]:
         at = line.at(line.indent + 1, 3)
         if depth >= DEEPEST:
-            raise TooDeep(f"`for` blocks nested more than {DEEPEST} deep", where=at, fix="use fewer")
+            raise TooDeep(
+                f"`for` blocks nested more than {DEEPEST} deep", where=at, fix="use fewer"
+            )
         deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
         if deeper <= line.indent:
             fix = "indent the rules that belong to it by four spaces"
@@ -73,7 +75,10 @@ class _BlockReading:
 
     def _check_indent(self, line: Line, indent: int) -> None:
         if line.code[: line.indent].strip(" "):
-            fault, fix = "this line is indented with a character that is not a space", "indent with spaces only"
+            fault, fix = (
+                "this line is indented with a character that is not a space",
+                "indent with spaces only",
+            )
         elif line.indent != indent:
             fault = "the indentation of this line matches no block above it"
             fix = "indent the lines of one `for` block alike, and no others"
@@ -145,27 +150,41 @@ class _Reading:
             for word in (word for header in self.document.lines(keyword) for word in header.words):
                 if (where := self.variables.get(word.text)) is not None:
                     fault = f"loop variable `{word}` is also on the `{keyword}` line"
-                    self.document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
+                    self.document.note(
+                        DuplicateName(fault, where=where, fix="rename the loop variable")
+                    )
 
     def _header(self, line: Line, node: Node) -> None:
-        keyword, *words = (word_of(line, token) for token in node.children if isinstance(token, Token))
+        keyword, *words = (
+            word_of(line, token) for token in node.children if isinstance(token, Token)
+        )
         if keyword.text not in KEYWORDS:
             ours = OTHER_KEYWORDS.get(keyword.text.casefold())
-            fix = f"write `{ours}`" if ours else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            fix = (
+                f"write `{ours}`" if ours else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            )
             fix = COMMENTS if keyword.text.startswith("#") else fix
-            raise UnknownKeyword(f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix)
+            raise UnknownKeyword(
+                f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix
+            )
         self.document.add_header(Header(keyword, tuple(words)))
 
     def _mapping(self, line: Line, node: Node) -> None:
         name, *pairs = cast("tuple[Token, *tuple[Node, ...]]", tuple(node.children))
         if name in self.maps:
-            raise DuplicateName(f"map `{name}` is defined twice", where=place_of(line, name), fix="rename one of them")
+            raise DuplicateName(
+                f"map `{name}` is defined twice",
+                where=place_of(line, name),
+                fix="rename one of them",
+            )
         entries: dict[str, str] = {}
         for pair in pairs:
             key, value = (str(token) for token in pair.children)
             if key in entries:
                 fix = "keep one of them"
-                raise DuplicateName(f"map `{name}` has two values for `{key}`", where=place_of(line, pair), fix=fix)
+                raise DuplicateName(
+                    f"map `{name}` has two values for `{key}`", where=place_of(line, pair), fix=fix
+                )
             entries[key] = value
         self.maps[str(name)] = entries
 
@@ -174,9 +193,17 @@ class _Reading:
         variable, *words = (token for token in node.children if isinstance(token, Token))
         where = place_of(line, variable)
         if variable in NOT_VARIABLES:
-            raise BadName(f"`{variable}` has a meaning of its own", where=where, fix="use another loop variable")
+            raise BadName(
+                f"`{variable}` has a meaning of its own",
+                where=where,
+                fix="use another loop variable",
+            )
         if variable in values:
-            raise DuplicateName(f"loop variable `{variable}` is used by an outer `for`", where=where, fix="rename it")
+            raise DuplicateName(
+                f"loop variable `{variable}` is used by an outer `for`",
+                where=where,
+                fix="rename it",
+            )
         self.variables.setdefault(str(variable), where)
         conditions = [child for child in node.children if isinstance(child, Tree)]
         for word in words:
@@ -215,7 +242,9 @@ class _Reading:
             return None
         if _is_vector(node):
             return tuple(str(token) for token in cast("Node", node.children[0]).children)
-        return tuple(self._term(line, child, values) for child in node.children if isinstance(child, Tree))
+        return tuple(
+            self._term(line, child, values) for child in node.children if isinstance(child, Tree)
+        )
 
     def _term(self, line: Line, node: Node, values: Values) -> str:
         """The word a term stands for: a loop variable's value, a map's, or itself."""
@@ -229,7 +258,11 @@ class _Reading:
             fix = did_you_mean(str(word), self.maps) or f"define it above: `map {word} {key}:…`"
             raise UnknownMap(f"no map is called `{word}`", where=where, fix=fix)
         if key not in self.maps[str(word)]:
-            raise UnknownMap(f"map `{word}` has no value for `{key}`", where=where, fix=f"add `{key}:…` to its line")
+            raise UnknownMap(
+                f"map `{word}` has no value for `{key}`",
+                where=where,
+                fix=f"add `{key}:…` to its line",
+            )
         return self.maps[str(word)][key]
 
 

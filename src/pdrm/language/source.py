@@ -77,9 +77,13 @@ def split_lines(text: str, file: str) -> list[Line]:
         last = "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]).rpartition("\n")[2]
         where = Line(file, MOST_LINES, last[:LONGEST_LINE]).at(1)
         raise TooLarge(
-            f"more than {MOST_LINES:,} lines", where=where, fix="a machine of this size is better built in Python"
+            f"more than {MOST_LINES:,} lines",
+            where=where,
+            fix="a machine of this size is better built in Python",
         )
-    lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)]
+    lines = [
+        Line(file, number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)
+    ]
     for line in lines:
         if len(line.text) > LONGEST_LINE:
             raise TooLarge(

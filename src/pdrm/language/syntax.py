@@ -62,7 +62,13 @@ Resolve = Callable[[Node], str]
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", start=list(SHAPES), propagate_positions=True, maybe_placeholders=True)
+    return Lark(
+        grammar,
+        parser="lalr",
+        start=list(SHAPES),
+        propagate_positions=True,
+        maybe_placeholders=True,
+    )
 
 
 def parse_line(line: Line) -> Node:
@@ -126,7 +132,11 @@ def _outline(signs: str, shape: str) -> _Outline:
 
     def outline(node: Node) -> _Outline:
         children: list[_Outline | int | None] = [
-            outline(child) if isinstance(child, Tree) else None if child is None else first[child.column or 1]
+            outline(child)
+            if isinstance(child, Tree)
+            else None
+            if child is None
+            else first[child.column or 1]
             for child in node.children
         ]
         meta = node.meta
@@ -154,7 +164,10 @@ def _fill(outline: _Outline, pieces: list[re.Match[str]]) -> Node:
     meta = Meta()  # type: ignore[no-untyped-call]
     if first >= 0:
         meta.empty = False
-        meta.column, meta.end_column = pieces[first].start(pieces[first].lastindex or 0) + 1, pieces[last].end() + 1
+        meta.column, meta.end_column = (
+            pieces[first].start(pieces[first].lastindex or 0) + 1,
+            pieces[last].end() + 1,
+        )
     return Tree(data, cast("list[Node | Token]", children), meta)
 
 
@@ -175,7 +188,9 @@ def guard_of(node: Node, resolve: Resolve) -> Guard:
     """The guard a parsed label or formula stands for."""
     inner = cast("Node", node.children[0])
     if inner.data == "exactly":
-        return Exactly(frozenset(resolve(term) for term in inner.children if isinstance(term, Tree)))
+        return Exactly(
+            frozenset(resolve(term) for term in inner.children if isinstance(term, Tree))
+        )
     if inner.data == "term" and resolve(inner) == "eps":
         return SILENT
     return _formula_of(inner, resolve)
@@ -186,7 +201,11 @@ def read_guard(line: Line) -> Guard:
 
     def plain(term: Node) -> str:
         if isinstance(term.children[1], Tree) or line.comment:
-            raise CannotRead("only events may stand in this label", where=line.at(1), fix=f"write {SHAPES['guard']}")
+            raise CannotRead(
+                "only events may stand in this label",
+                where=line.at(1),
+                fix=f"write {SHAPES['guard']}",
+            )
         return str(term.children[0])
 
     return guard_of(parse_shape(line, "guard"), plain)
@@ -210,11 +229,19 @@ def _cannot_read(line: Line, shape: str, error: UnexpectedInput) -> CannotRead:
         found = f"`{str(error.token)[:40]}` does not belong here"
         column, width = error.token.column or 1, len(error.token)
     names = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
-    expected = sorted({SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names})
+    expected = sorted(
+        {SIGNS.get(name) or f"`{_parser().get_terminal(name).pattern.value}`" for name in names}
+    )
     wanted = f"; expected {' or '.join(expected)}" if 0 < len(expected) <= 6 else ""
-    fix = _spell_formula(line.code, shape) or _spell_words(line.code, shape) or f"write {SHAPES[shape]}"
+    fix = (
+        _spell_formula(line.code, shape)
+        or _spell_words(line.code, shape)
+        or f"write {SHAPES[shape]}"
+    )
     if shape == "rule" and (
-        said := _diagnose_rule(line.code, ends={*names} <= {"COMMA", "WORD"} and column > len(line.code))
+        said := _diagnose_rule(
+            line.code, ends={*names} <= {"COMMA", "WORD"} and column > len(line.code)
+        )
     ):
         found, wanted, fix = said[0], "", said[1]
     complete = "$END" in names and line.code[column - 1 :].startswith("#")
@@ -238,18 +265,31 @@ def _diagnose_rule(code: str, *, ends: bool) -> tuple[str, str] | None:
     ('the reward is missing', 'write `u -> v : a, z / A z, 0`: a rule ends with what it pays')
     """
     if arrow := ARROW.fullmatch(code):
-        return f"`{arrow[2]}` is not an arrow of this language", f"write `{arrow[1].strip()} -> {arrow[3].strip()}`"
+        return (
+            f"`{arrow[2]}` is not an arrow of this language",
+            f"write `{arrow[1].strip()} -> {arrow[3].strip()}`",
+        )
     if fraction := FRACTION.fullmatch(code):
         decimal = f"{int(fraction[2]) / int(fraction[3]):.10g}"
         fix = f"write `{fraction[1].strip()} {decimal}` (a machine made in Python may pay an exact Fraction)"
-        return f"`{fraction[2]}/{fraction[3]}` is a fraction, and a reward is written as a decimal", fix
-    if not ends or ":" not in code or any(code.count(one) != code.count(other) for one, other in ("()", "[]", "{}")):
+        return (
+            f"`{fraction[2]}/{fraction[3]}` is a fraction, and a reward is written as a decimal",
+            fix,
+        )
+    if (
+        not ends
+        or ":" not in code
+        or any(code.count(one) != code.count(other) for one, other in ("()", "[]", "{}"))
+    ):
         return None
     whole, last = code.rstrip(" ,"), code.rsplit(maxsplit=1)[-1]
     if "/" not in code:
         return "the rule ends too early: its reward is missing", f"write {SHAPES['rule']}"
     if NUMBER.fullmatch(last) and whole.endswith(last):
-        return f"no comma stands before the reward {last}", f"write `{whole.removesuffix(last).strip()}, {last}`"
+        return (
+            f"no comma stands before the reward {last}",
+            f"write `{whole.removesuffix(last).strip()}, {last}`",
+        )
     return "the reward is missing", f"write `{whole.strip()}, 0`: a rule ends with what it pays"
 
 
@@ -291,5 +331,7 @@ def number_of(text: str, where: Where, what: str = "a reward") -> float:
         raise BadReward(error.message, where=where, fix=error.fix) from None
     if not math.isfinite(value):
         fix = "write a finite number such as 1, -0.01 or 1e5"
-        raise BadReward(f"`{text[:40]}` is not a number, but {what} must be one", where=where, fix=fix)
+        raise BadReward(
+            f"`{text[:40]}` is not a number, but {what} must be one", where=where, fix=fix
+        )
     return value

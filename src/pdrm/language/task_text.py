@@ -67,7 +67,10 @@ class TaskOptions:
         object.__setattr__(self, "step", _number("step", self.step))
         if self.fail is not None and not isinstance(self.fail, str):
             object.__setattr__(self, "fail", _number("fail", self.fail))
-        paid = {name: _number(f"complete {name}", number) for name, number in dict(self.complete).items()}
+        paid = {
+            name: _number(f"complete {name}", number)
+            for name, number in dict(self.complete).items()
+        }
         object.__setattr__(self, "complete", paid)
         object.__setattr__(self, "events", names_of("events", self.events))
         if self.exclusive is not None:
@@ -130,7 +133,9 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
         elif keyword in KEYWORDS:
             place = line.at(line.indent + 1, len(keyword))
             if keyword in changes and keyword not in ("complete", "exclusive", "events"):
-                raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
+                raise DuplicateName(
+                    f"a second `{keyword}` line", where=place, fix="keep one of them"
+                )
             where.setdefault(keyword, place)
             _take(changes, line, keyword, words, where)
         else:
@@ -140,7 +145,9 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
     return TaskText(name, replace(options, **changes), tuple(lines[number:]), where, file)  # type: ignore[arg-type]
 
 
-def _take(changes: dict[str, object], line: Line, keyword: str, words: list[str], where: dict[str, Where]) -> None:
+def _take(
+    changes: dict[str, object], line: Line, keyword: str, words: list[str], where: dict[str, Where]
+) -> None:
     """Keep what one header line says."""
     place = line.at(line.indent + 1, len(keyword))
     match keyword, words:
@@ -160,9 +167,14 @@ def _take(changes: dict[str, object], line: Line, keyword: str, words: list[str]
         case "events", [_, *_]:
             changes["events"] = (*changes.get("events", ()), *words)  # type: ignore[misc]
         case "exclusive", _:
-            changes["exclusive"] = (*(changes.get("exclusive") or ()), *([tuple(words)] if words else []))  # type: ignore[misc]
+            changes["exclusive"] = (
+                *(changes.get("exclusive") or ()),
+                *([tuple(words)] if words else []),
+            )  # type: ignore[misc]
         case _:
-            raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=f"write {SHAPES[keyword]}")
+            raise CannotRead(
+                f"this `{keyword}` line cannot be read", where=place, fix=f"write {SHAPES[keyword]}"
+            )
 
 
 SHAPES = {
@@ -191,7 +203,9 @@ def _unquote(text: str) -> list[str]:
     return names
 
 
-def check_names(names: Iterable[str], known: Iterable[str], what: str, where: Mapping[str, Where]) -> None:
+def check_names(
+    names: Iterable[str], known: Iterable[str], what: str, where: Mapping[str, Where]
+) -> None:
     """Raise at the first name that is not known."""
     listed = list(known)
     for name in names:

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from lark import Tree
 
-from pdrm.errors import explain_arguments
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
@@ -23,7 +22,6 @@ KEYWORD_WIDTH = 10
 TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|((?!->)[^\s{}()\[\],:/&|!<>=])+")
 
 
-@explain_arguments
 def lay_out(text: str, file: str) -> str:
     r"""The text with regular spacing. Raises as reading does if a line cannot be read.
 
@@ -80,11 +78,15 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
     source, target, guard, move = (max(len(row[column]) for row in rows) for column in range(4))
     pad = " " * (INDENT * depth)
     shown = [
-        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} {row[3]:<{move}}{row[4]}" for row in rows
+        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} {row[3]:<{move}}{row[4]}"
+        for row in rows
     ]
-    longest = max((len(row) for row, line in zip(shown, lines, strict=True) if line.comment), default=0)
+    longest = max(
+        (len(row) for row, line in zip(shown, lines, strict=True) if line.comment), default=0
+    )
     return [
-        f"{row:<{longest}}  {line.comment}" if line.comment else row for row, line in zip(shown, lines, strict=True)
+        f"{row:<{longest}}  {line.comment}" if line.comment else row
+        for row, line in zip(shown, lines, strict=True)
     ]
 
 
@@ -92,7 +94,8 @@ def _parts(line: Line) -> tuple[str, str, str, str, str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
     nodes = [child if isinstance(child, Tree) else None for child in parse_line(line).children]
     source, target, guard, look, change, reward = (
-        space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1]) if node else "" for node in nodes
+        space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1]) if node else ""
+        for node in nodes
     )
     return source, target, f"{guard},", f"{look} / {change}, " if look else "", reward
 
@@ -115,7 +118,6 @@ def space_out(code: str) -> str:
 # --- Machines
 
 
-@explain_arguments
 def to_text(machine: AnyMachine) -> str:
     """The machine as a .pdrm file, every rule on its own line.
 
@@ -136,6 +138,10 @@ def to_text(machine: AnyMachine) -> str:
         lines.append(f"counters {machine.counters}")
     if machine.states != states_of(machine.start, machine.final, machine.transitions):
         lines.append(f"states {' '.join(machine.states)}")
-    lines += [f"start {machine.start}", f"final {' '.join(machine.final)}", f"otherwise {machine.otherwise}"]
+    lines += [
+        f"start {machine.start}",
+        f"final {' '.join(machine.final)}",
+        f"otherwise {machine.otherwise}",
+    ]
     rules = [str(rule) for rule in machine.transitions]
     return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
     from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     "AGENTS",
     "Agent",
     "QLearning",

@@ -7,7 +7,16 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from pdrm.errors import CannotTranslate
-from pdrm.learning.agents import DQN, PPO, SB3_SETTINGS, CountingCQL, CpRM, Deep, Summary, default_settings
+from pdrm.learning.agents import (
+    DQN,
+    PPO,
+    SB3_SETTINGS,
+    CountingCQL,
+    CpRM,
+    Deep,
+    Summary,
+    default_settings,
+)
 from pdrm.learning.settings import FULL, MOST, NOTHING, Agent
 from pdrm.machines.reward_machine import RewardMachine
 from pdrm.task import Task
@@ -52,7 +61,9 @@ def advise(task: Task, agent: Agent) -> Advice:
     pdrm.CpRM(), which also learns from what it imagines; or train longer: episodes=10_000; or a larger k: pdrm.check_k(task) says which is enough
     """
     tried = _advise_network(task, agent) if isinstance(agent, Deep) else _advise_table(task, agent)
-    return Advice("; or ".join(one.fix for one in tried), "; or ".join(one.shell_fix for one in tried))
+    return Advice(
+        "; or ".join(one.fix for one in tried), "; or ".join(one.shell_fix for one in tried)
+    )
 
 
 def _advise_network(task: Task, agent: Deep) -> list[Advice]:
@@ -62,7 +73,9 @@ def _advise_network(task: Task, agent: Deep) -> list[Advice]:
     if task.continuous:
         return longer
     matter = [name for name in SB3_SETTINGS[agent.name] if name != "total_timesteps"]
-    tried = _do_without([name for name in matter if getattr(agent, name) != getattr(defaults, name)])
+    tried = _do_without(
+        [name for name in matter if getattr(agent, name) != getattr(defaults, name)]
+    )
     if isinstance(agent, PPO):
         tried += [Advice("pdrm.DQN()", "--agent dqn")]
     elif isinstance(agent, DQN) and agent.shaping != NOTHING and not agent.counterfactuals:
@@ -77,19 +90,27 @@ def _advise_network(task: Task, agent: Deep) -> list[Advice]:
 
 def _advise_table(task: Task, agent: Agent) -> list[Advice]:
     defaults, usual = type(agent)(), default_settings(task, type(agent))
-    own = [name for name in EXPLORING if hasattr(defaults, name) and _differs(agent, defaults, usual, name)]
+    own = [
+        name
+        for name in EXPLORING
+        if hasattr(defaults, name) and _differs(agent, defaults, usual, name)
+    ]
     stacked, enough = not isinstance(task.machine, RewardMachine), "{} says which is enough"
     which = Advice(enough.format("pdrm.check_k(task)"), enough.format("pdrm check-k"))
     tried = list[Advice]()
     if stacked and agent.k == 0:
-        tried += [Advice(f"k=1, or a larger k: {which.fix}", f"--k 1, or a larger k: {which.shell_fix}")]
+        tried += [
+            Advice(f"k=1, or a larger k: {which.fix}", f"--k 1, or a larger k: {which.shell_fix}")
+        ]
     if not isinstance(agent, CpRM | CountingCQL | Summary) and _has_stack(task):
         k = "" if agent.k in (0, 1, FULL) else f"k={agent.k}"
         why = "which also learns from what it imagines"
         tried += [Advice(f"pdrm.CpRM({k}), {why}", f"--agent cprm, {why}")]
     tried += _do_without(own)
     episodes = min(max(2 * agent.total, defaults.total), MOST)
-    tried += [Advice(f"train longer: episodes={episodes:_}", f"train longer: --episodes {episodes}")]
+    tried += [
+        Advice(f"train longer: episodes={episodes:_}", f"train longer: --episodes {episodes}")
+    ]
     if stacked and agent.k not in (0, FULL):
         tried += [Advice(f"a larger k: {which.fix}", f"a larger k: {which.shell_fix}")]
     return tried
@@ -102,7 +123,10 @@ def _do_without(settings: list[str]) -> list[Advice]:
 
 def _differs(agent: Agent, defaults: Agent, usual: dict[str, object], name: str) -> bool:
     """Whether a setting is the user's own: neither the agent's default, nor what is usual for the task."""
-    return getattr(agent, name) not in (getattr(defaults, name), usual.get(name, getattr(defaults, name)))
+    return getattr(agent, name) not in (
+        getattr(defaults, name),
+        usual.get(name, getattr(defaults, name)),
+    )
 
 
 def _has_stack(task: Task) -> bool:

@@ -14,8 +14,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean, explain_arguments
-from pdrm.learning.settings import FULL, LATER, NOTHING, RECORDED_AS, Agent, Number, bad_setting, introduce
+from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
+from pdrm.learning.settings import (
+    FULL,
+    LATER,
+    NOTHING,
+    RECORDED_AS,
+    Agent,
+    Number,
+    bad_setting,
+    introduce,
+)
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.task import COUNTED, DISCOUNTS, Task
 
@@ -35,11 +44,15 @@ def _check_shaping(agent: QLearning | Deep) -> None:
         return
     if agent.shaping not in SHAPINGS:
         fix = did_you_mean(str(agent.shaping), SHAPINGS)
-        raise BadSetting(f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix)
+        raise BadSetting(
+            f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix
+        )
     if agent.shaping == NOTHING:
         return
     if isinstance(agent, CountingQ):
-        fault = f"agent `{agent.name}` has no potentials: they are found for stacks, not for counters"
+        fault = (
+            f"agent `{agent.name}` has no potentials: they are found for stacks, not for counters"
+        )
         raise BadSetting(fault, fix='use q or cprm, or shaping="none" (--shaping none)')
     if isinstance(agent, OffPolicy) and agent.counterfactuals:
         fault = f"agent `{agent.name}` imagines with the tops of stacks, and a potential needs the whole stack"
@@ -55,10 +68,13 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
     """
     if agent.shaping in {AUTO, NOTHING}:
         return None
-    from pdrm.product.summaries.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+    from pdrm.product.summaries.potentials import Shaping
 
     return Shaping(
-        float(agent.discount), agent.shaping_discount, float(agent.shaping_scale), float(agent.shaping_shift)
+        float(agent.discount),
+        agent.shaping_discount,
+        float(agent.shaping_scale),
+        float(agent.shaping_shift),
     )
 
 
@@ -151,7 +167,9 @@ class QLearning(Tabular):
         if self.ties not in TIES:
             raise BadSetting(f"ties is {self.ties!r}", fix=did_you_mean(self.ties, TIES))
         if isinstance(self, CpRM | CountingCQL):
-            known = [choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE]
+            known = [
+                choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE
+            ]
             if self.counterfactuals not in known:
                 fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
                 fix = f"{did_you_mean(str(self.counterfactuals), known)} (without any it is Q-learning)"
@@ -227,9 +245,7 @@ class CountingCQL(CountingQ):
     def __post_init__(self) -> None:
         QLearning.__post_init__(self)
         if self.counter_values is not None and self.counterfactuals is Counterfactuals.CO_OBSERVED:
-            fault = (
-                "counter_values says what to imagine with in every state, and co-observed asks what was seen in each"
-            )
+            fault = "counter_values says what to imagine with in every state, and co-observed asks what was seen in each"
             raise BadSetting(fault, fix="counterfactuals=exhaustive, or counter_values=none")
 
 
@@ -286,7 +302,8 @@ class Summary(Agent):
         Agent.__post_init__(self)
         if self.k != FULL:
             raise BadSetting(
-                f"agent `{self.name}` sees the whole stack, not {self.k} symbols", fix='k="full" (--k full)'
+                f"agent `{self.name}` sees the whole stack, not {self.k} symbols",
+                fix='k="full" (--k full)',
             )
         if not self.discount < 1:
             raise bad_setting(self, "discount", self.discount, "a number from 0 to below 1", 0.99)
@@ -352,7 +369,7 @@ class Deep(Agent):
         _check_shaping(self)
 
     @classmethod
-    def like_sb3(cls, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+    def like_sb3(cls, **settings: Any) -> Self:
         """The agent with Stable-Baselines3's defaults where ours are others. settings: what else is set, or set otherwise.
 
         >>> PPO.like_sb3(n_envs=4).n_steps, PPO().n_steps
@@ -518,16 +535,41 @@ class SAC(OffPolicy):
 
 AGENTS: dict[str, type[Agent]] = {
     kind.name: kind
-    for kind in (QLearning, CpRM, Hierarchical, Summary, CountingQ, CountingCQL, PPO, RecurrentPPO, DQN, SAC)
+    for kind in (
+        QLearning,
+        CpRM,
+        Hierarchical,
+        Summary,
+        CountingQ,
+        CountingCQL,
+        PPO,
+        RecurrentPPO,
+        DQN,
+        SAC,
+    )
 }
 """Every agent, by its name."""
 ELSEWHERE = {
     **dict.fromkeys(
-        ("a2c", "a3c", "ars", "ddpg", "impala", "qr-dqn", "qrdqn", "rainbow", "reinforce", "td3", "tqc", "trpo"),
+        (
+            "a2c",
+            "a3c",
+            "ars",
+            "ddpg",
+            "impala",
+            "qr-dqn",
+            "qrdqn",
+            "rainbow",
+            "reinforce",
+            "td3",
+            "tqc",
+            "trpo",
+        ),
         "the deep agents here are `ppo` and `dqn`, and `sac` for continuous actions",
     ),
     **dict.fromkeys(
-        ("sarsa", "q-learning", "q_learning", "tabular"), "the tables here are `q` (Q-learning) and `cprm`"
+        ("sarsa", "q-learning", "q_learning", "tabular"),
+        "the tables here are `q` (Q-learning) and `cprm`",
     ),
 }
 """What to choose in place of agents that other libraries have."""
@@ -541,9 +583,27 @@ about what the paper's 0.03 seconds an episode allow."""
 
 WITH_CHANCE = 0.1
 """The learning rate of tables in a domain of one's own whose moves are random: with a larger one a value is the last few outcomes."""
-_LETTER = {"learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0, "epsilon_least": 0.01, "discount": 0.99}
-_MAZE = {"learning_rate": 0.5, "epsilon": 1.0, "epsilon_decay": 0.995, "epsilon_least": 0.01, "discount": 0.99}
-_DELIVER = {"learning_rate": 0.01, "epsilon": 1.0, "epsilon_decay": 0.9995, "epsilon_least": 0.1, "discount": 0.99}
+_LETTER = {
+    "learning_rate": 0.01,
+    "epsilon": 0.01,
+    "epsilon_decay": 1.0,
+    "epsilon_least": 0.01,
+    "discount": 0.99,
+}
+_MAZE = {
+    "learning_rate": 0.5,
+    "epsilon": 1.0,
+    "epsilon_decay": 0.995,
+    "epsilon_least": 0.01,
+    "discount": 0.99,
+}
+_DELIVER = {
+    "learning_rate": 0.01,
+    "epsilon": 1.0,
+    "epsilon_decay": 0.9995,
+    "epsilon_least": 0.1,
+    "discount": 0.99,
+}
 
 PAPER_SETTINGS: dict[str, dict[str, Any]] = {
     "letter": {"episodes": 5_000, **_LETTER},
@@ -630,7 +690,13 @@ counterfactual experiences best. With one-step targets neither learnt the task."
 
 WATER_SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": {**SB3_SETTINGS["ppo"], **_TUNED},
-    "rppo": {**SB3_SETTINGS["rppo"], **_TUNED, "lstm_hidden_size": 128, "sequence_length": 64, "net_arch": (128,)},
+    "rppo": {
+        **SB3_SETTINGS["rppo"],
+        **_TUNED,
+        "lstm_hidden_size": 128,
+        "sequence_length": 64,
+        "net_arch": (128,),
+    },
     "dqn": {
         **SB3_SETTINGS["dqn"],
         **_OFF_POLICY,
@@ -657,7 +723,9 @@ def kind_of(name: str) -> type[Agent]:
     """The kind of agent that has this name."""
     if name not in AGENTS:
         classes = {kind.__name__.casefold(): agent for agent, kind in AGENTS.items()}
-        fix = ELSEWHERE.get(str(name).casefold()) or did_you_mean(classes.get(str(name).casefold(), str(name)), AGENTS)
+        fix = ELSEWHERE.get(str(name).casefold()) or did_you_mean(
+            classes.get(str(name).casefold(), str(name)), AGENTS
+        )
         raise UnknownAgent(f"no agent is called `{name}`", fix=fix)
     return AGENTS[name]
 
@@ -674,7 +742,6 @@ def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
     return kind(**settings)
 
 
-@explain_arguments
 def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
     """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
     kind = kind_of(name)
@@ -690,8 +757,17 @@ def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
         given = {"learning_rate": WITH_CHANCE}
     if kind is Summary:  # it needs far fewer episodes, and has no learning rate
         return {"discount": given["discount"]} if "discount" in given else {}
-    own = isinstance(task.machine, CountingRewardAutomaton) or (task.text is None and task.machine.name in COUNTED)
-    return {**given, **({"operations_per_episode": OPERATIONS} if issubclass(kind, CountingQ) and not own else {})}
+    own = isinstance(task.machine, CountingRewardAutomaton) or (
+        task.text is None and task.machine.name in COUNTED
+    )
+    return {
+        **given,
+        **(
+            {"operations_per_episode": OPERATIONS}
+            if issubclass(kind, CountingQ) and not own
+            else {}
+        ),
+    }
 
 
 def _has_chance(domain: FiniteDomain) -> bool:
@@ -708,14 +784,19 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
     count = several if isinstance(several, int) else len(several)
     if count > MOST_SEEDS:
-        raise BadStudy(f"{count:,} seeds are too many", fix=f"give at most {MOST_SEEDS:,}, such as seeds=5 (--seeds 5)")
+        raise BadStudy(
+            f"{count:,} seeds are too many",
+            fix=f"give at most {MOST_SEEDS:,}, such as seeds=5 (--seeds 5)",
+        )
     found = tuple(range(several) if isinstance(several, int) else several)
     if not found or not all(type(seed) is int and seed >= 0 for seed in found):
         fix = "give a number of seeds, such as seeds=5 (--seeds 5), or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
     if len(set(found)) < len(found):
         twice = next(seed for seed in found if found.count(seed) > 1)
-        fault = f"the seeds are {seeds!r}: {twice} is among them twice, and its runs would be the same"
+        fault = (
+            f"the seeds are {seeds!r}: {twice} is among them twice, and its runs would be the same"
+        )
         raise BadStudy(fault, fix=f"leave one out: seeds={sorted(set(found))}")
     return found
 

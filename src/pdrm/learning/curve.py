@@ -64,10 +64,10 @@ class Curve:
         """The mean return of the last test."""
         return float(self.returns[-1].mean())
 
-    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    def frame(self) -> Any:
         """The curve as a pandas `DataFrame`, with a row for each episode of a test and the columns of `curve.csv`: the training before
         the test, the number of the episode, its return and length, and the machine state in which it ended."""
-        from pdrm.drawing.rows import make_frame  # noqa: PLC0415 - learning does not draw
+        from pdrm.drawing.rows import make_frame
 
         episodes = self.returns.shape[1] if len(self) else 0
         columns = (
@@ -78,7 +78,9 @@ class Curve:
             self.ends,
         )
         names = (UNITS[self.unit], *COLUMNS)
-        return make_frame({name: column.ravel() for name, column in zip(names, columns, strict=True)})
+        return make_frame(
+            {name: column.ravel() for name, column in zip(names, columns, strict=True)}
+        )
 
     def text(self) -> str:
         """The curve's file."""
@@ -100,14 +102,26 @@ class Curve:
         header, *lines = csv.reader(text.splitlines(), strict=True) if text else [[]]
         unit = next((unit for unit, column in UNITS.items() if header == [column, *COLUMNS]), None)
         need((unit is not None, f"its columns are {', '.join(header)[:100]}"))
-        need((all(len(line) == len(COLUMNS) + 1 for line in lines), "a line has too few or too many columns"))
-        at, number, returns, steps, ends = zip(*lines, strict=True) if lines else ((), (), (), (), ())
+        need(
+            (
+                all(len(line) == len(COLUMNS) + 1 for line in lines),
+                "a line has too few or too many columns",
+            )
+        )
+        at, number, returns, steps, ends = (
+            zip(*lines, strict=True) if lines else ((), (), (), (), ())
+        )
         times = np.unique(np.array(at, np.int64))
         shape = len(times), len(lines) // max(1, len(times))
         need((shape[0] * shape[1] == len(lines), "its tests have different numbers of episodes"))
         order = np.repeat(times, shape[1]), np.tile(np.arange(shape[1]), shape[0])
         given = np.array(at, np.int64), np.array(number, np.int64)
-        need((all(np.array_equal(*pair) for pair in zip(given, order, strict=True)), "its lines are out of order"))
+        need(
+            (
+                all(np.array_equal(*pair) for pair in zip(given, order, strict=True)),
+                "its lines are out of order",
+            )
+        )
         curve = cls(
             unit or "",
             times,
@@ -115,7 +129,12 @@ class Curve:
             np.array(steps, np.int64).reshape(shape),
             np.array(ends, np.str_).reshape(shape),
         )
-        need((not np.isnan(curve.returns).any() and bool((curve.steps >= 0).all()), "a number is out of its range"))
+        need(
+            (
+                not np.isnan(curve.returns).any() and bool((curve.steps >= 0).all()),
+                "a number is out of its range",
+            )
+        )
         return curve
 
     def arrays(self) -> Arrays:
@@ -130,17 +149,26 @@ def read_tests(arrays: Arrays, times: Sequence[int], names: Sequence[str]) -> li
     """
     at, returns, steps, ends = (arrays[f"tests.{name}"] for name in ARRAYS)
     need(
-        (at.dtype == np.int64 and at.tolist() == list(times), "its tests are not those of the training before it"),
+        (
+            at.dtype == np.int64 and at.tolist() == list(times),
+            "its tests are not those of the training before it",
+        ),
         (
             returns.dtype == np.float64 and steps.dtype == np.int64 and ends.dtype.kind == "U",
             "its tests are no numbers",
         ),
-        (returns.ndim == 2 and returns.shape == steps.shape == ends.shape, "its tests do not fit together"),
+        (
+            returns.ndim == 2 and returns.shape == steps.shape == ends.shape,
+            "its tests do not fit together",
+        ),
         (len(returns) == len(at) and returns.shape[1:] > (0,), "its tests do not fit together"),
     )
     need(
         (not np.isnan(returns).any() and bool((steps >= 0).all()), "a test is out of its range"),
-        (bool(np.isin(ends, names).all()), "a test ended in a state that the machine does not have"),
+        (
+            bool(np.isin(ends, names).all()),
+            "a test ended in a state that the machine does not have",
+        ),
     )
     return [Test(int(when), *rest) for when, *rest in zip(at, returns, steps, ends, strict=True)]
 
@@ -152,7 +180,9 @@ def settle_returns(returns: npt.ArrayLike) -> npt.NDArray[np.float64]:
     [-8.0, 100005.0, 0.91, 0.123456789]
     """
     given = np.asarray(returns, np.float64)
-    short = np.array([float(f"{value:.4g}") for value in given.ravel().tolist()]).reshape(given.shape)
+    short = np.array([float(f"{value:.4g}") for value in given.ravel().tolist()]).reshape(
+        given.shape
+    )
     return np.where(abs(short - given) <= 2e-6 * abs(given), short, given)
 
 
@@ -171,5 +201,7 @@ def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDA
     >>> find_successes(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
     [1.0, 1.0, 0.0]
     """
-    achieved = [name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states]
+    achieved = [
+        name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states
+    ]
     return np.isin(ends, achieved).astype(np.float64)

@@ -38,7 +38,7 @@ class Evaluation(dict[str, Any]):
     (0.5, 0.5)
     """
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - it raises
+    def __missing__(self, name: str) -> Any:
         fix = "run.optimal_value()" if "optimal" in str(name) else did_you_mean(str(name), self)
         if name in ("return", "reward", "mean_reward", "score"):
             fix = "did you mean `mean_return`?"
@@ -46,7 +46,7 @@ class Evaluation(dict[str, Any]):
 
     if not TYPE_CHECKING:  # type checkers take an entry for what it may be
 
-        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of any kind
+        def __getattr__(self, name: str) -> Any:
             """An entry; names with underscores are what programs ask for."""
             if name.startswith("_"):
                 raise AttributeError(name)
@@ -54,7 +54,10 @@ class Evaluation(dict[str, Any]):
 
     def lines(self) -> list[str]:
         """How the episodes ended, each way with its number."""
-        return [f"{end if end.startswith(CUT_OFF) else ENDED + end}: {count}" for end, count in self["ends"].items()]
+        return [
+            f"{end if end.startswith(CUT_OFF) else ENDED + end}: {count}"
+            for end, count in self["ends"].items()
+        ]
 
     def __repr__(self) -> str:
         said = f"{self.format_means()}, success {self['success']:.0%}"
@@ -67,9 +70,12 @@ class Evaluation(dict[str, Any]):
         return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import table  # noqa: PLC0415 - evaluating does not draw
+        from pdrm.drawing.markup import table
 
-        heads, row = ["episodes", "mean return"], [str(self["episodes"]), format_return(self["mean_return"])]
+        heads, row = (
+            ["episodes", "mean return"],
+            [str(self["episodes"]), format_return(self["mean_return"])],
+        )
         if "mean_discounted_return" in self:
             heads, row = (
                 [*heads, f"discounted by {self['discount']:g}"],
@@ -95,7 +101,11 @@ class Player:
     option by option, each followed until it is achieved or the machine moves."""
 
     def __init__(
-        self, policy: AnyPolicy | SummaryPolicy, machine: AnyMemory, rng: np.random.Generator, ties: str = "random"
+        self,
+        policy: AnyPolicy | SummaryPolicy,
+        machine: AnyMemory,
+        rng: np.random.Generator,
+        ties: str = "random",
     ) -> None:
         self._policy, self._machine, self._rng, self._ties = policy, machine, rng, ties
         self._option: int | None = None
@@ -168,10 +178,16 @@ class Trained:
     policy: AnyPolicy | SummaryPolicy
     domain: FiniteDomain
     machine: AnyMemory
-    step_limit: int | None = None  # steps after which an episode is truncated; None: the domain's own limit
-    operations: int | None = None  # moves of a counting automaton that an episode may take; None: any number
+    step_limit: int | None = (
+        None  # steps after which an episode is truncated; None: the domain's own limit
+    )
+    operations: int | None = (
+        None  # moves of a counting automaton that an episode may take; None: any number
+    )
     ties: str = "random"  # which of several best actions is taken: as the agent's setting says
-    _steps: dict[tuple[Configuration, int], MemoryStep] = field(init=False, repr=False, default_factory=dict)
+    _steps: dict[tuple[Configuration, int], MemoryStep] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self.policy.check_machine(self.machine)
@@ -192,7 +208,11 @@ class Trained:
         s = int(arrays.start_state[k])
         yield Moment(s, here, None, self.domain.labels[label] if label >= 0 else None, paid)
         for _ in range(self.step_limit or self.domain.step_limit):
-            if here.state in self.machine.final or arrays.terminal[s] or not self._affords(operations):
+            if (
+                here.state in self.machine.final
+                or arrays.terminal[s]
+                or not self._affords(operations)
+            ):
                 return
             a = player.choose(s, here)
             o = pick(arrays.probability[s, a], float(rng.random()))
@@ -208,12 +228,16 @@ class Trained:
 
     def was_cut_off(self, last: Moment) -> bool:
         """Whether a limit ended the episode, and neither the machine nor the environment did."""
-        return last.configuration.state not in self.machine.final and not bool(self.domain.arrays.terminal[last.state])
+        return last.configuration.state not in self.machine.final and not bool(
+            self.domain.arrays.terminal[last.state]
+        )
 
     def _read(self, here: Configuration, label: int) -> MemoryStep:
         """One label read; kept, because a counting automaton may take many moves for it."""
         if (here, label) not in self._steps:
-            self._steps[here, label] = read_label(self.machine, here, self.domain.labels[label], self.operations)
+            self._steps[here, label] = read_label(
+                self.machine, here, self.domain.labels[label], self.operations
+            )
         return self._steps[here, label]
 
     def _affords(self, operations: int) -> bool:

@@ -21,7 +21,9 @@ RngState = npt.NDArray[np.uint64]
 def seed_streams(seed: int, count: int) -> RngState:
     """[count]: independent starting states for one seed."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadSetting(f"the seed is {seed!r}, but must be a non-negative integer", fix="use seed 0")
+        raise BadSetting(
+            f"the seed is {seed!r}, but must be a non-negative integer", fix="use seed 0"
+        )
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 

@@ -58,17 +58,23 @@ class Replay:
     def _repr_html_(self) -> str:
         """One picture at a time, chosen with a slider, and every moment as text in a fold; it needs no kernel. Where scripts do not
         run, the first picture and the fold are left."""
-        from pdrm.drawing.markup import html, listing, slides  # noqa: PLC0415 - replaying does not draw
-        from pdrm.drawing.render import encode_png  # noqa: PLC0415
+        from pdrm.drawing.markup import html, listing, slides
+        from pdrm.drawing.render import encode_png
 
         every = -(-len(self) // MOST_PICTURES)
         some = f" (a picture every {every} steps)" * (every > 1)
         screens = self.screens
-        more = [f"… {len(self) - MOST_SCREENS:,} more: print the replay"] * (len(self) > MOST_SCREENS)
+        more = [f"… {len(self) - MOST_SCREENS:,} more: print the replay"] * (
+            len(self) > MOST_SCREENS
+        )
         text = "\n\n".join([*screens[:MOST_SCREENS], *more])
         return str(
             html("p", repr(self).strip("<>") + some)
-            + slides([encode_png(one, COLOURS) for one in self.pictures(every)], "png", f"moments of {self.task.name}")
+            + slides(
+                [encode_png(one, COLOURS) for one in self.pictures(every)],
+                "png",
+                f"moments of {self.task.name}",
+            )
             + html("details", html("summary", "every step as text"), listing(text))
         )
 
@@ -123,7 +129,10 @@ class Replay:
             right = [*self._describe(number, gained), *memory(moment.configuration.stack)]
             left = draw_text(self.task.finite, moment.state).split("\n")
             width = max(len(line) for line in left) + 4
-            lines = (f"{one:<{width}}{other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
+            lines = (
+                f"{one:<{width}}{other}".rstrip()
+                for one, other in zip_longest(left, right, fillvalue="")
+            )
             screens.append("\n".join(lines))
         return screens
 
@@ -134,7 +143,11 @@ class Replay:
             gained += moment.reward
             if number % every == 0 or number == len(self) - 1:
                 said, stack = self._describe(number, gained), moment.configuration.stack
-                shown = [f"{place}: {value}" for place, value in enumerate(stack, 1)] if self.counts else stack
+                shown = (
+                    [f"{place}: {value}" for place, value in enumerate(stack, 1)]
+                    if self.counts
+                    else stack
+                )
                 pictures.append(draw_beside(self.task.finite, moment.state, said, shown))
         return pictures
 
@@ -180,7 +193,7 @@ class Film(dict[str, Any]):
         return f"<Film {self.path}: {steps} step{'s' * (steps != 1)}, return {paid}, the machine in {self['end']}>"
 
     def _repr_html_(self) -> str | None:
-        from pdrm.drawing.markup import picture  # noqa: PLC0415 - filming does not need it
+        from pdrm.drawing.markup import picture
 
         if not self.path.exists():
             return None

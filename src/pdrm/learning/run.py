@@ -9,12 +9,12 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -32,11 +32,9 @@ from pdrm.errors import (
     PdrmError,
     WrongKind,
     check_policy_files,
-    explain_arguments,
     warn_caller,
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
-from pdrm.habits import OF_RUNS, OF_SEVERAL_RUNS, Explained
 from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
@@ -84,7 +82,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Explained):
+class Run:
     """A run in its folder: its curve, its policy, and episodes with it.
 
     >>> from pdrm.learning.agents import CpRM
@@ -93,8 +91,6 @@ class Run(Explained):
     (100005.0, {'home': 5})
     """
 
-    _called: ClassVar[str] = "runs"
-    _habits: ClassVar[Mapping[str, str]] = OF_RUNS
     spec: RunSpec
     """The task, the agent and the seed."""
     folder: Path
@@ -106,14 +102,20 @@ class Run(Explained):
             if self._tested:
                 state += f", return {format_return(self.curve.final_return)}"
             if self._tested and self.warning is None and spec.task.success:
-                state += f", success {find_successes(self.curve.ends[-1], spec.task.success).mean():.0%}"
+                state += (
+                    f", success {find_successes(self.curve.ends[-1], spec.task.success).mean():.0%}"
+                )
             state += "" if self.warning is None else f", but {self.warning.message}"
         return f"<Run of {spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}: {state}>"
 
     def _describe_progress(self) -> str:
         """How far a run is that is not done."""
         found = read_progress(self.folder) if self._tested else {}
-        return f"not finished, {found['done'] / found['total']:.0%} trained" if found else "not finished"
+        return (
+            f"not finished, {found['done'] / found['total']:.0%} trained"
+            if found
+            else "not finished"
+        )
 
     @property
     def _tested(self) -> bool:
@@ -121,7 +123,7 @@ class Run(Explained):
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
+        from pdrm.drawing.markup import html, picture
 
         said = html("p", repr(self).strip("<>"))
         if not self._tested:
@@ -140,15 +142,15 @@ class Run(Explained):
         return f"{went}, {int(achieved.sum())} of {len(achieved)} episodes ended in {' or '.join(success)}"
 
     @classmethod
-    @explain_arguments
     def load(cls, folder: str | os.PathLike[str]) -> Run:
         """The run that was trained before. folder: its own, or the one given to `train` or `pdrm train` where that holds one run."""
         place = Path(folder)
-        inside = [] if (place / SPEC).exists() else [file.parent for file in place.glob(f"*/{SPEC}")]
+        inside = (
+            [] if (place / SPEC).exists() else [file.parent for file in place.glob(f"*/{SPEC}")]
+        )
         found = inside[0] if len(inside) == 1 else place
         return cls(read_spec(found), found)
 
-    @explain_arguments
     def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
         """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
         there = Path(folder) / self.spec.name
@@ -194,16 +196,17 @@ class Run(Explained):
         fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
         return NeverSucceeded(fault, **advise(self.spec.task, agent)._asdict())
 
-    @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
         """Its curve as a figure of matplotlib, which shows itself in a notebook: the median return of the episodes of each test, and a
         band from their 25th to their 75th percentile. path: where to write it as well (.svg, .png, .pdf)."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - matplotlib is loaded when something is drawn
+        from pdrm.drawing.curve_plots import CurveLine, run_plot
 
         curve, spec = self.curve, self.spec
         low, middle, high = np.percentile(curve.returns, (25, 50, 75), axis=1)
         name = f"{spec.agent.name}, k = {spec.agent.k}, seed {spec.seed}"
-        return run_plot(CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high)).saved(path)
+        return run_plot(
+            CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high)
+        ).saved(path)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -215,27 +218,30 @@ class Run(Explained):
     def timing(self) -> dict[str, Any]:
         """What `timing.json` says: seconds of the last sitting, version, computer."""
         number, texts = (int, float), dict.fromkeys(("finished", "pdrm"), str)
-        return read_json(self.folder / TIMING, {"seconds": number, **texts}, optional={"side_by_side": int})
+        return read_json(
+            self.folder / TIMING, {"seconds": number, **texts}, optional={"side_by_side": int}
+        )
 
     @property
     def policy(self) -> AnyPolicy | SummaryPolicy | DeepPolicy:
         """What was learnt: a table by what is seen, or networks that act step by step."""
         self._check_policy()
         if isinstance(self.spec.agent, Deep):
-            import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-            from pdrm.learning.deep.deep_policy import load_deep_policy  # noqa: PLC0415
+            import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+            from pdrm.learning.deep.deep_policy import load_deep_policy
 
-            return load_deep_policy(self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent))
+            return load_deep_policy(
+                self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent)
+            )
         return _place(self._trained().policy, self.spec.task.finite, self.spec.task)
 
-    @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
 
         Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
         `mean_discounted_return`, with the agent's `discount`, is what to compare with an optimal value.
         """
-        from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards  # noqa: PLC0415 - with the readable policies
+        from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards
 
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
@@ -250,7 +256,9 @@ class Run(Explained):
             ends, more = [run[-1].configuration.state for run in runs], {}
             worth = float(np.mean([discount_rewards(run, discount) for run in runs]))
             cut = [trained.was_cut_off(run[-1]) for run in runs]
-        named = Counter(f"{CUT_OFF}{end}" if short else end for end, short in zip(ends, cut, strict=True))
+        named = Counter(
+            f"{CUT_OFF}{end}" if short else end for end, short in zip(ends, cut, strict=True)
+        )
         return Evaluation(
             domain=self.spec.task.name,
             seed=self.spec.seed,
@@ -266,7 +274,6 @@ class Run(Explained):
             **more,
         )
 
-    @explain_arguments
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`. episodes, seed:
         as for `evaluate`."""
@@ -276,23 +283,23 @@ class Run(Explained):
         """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task, discounted as the agent
         learns, with the whole stack in view and no step limit. None where it is not found within seconds: moves are random, or the domain is
         large. `pdrm.solve` says more."""
-        value: float | None = borrow("find_optimal_value")(self.spec.task, float(self.spec.agent.discount))
+        value: float | None = borrow("find_optimal_value")(
+            self.spec.task, float(self.spec.agent.discount)
+        )
         return value
 
-    @explain_arguments
     def episode(self, seed: int = 0) -> list[Moment]:
         """One episode without exploration, moment by moment. seed: of the episode."""
         if not self.spec.agent.deep:
             return list(self._trained().episode(seed))
         policy: Any = self.policy
-        from pdrm.learning.deep.deep_policy import play_episode  # noqa: PLC0415
+        from pdrm.learning.deep.deep_policy import play_episode
 
         return play_episode(policy, self.spec.task, seed)
 
-    @explain_arguments
     def replay(self, seed: int = 0) -> Replay:
         """One episode without exploration, to look at: `print(run.replay())`. seed: of the episode. In a finite domain."""
-        from pdrm.learning.replays import Replay  # noqa: PLC0415 - training does not look at episodes
+        from pdrm.learning.replays import Replay
 
         task, agent = self.spec.task, self.spec.agent
         if task.continuous:
@@ -300,8 +307,9 @@ class Run(Explained):
             raise BadSetting(fault, fix=f"run.film('film.gif') (pdrm film {self.folder})")
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
-    @explain_arguments
-    def film(self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None) -> Film:
+    def film(
+        self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
+    ) -> Film:
         """Film one episode without exploration, the machine's state and stack beside it; returns how it went, as a dictionary that
         shows the film in a notebook.
 
@@ -310,8 +318,10 @@ class Run(Explained):
         """
         file = Path(path)
         if file.suffix not in (".gif", ".png"):
-            raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif") (-o film.gif)')
-        from pdrm.learning.deep.film import film_run, save_film, save_picture  # noqa: PLC0415 - training draws nothing
+            raise BadSetting(
+                f"{file} is neither a .gif nor a .png", fix='run.film("film.gif") (-o film.gif)'
+            )
+        from pdrm.learning.deep.film import film_run, save_film, save_picture
 
         if self.spec.task.continuous:
             pictures, went = film_run(self.policy, self.spec.task, seed, every or 10)
@@ -322,7 +332,7 @@ class Run(Explained):
             save_picture(file, pictures[-1])
         else:
             save_film(file, pictures, milliseconds=60 if self.spec.task.continuous else 300)
-        from pdrm.learning.replays import Film  # noqa: PLC0415 - training does not look at episodes
+        from pdrm.learning.replays import Film
 
         return Film(went, file)
 
@@ -338,15 +348,23 @@ class Run(Explained):
 
     def _trained(self) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
-        from pdrm.learning.evaluation import Trained  # noqa: PLC0415
-        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415
+        from pdrm.learning.evaluation import Trained
+        from pdrm.learning.tabular.policy import load_table
 
         self._check_policy()
         task, agent = self.spec.task, self.spec.agent
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
-        settings = {"step_limit": "step_limit", "operations": "operations_per_episode", "ties": "ties"}
-        known = {name: getattr(agent, setting) for name, setting in settings.items() if hasattr(agent, setting)}
+        settings = {
+            "step_limit": "step_limit",
+            "operations": "operations_per_episode",
+            "ties": "ties",
+        }
+        known = {
+            name: getattr(agent, setting)
+            for name, setting in settings.items()
+            if hasattr(agent, setting)
+        }
         return Trained(load_table(self.folder / POLICY), where, machine, **known)
 
     def _play(
@@ -355,15 +373,19 @@ class Run(Explained):
         """Episodes of a network, all at once: returns, their mean when they are discounted, steps, last states, whether a limit ended
         them, and how often a full stack."""
         policy: Any = self.policy
-        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
-        from pdrm.learning.deep.networks import stack_trees  # noqa: PLC0415
+        from pdrm.learning.deep.deep_learner import DeepLearner
+        from pdrm.learning.deep.networks import stack_trees
 
         learner = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed])
-        learner.training.state = learner.training.state._replace(network=stack_trees([policy.network]))
+        learner.training.state = learner.training.state._replace(
+            network=stack_trees([policy.network])
+        )
         (test,) = learner.play(episodes, seed)
         full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
         worth = float(np.asarray(learner.played.discounted, np.float64).mean())
-        short = ~np.isin(test.ends, task.machine.final) & (full | (test.steps >= task.domain.step_limit))
+        short = ~np.isin(test.ends, task.machine.final) & (
+            full | (test.steps >= task.domain.step_limit)
+        )
         columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
         return settle_returns(test.returns).tolist(), worth, *columns, {"cut_off": int(full.sum())}
 
@@ -388,7 +410,7 @@ class RunRow(NamedTuple):
         return self._asdict()
 
 
-class Runs(list[Run], Explained):
+class Runs(list[Run]):
     """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
 
     >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
@@ -397,9 +419,6 @@ class Runs(list[Run], Explained):
     >>> runs.table()[1].seed, runs.evaluate(episodes=5)["episodes"]
     (1, 10)
     """
-
-    _called: ClassVar[str] = "several runs"
-    _habits: ClassVar[Mapping[str, str]] = OF_SEVERAL_RUNS
 
     def __repr__(self) -> str:
         if not self:
@@ -411,18 +430,20 @@ class Runs(list[Run], Explained):
         return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed{'s' * (len(self) != 1)} {seeds}"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, picture  # noqa: PLC0415 - training does not draw
+        from pdrm.drawing.markup import html, picture
 
         said = html("p", repr(self).strip("<>"))
         if not self or not all(run.done for run in self):
             return said
         return (
-            said + self.table()._repr_html_() + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
+            said
+            + self.table()._repr_html_()
+            + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
         )
 
     def table(self) -> Rows[RunRow]:
         """A row for each run: how its final test went."""
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - the same
+        from pdrm.drawing.rows import Rows
 
         def make(number: int) -> RunRow:
             run = self[number]
@@ -432,25 +453,27 @@ class Runs(list[Run], Explained):
 
         return Rows(len(self), make)
 
-    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    def frame(self) -> Any:
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
 
-    @explain_arguments
     def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
         """Their curves as one figure of matplotlib: the median over the runs of the mean return of each test, and a band from the
         25th to the 75th percentile. path: where to write it as well."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot  # noqa: PLC0415 - the same
+        from pdrm.drawing.curve_plots import CurveLine, run_plot
 
         curves, spec = [run.curve for run in self], self[0].spec
-        low, middle, high = np.percentile([curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0)
+        low, middle, high = np.percentile(
+            [curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0
+        )
         name = self._describe().replace(f" on {spec.task.name},", "")
-        return run_plot(CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high)).saved(path)
+        return run_plot(
+            CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high)
+        ).saved(path)
 
-    @explain_arguments
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
-        from pdrm.learning.evaluation import Evaluation  # noqa: PLC0415 - with the readable policies
+        from pdrm.learning.evaluation import Evaluation
 
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
@@ -466,7 +489,6 @@ class Runs(list[Run], Explained):
         )
 
 
-@explain_arguments
 def load_policy(
     path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
 ) -> AnyPolicy | SummaryPolicy | DeepPolicy:
@@ -495,26 +517,30 @@ def load_policy(
             agent = read_agent(description["agent"], description["settings"])
     except (*MALFORMED, PdrmError) as error:
         fault = f"{file} is not a policy, or is damaged: {describe_fault(error, file.with_suffix('.json').name)}"
-        raise BadPolicyFile(fault, fix="restore a copy of it, or train again; a run's folder will do, too") from error
+        raise BadPolicyFile(
+            fault, fix="restore a copy of it, or train again; a run's folder will do, too"
+        ) from error
     if "pdrm_deep_policy" not in description:
-        from pdrm.learning.tabular.policy import load_table  # noqa: PLC0415 - as `Run._trained`
+        from pdrm.learning.tabular.policy import load_table
 
         where = domain if task is None else task.finite
         return _place(load_table(file), where if isinstance(where, FiniteDomain) else None, task)
-    import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy  # noqa: PLC0415
+    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
 
     if task is None and domain is None and (beside := file.with_suffix(DOMAIN)).exists():
         domain = load_domain(beside)
     if task is None and domain is None:
         fault = f"{file} was learnt in a domain of its own, which is not beside it"
-        raise BadPolicyFile(fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain')
+        raise BadPolicyFile(
+            fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain'
+        )
     found = Task(domain, description["machine"]) if task is None and domain is not None else task
-    assert found is not None and isinstance(agent, Deep)  # noqa: S101, PT018 - one of them is known
+    assert found is not None and isinstance(agent, Deep)
     return load_deep_policy(file, _domain_of(found, agent))
 
 
-def _task_of(spec: Any) -> Task | None:  # noqa: ANN401 - of a file
+def _task_of(spec: Any) -> Task | None:
     """The task of a spec's record, where its domain is one of the catalogue's."""
     where = spec.get("task") if isinstance(spec, dict) else None
     if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
@@ -534,7 +560,7 @@ def _place(
 ) -> AnyPolicy | SummaryPolicy:
     """The policy, with the domain where it was learnt; where it sees counters, with the machine that shows a stack in their place, if
     there is one."""
-    from pdrm.learning.tabular.policy import Policy  # noqa: PLC0415 - with the readable policies
+    from pdrm.learning.tabular.policy import Policy
 
     placed = replace(policy, domain=domain)
     if task is None or not isinstance(placed, Policy) or not placed.counts:
@@ -566,7 +592,7 @@ def train(
     folder: str | os.PathLike[str] | None = ...,
     watch: Watch | None = ...,
     progress: bool | None = ...,
-    **settings: Any,  # noqa: ANN401 - the agent's own
+    **settings: Any,
 ) -> Run: ...
 @overload
 def train(
@@ -579,10 +605,9 @@ def train(
     folder: str | os.PathLike[str] | None = ...,
     watch: Watch | None = ...,
     progress: bool | None = ...,
-    **settings: Any,  # noqa: ANN401 - the agent's own
+    **settings: Any,
 ) -> Runs: ...
-@explain_arguments
-def train(  # noqa: PLR0913 - each is a choice of the user's
+def train(
     task: TaskLike,
     agent: Agent | str | None = None,
     *,
@@ -614,16 +639,21 @@ def train(  # noqa: PLR0913 - each is a choice of the user's
     given = task if isinstance(task, Task) else Task(task, machine, success=tuple_of(success))
     if isinstance(task, Task) and (machine is not None or success):
         own = task.machine if machine is None else machine
-        given = Task(task, own, success=tuple_of(success) if success or machine is not None else task.success)
+        given = Task(
+            task, own, success=tuple_of(success) if success or machine is not None else task.success
+        )
     called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
-    chosen = agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
+    chosen = (
+        agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
+    )
     several: object = seed
     if isinstance(several, list | tuple | range):
         raise BadSetting(
-            f"the seed is {seed!r}, but must be one integer", fix=f"seeds={list(several)}, for several runs"
+            f"the seed is {seed!r}, but must be one integer",
+            fix=f"seeds={list(several)}, for several runs",
         )
     check_count("seed", seed, 0)
-    from pdrm.product.task_findings import warn_of_tasks  # noqa: PLC0415 - reading what is recorded needs no warnings
+    from pdrm.product.task_findings import warn_of_tasks
 
     warn_of_tasks(given)
     if chosen.deep:
@@ -640,11 +670,15 @@ def _check_door(task: object, agent: object) -> None:
     """Refuse an agent in the place of the task, and several tasks or agents."""
     if isinstance(task, Agent) or (isinstance(task, type) and issubclass(task, Agent)):
         name = task.__name__ if isinstance(task, type) else type(task).__name__
-        raise WrongKind(f"{task!r} is an agent", fix=f"the task comes first: pdrm.train(task, pdrm.{name}(…))")
+        raise WrongKind(
+            f"{task!r} is an agent", fix=f"the task comes first: pdrm.train(task, pdrm.{name}(…))"
+        )
     if isinstance(task, list | tuple | set) or isinstance(agent, list | tuple | set):
         what = "tasks" if isinstance(task, list | tuple | set) else "agents"
         fix = "pdrm.Study(tasks, agents, seeds=3).run() trains every agent on every task"
-        raise WrongKind(f"`train` takes one task and one agent, and several {what} are given", fix=fix)
+        raise WrongKind(
+            f"`train` takes one task and one agent, and several {what} are given", fix=fix
+        )
 
 
 def _change(agent: object, settings: dict[str, Any]) -> Agent:
@@ -667,16 +701,24 @@ def _describe_test(status: Status) -> str:
 
 
 def _train_all(
-    specs: Sequence[RunSpec], folder: str | os.PathLike[str] | None, watch: Watch | None, progress: bool | None
+    specs: Sequence[RunSpec],
+    folder: str | os.PathLike[str] | None,
+    watch: Watch | None,
+    progress: bool | None,
 ) -> list[Run]:
     """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
     runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
     temporary = [_remove_with(run) for run in runs if folder is None]
-    shown, left = is_shown() if progress is None else progress, [run for run in runs if not run.done]
+    shown, left = (
+        is_shown() if progress is None else progress,
+        [run for run in runs if not run.done],
+    )
     if shown:
         _announce(runs)
     groups = [left] if chosen.deep else [[run] for run in left]
-    with show_progress(chosen.total * len(groups), chosen.unit, quiet=not shown or not left) as update:
+    with show_progress(
+        chosen.total * len(groups), chosen.unit, quiet=not shown or not left
+    ) as update:
 
         def train_group(group: list[Run], before: int) -> None:
             def tell(status: Status) -> None:
@@ -724,7 +766,9 @@ def _place_run(spec: RunSpec, folder: str | os.PathLike[str] | None) -> Run:
     if folder is not None:
         return Run(spec, Path(folder) / spec.name)
     before = _STOPPED.pop(spec.id, None)
-    root = before if before is not None and before.exists() else Path(tempfile.mkdtemp(prefix="pdrm-"))
+    root = (
+        before if before is not None and before.exists() else Path(tempfile.mkdtemp(prefix="pdrm-"))
+    )
     return Run(spec, root / spec.name)
 
 
@@ -744,7 +788,11 @@ def _warn_of_failure(runs: Sequence[Run]) -> None:
 
 def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
     """How far runs are that go on from where they were stopped, and what to say of it; None: they begin."""
-    found = [read_progress(run.folder) for run in runs if not run.done and (run.folder / CHECKPOINT).exists()]
+    found = [
+        read_progress(run.folder)
+        for run in runs
+        if not run.done and (run.folder / CHECKPOINT).exists()
+    ]
     if not all(found) or not found:
         return None
     done = min(one["done"] for one in found)

@@ -60,7 +60,13 @@ from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.settings import Agent
 from pdrm.task import Task
 
-SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = RUN_RECORD, "domain.npz", "checkpoint.npz", "policy.npz", "curve.csv"
+SPEC, DOMAIN, CHECKPOINT, POLICY, CURVE = (
+    RUN_RECORD,
+    "domain.npz",
+    "checkpoint.npz",
+    "policy.npz",
+    "curve.csv",
+)
 RESULT, TIMING, FAILURE, PROGRESS = "result.json", "timing.json", "failure.txt", ".progress"
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The variable that says how many seconds pass between two checkpoints."""
@@ -111,16 +117,16 @@ class RunSpec:
         """Runs with the same text here can be trained side by side; a table is trained by itself."""
         if not self.agent.deep:
             return self.id
-        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-        from pdrm.learning.deep.deep_learner import batch_key  # noqa: PLC0415
+        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+        from pdrm.learning.deep.deep_learner import batch_key
 
         return batch_key(self.task, self.agent)
 
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
         if isinstance(self.agent, Deep):
-            import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-            from pdrm.learning.deep.deep_learner import check_fits  # noqa: PLC0415
+            import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+            from pdrm.learning.deep.deep_learner import check_fits
 
             check_fits(self.task, self.agent)
         else:
@@ -142,14 +148,21 @@ def read_spec(folder: Path) -> RunSpec:
             domain = _read_world(where["world"])
         task = Task(domain, where["machine"], success=record.get("success", ()))
         same = where.get("edition") == task.record().get("edition")
-        need((same, f"domain `{task.name}` is not the one that it was trained in: it has changed since"))
+        need(
+            (
+                same,
+                f"domain `{task.name}` is not the one that it was trained in: it has changed since",
+            )
+        )
         seed = record["seed"]
         need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
         spec = RunSpec(task, agent, seed)
     except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     if spec.task.record().get("domain_sha256") != sha256:
-        raise BadRunFolder(f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again")
+        raise BadRunFolder(
+            f"{folder / DOMAIN} is not the domain of this run", fix="restore a copy, or train again"
+        )
     return spec
 
 
@@ -159,7 +172,12 @@ def _read_world(record: dict[str, Any]) -> WaterWorld:
     for name in record:
         value, kind = getattr(world, name), type(getattr(plain, name))
         right = type(value) is kind or (kind is float and type(value) is int)
-        need((right and 0 <= value < float("inf"), f"the `{name}` of its world is {str(value)[:40]!r}"))
+        need(
+            (
+                right and 0 <= value < float("inf"),
+                f"the `{name}` of its world is {str(value)[:40]!r}",
+            )
+        )
     return world
 
 
@@ -189,7 +207,9 @@ class Learner(Protocol):
     def test(self) -> list[Test]: ...
     def snapshot(self, run: int) -> Arrays: ...
     def restore(self, snapshots: Iterable[Arrays]) -> None: ...
-    def save_policy(self, run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint: ...
+    def save_policy(
+        self, run: int, path: Path, about: dict[str, Any], largest: int | None = None
+    ) -> Fingerprint: ...
     def facts(self, run: int) -> dict[str, float]: ...
 
 
@@ -197,16 +217,16 @@ def make_learner(specs: Sequence[RunSpec]) -> Learner:
     """The runs, before their first step: one of a tabular agent, or any number of one batch of a deep one."""
     first = specs[0]
     if first.agent.deep:
-        import pdrm.product.jax_env  # noqa: F401, PLC0415 - JAX is an extra: it says what to install
-        from pdrm.learning.deep.deep_learner import DeepLearner  # noqa: PLC0415
+        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+        from pdrm.learning.deep.deep_learner import DeepLearner
 
         columns = zip(*((spec.task, spec.agent, spec.seed) for spec in specs), strict=True)
         return DeepLearner(*columns)
     if isinstance(first.agent, Summary):
-        from pdrm.learning.tabular.summary_learner import SummaryLearner  # noqa: PLC0415
+        from pdrm.learning.tabular.summary_learner import SummaryLearner
 
         return SummaryLearner(first.task, first.agent, first.seed)
-    from pdrm.learning.tabular.tabular_learner import TabularLearner  # noqa: PLC0415 - Numba is loaded when something is learnt
+    from pdrm.learning.tabular.tabular_learner import TabularLearner
 
     return TabularLearner(first.task, first.agent, first.seed)
 
@@ -247,7 +267,10 @@ class DeferredInterrupt:
         return self
 
     def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
     ) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
@@ -266,7 +289,11 @@ class DeferredInterrupt:
 
 
 def execute(
-    specs: Sequence[RunSpec], folders: Sequence[Path], watch: Watch | None = None, *, largest_policy: int | None = None
+    specs: Sequence[RunSpec],
+    folders: Sequence[Path],
+    watch: Watch | None = None,
+    *,
+    largest_policy: int | None = None,
 ) -> None:
     """Train runs of one batch to the end, from their checkpoints where there are some; those that are done are left alone.
 
@@ -276,16 +303,28 @@ def execute(
     with ExitStack() as stack:
         for folder in sorted(folders):
             stack.enter_context(_hold(ensure_folder(folder)))
-        pending = [(spec, folder) for spec, folder in zip(specs, folders, strict=True) if not is_done(folder)]
+        pending = [
+            (spec, folder)
+            for spec, folder in zip(specs, folders, strict=True)
+            if not is_done(folder)
+        ]
         done = {folder: _checkpointed(folder) for _, folder in pending}
-        for _, group in groupby(sorted(pending, key=lambda run: done[run[1]]), lambda run: done[run[1]]):
+        for _, group in groupby(
+            sorted(pending, key=lambda run: done[run[1]]), lambda run: done[run[1]]
+        ):
             _train_all(list(group), watch, largest_policy)
         for path in (folder / POLICY for folder in folders):
-            if largest_policy is not None and path.exists() and path.stat().st_size > largest_policy:
+            if (
+                largest_policy is not None
+                and path.exists()
+                and path.stat().st_size > largest_policy
+            ):
                 path.unlink()
 
 
-def _train_all(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None) -> None:
+def _train_all(
+    runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None
+) -> None:
     """Train runs side by side; where one diverges, the others come to their end before that is an error."""
     try:
         _train(runs, watch, largest_policy)
@@ -296,7 +335,9 @@ def _train_all(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_po
         raise
 
 
-def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None) -> None:
+def _train(
+    runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy: int | None
+) -> None:
     """Train runs whose checkpoints agree on how far they are."""
     specs, folders = [spec for spec, _ in runs], [folder for _, folder in runs]
     for folder in folders:
@@ -309,7 +350,9 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy
         if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
         # What counts as success is kept, and is not part of the id: it changes nothing in the run.
-        write_atomically(folder / SPEC, _json({**spec.record(), "success": spec.task.success}, sort_keys=True))
+        write_atomically(
+            folder / SPEC, _json({**spec.record(), "success": spec.task.success}, sort_keys=True)
+        )
     due, whole = time.monotonic() + seconds_between_checkpoints(), False
     with DeferredInterrupt() as interrupt:
         try:
@@ -330,7 +373,13 @@ def _train(runs: list[tuple[RunSpec, Path]], watch: Watch | None, largest_policy
                 _save_policies(runs, learner)
             raise
         policies = _save_policies(runs, learner, largest_policy)
-        _finish(runs, learner, tests, policies, (time.perf_counter() - began[0], time.process_time() - began[1]))
+        _finish(
+            runs,
+            learner,
+            tests,
+            policies,
+            (time.perf_counter() - began[0], time.process_time() - began[1]),
+        )
         interrupt.raise_if_asked()  # these runs are done, others may follow
 
 
@@ -340,7 +389,11 @@ def _report_status(
     """Tell the watch of each run's test, and leave a note for displays in other processes."""
     for number, (spec, folder) in enumerate(runs):
         status = Status(spec, learner.done, learner.total, tests[number][-1], learner.facts(number))
-        note = {"done": status.done, "total": status.total, "return": float(status.test.returns.mean())}
+        note = {
+            "done": status.done,
+            "total": status.total,
+            "return": float(status.test.returns.mean()),
+        }
         (folder / PROGRESS).write_text(json.dumps(note))
         if watch is not None:
             watch(status)
@@ -371,7 +424,12 @@ def _checkpointed(folder: Path) -> int:
 
 def _done(arrays: Arrays) -> int:
     done = arrays["done"]
-    need((done.dtype == np.int64 and done.shape == () and int(done) > 0, "`done` is not a count of training"))
+    need(
+        (
+            done.dtype == np.int64 and done.shape == () and int(done) > 0,
+            "`done` is not a count of training",
+        )
+    )
     return int(done)
 
 
@@ -391,7 +449,10 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
     try:
         learner.restore(read())
         last = -(-learner.done // learner.between_tests) * learner.between_tests
-        times = [min(at, learner.total) for at in range(learner.between_tests, last + 1, learner.between_tests)]
+        times = [
+            min(at, learner.total)
+            for at in range(learner.between_tests, last + 1, learner.between_tests)
+        ]
         tests = []
         for folder, arrays in zip(folders, snapshots, strict=True):
             path = folder / CHECKPOINT
@@ -409,7 +470,9 @@ def read_curve_so_far(folder: Path, unit: str) -> Curve:
         raise no_run(folder, "it was not trained until a first test")
     try:
         arrays = read_arrays(path.read_bytes())
-        tests = read_tests(arrays, arrays["tests.at"].tolist(), arrays["tests.ends"].ravel().tolist())
+        tests = read_tests(
+            arrays, arrays["tests.at"].tolist(), arrays["tests.ends"].ravel().tolist()
+        )
     except MALFORMED as error:
         raise _damaged_checkpoint(path, error) from error
     return Curve.of(unit, tests)
@@ -420,17 +483,24 @@ def _damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
     return BadRunFolder(fault, fix=f"remove {path} to start that run afresh")
 
 
-def _save_checkpoints(runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]]) -> float:
+def _save_checkpoints(
+    runs: list[tuple[RunSpec, Path]], learner: Learner, tests: list[list[Test]]
+) -> float:
     """Write where the runs stand; returns when the next checkpoint is due."""
     began = time.monotonic()
     for number, (spec, folder) in enumerate(runs):
-        arrays = {"done": np.int64(learner.done), **Curve.of(spec.agent.unit, tests[number]).arrays()}
+        arrays = {
+            "done": np.int64(learner.done),
+            **Curve.of(spec.agent.unit, tests[number]).arrays(),
+        }
         write_atomically(folder / CHECKPOINT, encode_arrays({**arrays, **learner.snapshot(number)}))
     ended = time.monotonic()
     return ended + max(seconds_between_checkpoints(), (ended - began) / SHARE_FOR_CHECKPOINTS)
 
 
-def _save_policies(runs: list[tuple[RunSpec, Path]], learner: Learner, largest: int | None = None) -> list[Fingerprint]:
+def _save_policies(
+    runs: list[tuple[RunSpec, Path]], learner: Learner, largest: int | None = None
+) -> list[Fingerprint]:
     """Write what was learnt so far; a learner may leave out what has more than so many bytes."""
     found = []
     for number, (spec, folder) in enumerate(runs):
@@ -461,14 +531,21 @@ def _finish(
         curve = Curve.of(spec.agent.unit, tests[number]).text().encode()
         write_atomically(folder / CURVE, curve)
         write_atomically(folder / TIMING, _json(timing))
-        write_atomically(folder / RESULT, _json(_result(spec, policies[number], curve, learner.facts(number))))
+        write_atomically(
+            folder / RESULT, _json(_result(spec, policies[number], curve, learner.facts(number)))
+        )
         for left in (CHECKPOINT, PROGRESS):
             (folder / left).unlink(missing_ok=True)
 
 
-def _result(spec: RunSpec, policy: Fingerprint, curve: bytes, facts: dict[str, float]) -> dict[str, Any]:
+def _result(
+    spec: RunSpec, policy: Fingerprint, curve: bytes, facts: dict[str, float]
+) -> dict[str, Any]:
     """What `result.json` says: the policy's and the curve's hashes, and where the run ended."""
-    facts = {name: int(value) if value.is_integer() and name != "cut_off" else value for name, value in facts.items()}
+    facts = {
+        name: int(value) if value.is_integer() and name != "cut_off" else value
+        for name, value in facts.items()
+    }
     return {
         "id": spec.id,
         **facts,
@@ -501,7 +578,9 @@ def _remove_leftovers(folder: Path) -> None:
         os.utime(folder)
     except OSError as error:
         fix = "check its permissions, or choose another with -o"
-        raise CannotWrite(f"{folder} cannot be written to: {str(error.strerror).lower()}", fix=fix) from error
+        raise CannotWrite(
+            f"{folder} cannot be written to: {str(error.strerror).lower()}", fix=fix
+        ) from error
 
 
 def read_progress(folder: Path) -> dict[str, Any]:
@@ -516,7 +595,9 @@ def is_done(folder: Path) -> bool:
     """Whether a folder holds a run's final result."""
     if (folder / RESULT).exists():
         return True
-    old = (folder / POLICY).exists() and (folder / CURVE).exists()  # version 0.1 wrote the curve last
+    old = (folder / POLICY).exists() and (
+        folder / CURVE
+    ).exists()  # version 0.1 wrote the curve last
     return old and not (folder / CHECKPOINT).exists()
 
 
@@ -550,7 +631,9 @@ PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
 
 def list_runs(folder: Path) -> list[Path]:
     """The folders of all runs that a folder holds, itself if it is a run; nothing: it holds none."""
-    found = {file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))}
+    found = {
+        file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))
+    }
     return [folder] if folder in found else list(found)
 
 
@@ -561,11 +644,15 @@ def _list_last(runs: list[Path]) -> str:
     """The last one, and before it a few that are older."""
     older = runs[-2 : -MOST_RUNS_NAMED - 1 : -1]
     more = f", and {len(runs) - 1 - len(older)} more" * (len(runs) > 1 + len(older))
-    return f"the last one: {runs[-1]}" + (f" (before it: {', '.join(map(str, older))}{more})" if older else "")
+    return f"the last one: {runs[-1]}" + (
+        f" (before it: {', '.join(map(str, older))}{more})" if older else ""
+    )
 
 
 def no_run(
-    folder: Path, why: str = "", example: str = 'run = pdrm.train("letter", folder="runs") (pdrm train letter)'
+    folder: Path,
+    why: str = "",
+    example: str = 'run = pdrm.train("letter", folder="runs") (pdrm train letter)',
 ) -> BadRunFolder:
     """The error that a folder is not a run. Where it holds runs, the fix names the last of them."""
     if not folder.is_dir():
@@ -580,9 +667,13 @@ def no_run(
             else f"train one: {example}"
         )
         return BadRunFolder(f"there is no folder {folder}", fix=fix)
-    found = list(folder.glob(f"*/{SPEC}")) or folder.glob(f"runs/*/{SPEC}")  # where a study has its runs
+    found = list(folder.glob(f"*/{SPEC}")) or folder.glob(
+        f"runs/*/{SPEC}"
+    )  # where a study has its runs
     runs = sorted((file.parent for file in found), key=lambda run: run.stat().st_mtime)
     if runs:
         count = "a run: name it" if len(runs) == 1 else f"{len(runs)} runs: name one of them"
         return BadRunFolder(f"{folder} holds {count}", fix=_list_last(runs))
-    return BadRunFolder(f"{folder} holds no trained run{': ' if why else ''}{why}", fix=f"train one: {example}")
+    return BadRunFolder(
+        f"{folder} holds no trained run{': ' if why else ''}{why}", fix=f"train one: {example}"
+    )

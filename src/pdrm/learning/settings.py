@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields
@@ -19,8 +19,8 @@ from math import inf, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, explain_arguments, name_right_word
-from pdrm.habits import AS_SETTINGS, OF_AGENTS, TO_TRAIN, Explained, ExplainedKind
+from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, WrongKind, did_you_mean
+from pdrm.habits import HABITS
 from pdrm.product.views import FullStack, TopK, View
 
 MOST = 2**31 - 1
@@ -50,10 +50,9 @@ KINDS: dict[str, type[Agent]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent(Explained, metaclass=ExplainedKind):
+class Agent(ABC):
     """What every agent has. Settings that it does not have, or that are out of range, are refused when it is made."""
 
-    _called: ClassVar[str] = "agents are settings, and"
     name: ClassVar[str] = ""
     """As the command line and study files call it."""
     deep: ClassVar[bool] = False
@@ -67,14 +66,15 @@ class Agent(Explained, metaclass=ExplainedKind):
         if cls.name:
             KINDS[cls.name] = cls
 
-    @explain_arguments
-    def __new__(cls, *placed: object, **settings: Any) -> Self:  # noqa: ANN401 - settings of several types
+    def __new__(cls, *placed: object, **settings: Any) -> Self:
         if placed:
             fault = f"`{cls.__name__}` takes settings by their names, and neither a policy nor an environment"
             if not isinstance(placed[0], int):
                 raise WrongArguments(fault, fix=_how_to_train(cls))
             length = "total_timesteps" if cls.deep else "episodes"
-            raise WrongArguments(fault, fix=f"{cls.__name__}(k=1, {length}=…): which of its settings is {placed[0]}?")
+            raise WrongArguments(
+                fault, fix=f"{cls.__name__}(k=1, {length}=…): which of its settings is {placed[0]}?"
+            )
         check_known(cls, settings)
         return object.__new__(cls)
 
@@ -88,12 +88,6 @@ class Agent(Explained, metaclass=ExplainedKind):
             _check_kind(self, field, value)
             for one in value if isinstance(value, tuple | list) else (value,):
                 _check_number(self, field, one)
-
-    @classmethod
-    def _find_call(cls, name: str) -> str:
-        if name == "load":
-            return 'pdrm.Run.load("runs/…"), what pdrm.train(task, agent, folder="runs") has kept; its `policy` acts'
-        return _how_to_train(cls) if name in OF_AGENTS else ""
 
     @property
     def view(self) -> View | None:
@@ -115,8 +109,15 @@ class Agent(Explained, metaclass=ExplainedKind):
     def record(self) -> dict[str, Any]:
         """The settings as JSON values: 1 and 1.0 are the same where the field is a float."""
         names = RECORDED_AS if self.deep else {}
-        kept = [one for one in fields(self) if one.name not in LATER or getattr(self, one.name) != LATER[one.name]]
-        return {names.get(field.name, field.name): _plain_value(field, getattr(self, field.name)) for field in kept}
+        kept = [
+            one
+            for one in fields(self)
+            if one.name not in LATER or getattr(self, one.name) != LATER[one.name]
+        ]
+        return {
+            names.get(field.name, field.name): _plain_value(field, getattr(self, field.name))
+            for field in kept
+        }
 
 
 def _how_to_train(kind: type[Agent]) -> str:
@@ -133,7 +134,7 @@ RECORDED_AS = {"discount": "gamma"}
 """What settings of deep agents are called in records, whose hashes are the ids of runs: as version 0.2 called them."""
 
 
-def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settings of several types
+def _plain_value(field: Field[Any], value: Any) -> Any:
     """A setting as a JSON value."""
     if isinstance(value, tuple):
         return list(value)
@@ -146,7 +147,9 @@ def _plain_value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - settin
 def check_agent(agent: object) -> Agent:
     """The agent that is given; raise unless it is one."""
     if isinstance(agent, type) and issubclass(agent, Agent):
-        raise WrongKind(f"{agent.__name__} is a class, not yet an agent", fix=f"add (): pdrm.{agent.__name__}()")
+        raise WrongKind(
+            f"{agent.__name__} is a class, not yet an agent", fix=f"add (): pdrm.{agent.__name__}()"
+        )
     if not isinstance(agent, Agent):
         fix = 'use a name or settings, such as "ppo" or pdrm.PPO(n_envs=8); agents of other libraries learn on pdrm.wrap(…)'
         raise WrongKind(f"{agent!r} is not an agent of pdrm", fix=fix)
@@ -161,7 +164,11 @@ def _check_k(k: object, *, none: bool) -> int | str:
     """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
     if isinstance(k, str) and k.isascii() and k.isdigit() and len(k) < LONGEST_K:
         return int(k)
-    if k == FULL or (none and k == NOTHING) or (isinstance(k, int) and not isinstance(k, bool) and k >= 0):
+    if (
+        k == FULL
+        or (none and k == NOTHING)
+        or (isinstance(k, int) and not isinstance(k, bool) and k >= 0)
+    ):
         return k if isinstance(k, str) else int(str(k))
     others = "full or none" if none else "or full"
     fix = "1 is the top symbol alone: k=1, or --k 1"
@@ -176,7 +183,15 @@ SEVERAL = "tuple[int, ...]"
 INTEGERS, REALS = ("int", "int | None", SEVERAL), ("float", "float | None", "Number")
 """How fields of numbers are annotated."""
 SHARES = (
-    *("discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "shaping_discount"),
+    *(
+        "discount",
+        "epsilon",
+        "epsilon_decay",
+        "epsilon_least",
+        "gae_lambda",
+        "tau",
+        "shaping_discount",
+    ),
     *("exploration_initial_eps", "exploration_final_eps", "exploration_fraction", "restarts"),
 )
 """Settings from 0 to 1; the learning rate of tables is one, too."""
@@ -193,9 +208,13 @@ def _check_kind(agent: Agent, field: Field[Any], value: object) -> None:
     if not right or isinstance(value, Mapping):
         wanted = "true or false" if flag else "several integers" if several else "one value"
         example = (value, value) if several and type(value) is int else _read_example(field, value)
-        error = bad_setting(agent, field.name, value, wanted, field.default if example is None else example)
+        error = bad_setting(
+            agent, field.name, value, wanted, field.default if example is None else example
+        )
         if isinstance(value, list | tuple) and value and not several:
-            made = ", ".join(f"pdrm.{type(agent).__name__}({field.name}={one!r})" for one in value[:3])
+            made = ", ".join(
+                f"pdrm.{type(agent).__name__}({field.name}={one!r})" for one in value[:3]
+            )
             error.fix = f"to compare several, give several agents: pdrm.Study(task, [{made}])"
         raise error
 
@@ -220,7 +239,7 @@ def _check_number(agent: Agent, field: Field[Any], value: object) -> None:
     raise error
 
 
-def _read_example(field: Field[Any], value: object) -> Any:  # noqa: ANN401 - a value of the field
+def _read_example(field: Field[Any], value: object) -> Any:
     """The value that a text says, or 1e3 for an integer; None: it says none."""
     if isinstance(value, float) and field.type in INTEGERS and value.is_integer():
         return int(value)
@@ -234,8 +253,14 @@ def _describe_range(agent: Agent, field: Field[Any], value: object) -> str:
     name, whole = field.name, field.type in INTEGERS
     number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
     if whole:
-        least, most = int(name not in FROM_ZERO), MOST_TEST_EPISODES if name == "test_episodes" else MOST
-        right, wanted = isinstance(value, Integral) and least <= number <= most, f"an integer from {least} to {most:,}"
+        least, most = (
+            int(name not in FROM_ZERO),
+            MOST_TEST_EPISODES if name == "test_episodes" else MOST,
+        )
+        right, wanted = (
+            isinstance(value, Integral) and least <= number <= most,
+            f"an integer from {least} to {most:,}",
+        )
     elif name in SHARES or (name == "learning_rate" and not agent.deep):
         right, wanted = 0 <= number <= 1, "a number from 0 to 1"
     elif name in OF_ANY_SIGN:
@@ -251,7 +276,9 @@ def bad_setting(agent: Agent, name: str, value: object, wanted: str, example: ob
     """The error that a setting is out of its range."""
     word = ",".join(map(str, example)) if isinstance(example, tuple) else str(example)
     option = f"--set {name}={word}" if agent.deep else f"--{name.replace('_', '-')} {word}"
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example!r} ({option})")
+    return BadSetting(
+        f"{name} is {value!r}, but must be {wanted}", fix=f"set {name}={example!r} ({option})"
+    )
 
 
 def check_count(name: str, value: object, least: int) -> None:
@@ -264,15 +291,13 @@ def check_count(name: str, value: object, least: int) -> None:
     """
     if type(value) is int and value >= least:
         return
-    example = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else least
-    raise BadSetting(
-        f"{name} is {value!r}, but must be an integer from {least} on", fix=f"{name}={max(least, example)}"
+    example = (
+        int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else least
     )
-
-
-LENGTHS = ("episodes", "n_episodes", "total_timesteps", "timesteps")
-LENGTH = {True: "total_timesteps=100_000 (--steps 100000)", False: "episodes=10_000 (--episodes 10000)"}
-"""What says how long to train, and what says it to deep agents and to others."""
+    raise BadSetting(
+        f"{name} is {value!r}, but must be an integer from {least} on",
+        fix=f"{name}={max(least, example)}",
+    )
 
 
 def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
@@ -280,13 +305,13 @@ def check_known(kind: type[Agent], given: Mapping[str, Any]) -> None:
     known = [field.name for field in fields(kind)]
     for setting in given:
         if setting not in known:
-            others = [other.name for other in KINDS.values() if setting in {field.name for field in fields(other)}]
+            others = [
+                other.name
+                for other in KINDS.values()
+                if setting in {field.name for field in fields(other)}
+            ]
             used = f" (agents that have it: {', '.join(others)})" if others else ""
-            fix = AS_SETTINGS.get(setting) or name_right_word(setting, known)
-            if setting in TO_TRAIN:
-                fix = _how_to_train(kind)
-            if setting in LENGTHS:
-                fix = f"`{kind.name}` is trained for a number of {'steps' if kind.deep else 'episodes'}: {LENGTH[kind.deep]}"
+            fix = HABITS.get(setting) or did_you_mean(setting, known)
             raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix + used)
 
 
@@ -302,9 +327,17 @@ def describe_settings(kind: type[Agent]) -> dict[str, str]:
     """What each setting of an agent means: the docstring under its field, in the class or the nearest parent that has one."""
     texts: dict[str, str] = {}
     for parent in reversed(kind.__mro__):
-        definition = _definitions(parent.__module__).get(parent.__name__) if issubclass(parent, Agent) else None
+        definition = (
+            _definitions(parent.__module__).get(parent.__name__)
+            if issubclass(parent, Agent)
+            else None
+        )
         for field, text in pairwise(definition.body if definition else ()):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
                 texts[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
     return {field.name: texts[field.name] for field in fields(kind)}
 
@@ -313,7 +346,9 @@ def _list_settings(kind: type[Agent]) -> str:
     """Every setting of an agent with its type, its default and its meaning."""
     texts, lines = describe_settings(kind), ["Settings, by name:"]
     for field in fields(kind):
-        lines += [f"    {field.name}: {str(field.type).replace('Number', 'float')} = {field.default!r}"]
+        lines += [
+            f"    {field.name}: {str(field.type).replace('Number', 'float')} = {field.default!r}"
+        ]
         lines += [f"        {texts[field.name]}"]
     return "\n".join(lines)
 
@@ -321,14 +356,15 @@ def _list_settings(kind: type[Agent]) -> str:
 def introduce(kind: type[Agent]) -> None:
     """Have `help` list the settings of a kind of agent, an agent shown by those that are not the defaults, and errors end in the user's
     own line."""
-    explain_arguments(kind)
     kind.__repr__ = _name_changed  # type: ignore[assignment,method-assign]
     kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n\n{_list_settings(kind)}"
 
 
 def _name_changed(agent: Agent) -> str:
     """An agent by the settings that are not its defaults."""
-    changed = [one for one in fields(agent) if one.name == "k" or getattr(agent, one.name) != one.default]
+    changed = [
+        one for one in fields(agent) if one.name == "k" or getattr(agent, one.name) != one.default
+    ]
     return f"{type(agent).__name__}({', '.join(f'{one.name}={getattr(agent, one.name)!r}' for one in changed)})"
 
 
@@ -347,10 +383,12 @@ def parse_setting(kind: type[Agent], word: str) -> tuple[str, Any]:
     try:
         return name, _read_value(text, field)
     except (KeyError, ValueError):
-        raise BadSetting(f"`{text}` is not a value for `{name}`", fix=f"its default is {field.default}") from None
+        raise BadSetting(
+            f"`{text}` is not a value for `{name}`", fix=f"its default is {field.default}"
+        ) from None
 
 
-def _read_value(text: str, field: Field[Any]) -> Any:  # noqa: ANN401 - a number, a flag, a word, or several numbers
+def _read_value(text: str, field: Field[Any]) -> Any:
     if field.name == "k" or isinstance(field.default, str):
         return text
     if text.lower() == "none" and "None" in str(field.type):

@@ -32,14 +32,25 @@ if TYPE_CHECKING:
         pushdown_to_counting,
         reward_machine_to_pushdown,
     )
-    from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+    from pdrm.machines.counting import (
+        CountingConfiguration,
+        CountingRewardAutomaton,
+        CountingTransition,
+    )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-    from pdrm.machines.tables import CountingTable, Table, begin_table, step_table, tabulate, tabulate_counting
+    from pdrm.machines.tables import (
+        CountingTable,
+        Table,
+        begin_table,
+        step_table,
+        tabulate,
+        tabulate_counting,
+    )
     from pdrm.machines.transitions import Otherwise, Transition
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     # Which labels a rule reads
     "Label",
     "Guard",

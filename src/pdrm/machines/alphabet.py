@@ -14,7 +14,18 @@ from typing import NamedTuple
 
 from pdrm.errors import BadShape, ImpossibleLabel, TooManyCases, UnknownEvent, name_alike
 from pdrm.limits import spend
-from pdrm.machines.guards import And, Event, Exactly, Formula, Guard, Label, Not, Or, Silent, label_text
+from pdrm.machines.guards import (
+    And,
+    Event,
+    Exactly,
+    Formula,
+    Guard,
+    Label,
+    Not,
+    Or,
+    Silent,
+    label_text,
+)
 
 MOST_CUBES = 2_000
 """Cases one guard, or the labels left over at one state, may split into."""
@@ -50,7 +61,9 @@ class Alphabet:
         object.__setattr__(self, "exclusive", _groups_of(self.exclusive))
         bit = {event: 1 << position for position, event in enumerate(self.events)}
         object.__setattr__(self, "_bit", bit)
-        groups = tuple(self._mask(event for event in group if event in bit) for group in self.exclusive)
+        groups = tuple(
+            self._mask(event for event in group if event in bit) for group in self.exclusive
+        )
         object.__setattr__(self, "groups", groups)
 
     def _mask(self, events: Iterable[str]) -> int:
@@ -66,9 +79,15 @@ class Alphabet:
             fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
-            fault = f"event `{event}` of label {label_text(label)} is not one of the machine's events"
+            fault = (
+                f"event `{event}` of label {label_text(label)} is not one of the machine's events"
+            )
             like = name_alike(event, self.events)
-            fix = f"did you mean `{like}`?" if like else f"add `{event}` to the machine's `events` line"
+            fix = (
+                f"did you mean `{like}`?"
+                if like
+                else f"add `{event}` to the machine's `events` line"
+            )
             raise UnknownEvent(fault, fix=fix)
         for group in self.exclusive:
             both = [event for event in group if event in label]
@@ -81,12 +100,20 @@ class Alphabet:
     def labels(self) -> Iterator[Label]:
         """Every label, smallest first. There may be exponentially many, unless events are exclusive."""
         layer: list[tuple[int, ...]] = [()]
-        while layer:  # what is part of a label is one, so that larger ones are found from smaller ones
+        while (
+            layer
+        ):  # what is part of a label is one, so that larger ones are found from smaller ones
             yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
             larger = (
-                (*chosen, more) for chosen in layer for more in range((chosen or (-1,))[-1] + 1, len(self.events))
+                (*chosen, more)
+                for chosen in layer
+                for more in range((chosen or (-1,))[-1] + 1, len(self.events))
             )
-            layer = [one for one in larger if self.possible(self.cube(self.events[place] for place in one))]
+            layer = [
+                one
+                for one in larger
+                if self.possible(self.cube(self.events[place] for place in one))
+            ]
 
     def cube(self, required: Iterable[str] = (), forbidden: Iterable[str] = ()) -> Cube:
         """The cube with these events required and forbidden."""
@@ -164,7 +191,9 @@ class Alphabet:
     def formula(self, cube: Cube) -> Formula:
         """The cube as a formula, for messages."""
         required = (Event(event) for event in self.events if self._bit[event] & cube.required)
-        forbidden = (Not(Event(event)) for event in self.events if self._bit[event] & cube.forbidden)
+        forbidden = (
+            Not(Event(event)) for event in self.events if self._bit[event] & cube.forbidden
+        )
         parts: tuple[Formula, ...] = (*required, *forbidden)
         return parts[0] if len(parts) == 1 else And(parts)
 
@@ -190,9 +219,15 @@ class Alphabet:
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
-    several = () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
-    if (not several and names not in ((), [])) or not all(isinstance(name, str) for name in several):
-        raise BadShape(f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")')
+    several = (
+        () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
+    )
+    if (not several and names not in ((), [])) or not all(
+        isinstance(name, str) for name in several
+    ):
+        raise BadShape(
+            f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")'
+        )
     return several
 
 
@@ -202,7 +237,9 @@ def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
         return tuple(names_of("exclusive", group) for group in groups)
     except (BadShape, TypeError):
         fault = f"`exclusive` is {str(groups)[:60]}, not groups of events"
-        raise BadShape(fault, fix='write exclusive=(("a", "b"),), with a comma after the one group') from None
+        raise BadShape(
+            fault, fix='write exclusive=(("a", "b"),), with a comma after the one group'
+        ) from None
 
 
 def _few(cubes: Iterable[Cube]) -> list[Cube]:

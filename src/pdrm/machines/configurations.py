@@ -108,7 +108,7 @@ class Run(Displayed, Generic[S_co]):
         """What the whole word pays, undiscounted."""
         return add_up(step.reward for step in self.steps)
 
-    def frame(self) -> Any:  # noqa: ANN401 - pandas is not installed for the type checker
+    def frame(self) -> Any:
         """A pandas `DataFrame`, where pandas is installed, with a row for each label: where it led, and what it paid."""
         return borrow("frame_word")(self)
 
@@ -135,7 +135,11 @@ S = TypeVar("S", bound=Read[HasState])
 
 
 def read_word(
-    word: Iterable[Label] | str, alphabet: Alphabet, final: Collection[str], first: S, read: Callable[[S, Label], S]
+    word: Iterable[Label] | str,
+    alphabet: Alphabet,
+    final: Collection[str],
+    first: S,
+    read: Callable[[S, Label], S],
 ) -> Run[S]:
     """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
     labels = list(borrow("parse_word")(word) if isinstance(word, str) else word)
@@ -144,4 +148,6 @@ def read_word(
     steps = [first]
     while steps[-1].after.state not in final and len(steps) <= len(labels):
         steps.append(read(steps[-1], labels[len(steps) - 1]))
-    return Run(tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final)
+    return Run(
+        tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final
+    )

@@ -7,10 +7,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration, explain_arguments
+from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
 from pdrm.machines.checks.pushdown_analysis import Head, rules_at
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.counting import CountingConfiguration, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.counting import (
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingTransition,
+)
 from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reward_machine import RewardMachine
@@ -33,7 +37,6 @@ LONGEST_NAME = 90
 """Characters of a generated name, with room for a number to tell it from others."""
 
 
-@explain_arguments
 def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
     r"""The machine with a stack `#` that no rule looks at.
 
@@ -50,14 +53,18 @@ def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
 
 
 def _build_pushdown(
-    machine: RewardMachine | CountingRewardAutomaton, stack: Stack, rules: list[Transition], states: tuple[str, ...]
+    machine: RewardMachine | CountingRewardAutomaton,
+    stack: Stack,
+    rules: list[Transition],
+    states: tuple[str, ...],
 ) -> PushdownRewardMachine:
     """The pushdown machine with these symbols, rules and states, and all else as in the other machine."""
     middle = machine.start, machine.final, machine.otherwise
-    return PushdownRewardMachine(machine.name, machine.events, stack, *middle, tuple(rules), machine.exclusive, states)
+    return PushdownRewardMachine(
+        machine.name, machine.events, stack, *middle, tuple(rules), machine.exclusive, states
+    )
 
 
-@explain_arguments
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
     """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
 
@@ -90,10 +97,14 @@ def _check_translatable(machine: CountingRewardAutomaton) -> None:
     for rule in machine.transitions:
         if abs(rule.changes[0]) > MOST_CHANGE:
             fault = f"a change by {rule.changes[0]} takes that many stack symbols: rule {rule}"
-            raise CannotTranslate(fault, where=rule.where, fix=f"changes up to {MOST_CHANGE:,} are translated")
+            raise CannotTranslate(
+                fault, where=rule.where, fix=f"changes up to {MOST_CHANGE:,} are translated"
+            )
 
 
-def _translate(rule: CountingTransition, number: int, top: str, names: dict[str, None]) -> Iterator[Transition]:
+def _translate(
+    rule: CountingTransition, number: int, top: str, names: dict[str, None]
+) -> Iterator[Transition]:
     """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
     change = rule.changes[0]
     if change >= 0:
@@ -155,15 +166,17 @@ def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
     return names
 
 
-@explain_arguments
-def counting_configuration(machine: PushdownRewardMachine, configuration: Configuration) -> CountingConfiguration:
+def counting_configuration(
+    machine: PushdownRewardMachine, configuration: Configuration
+) -> CountingConfiguration:
     """The automaton's configuration that stands for one of the pushdown machine's."""
     name = head_names(machine)[Head(configuration.state, configuration.top)]
     return CountingConfiguration(name, (encode(machine, configuration.stack[1:]), 0))
 
 
-@explain_arguments
-def pushdown_configuration(machine: PushdownRewardMachine, configuration: CountingConfiguration) -> Configuration:
+def pushdown_configuration(
+    machine: PushdownRewardMachine, configuration: CountingConfiguration
+) -> Configuration:
     """The pushdown machine's configuration that one of the automaton's stands for, between two labels."""
     for head, name in head_names(machine).items():
         if name == configuration.state:
@@ -219,7 +232,6 @@ Place = Head | Multiply | Return | Divide
 """A state of the automaton: a head of the pushdown machine, or on the way to one."""
 
 
-@explain_arguments
 def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutomaton:
     """The automaton with two counters that pays the same in every step; a rule's first move pays, the others pay 0.
 
@@ -235,7 +247,10 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     # where `go` leads depends on the top symbol, so it has been written as rules
     otherwise = Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise
     start = names[Head(machine.start, machine.stack[0])]
-    rules, states = tuple(simulation.rules), tuple(name for name in names.values() if name not in final)
+    rules, states = (
+        tuple(simulation.rules),
+        tuple(name for name in names.values() if name not in final),
+    )
     return CountingRewardAutomaton(
         machine.name, machine.events, 2, start, final, otherwise, rules, machine.exclusive, states
     )
@@ -261,13 +276,17 @@ class _Simulation:
         match place:
             case Multiply(head, left):
                 self._silent(place, place, "1-", (-1, self.base))
-                self._silent(place, Return(head, left[:-1]), "0-", (encode(self.machine, left[-1:]), 0))
+                self._silent(
+                    place, Return(head, left[:-1]), "0-", (encode(self.machine, left[-1:]), 0)
+                )
             case Return(head, left):
                 self._silent(place, place, "-1", (1, -1))
                 self._silent(place, Multiply(head, left) if left else head, "-0", (0, 0))
             case Divide(state, remainder):
                 following = (remainder + 1) % self.base
-                self._silent(place, Divide(state, following), "1-", (-1, 1 if following == 0 else 0))
+                self._silent(
+                    place, Divide(state, following), "1-", (-1, 1 if following == 0 else 0)
+                )
                 # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
                 top = self.machine.stack[remainder - 1] if remainder else None
                 self._silent(place, Return(Head(state, top), ()), "0-", (0, 0))
@@ -283,15 +302,27 @@ class _Simulation:
             guard = self._exclude(rule.guard, named) if rule.top == ANY else rule.guard
             self._add(head, _first_place(rule, head), guard, rule.reward)
         guards, otherwise = [rule.guard for rule in rules], self.machine.otherwise
-        if otherwise.target is not None and SILENT not in guards and self.machine.alphabet.complement(guards):
-            self._add(head, Head(otherwise.target, head.top), self._exclude(ALWAYS, guards), otherwise.reward)
+        if (
+            otherwise.target is not None
+            and SILENT not in guards
+            and self.machine.alphabet.complement(guards)
+        ):
+            self._add(
+                head,
+                Head(otherwise.target, head.top),
+                self._exclude(ALWAYS, guards),
+                otherwise.reward,
+            )
 
     def _exclude(self, guard: Guard, others: list[Guard]) -> Guard:
         """The labels of a guard that none of the others reads."""
         if isinstance(guard, Silent) or not others:
             return guard
         first = [] if guard == ALWAYS else [self._formula(guard)]
-        parts = [*first, *(Not(self._formula(other)) for other in others if not isinstance(other, Silent))]
+        parts = [
+            *first,
+            *(Not(self._formula(other)) for other in others if not isinstance(other, Silent)),
+        ]
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def _formula(self, guard: Exactly | Formula) -> Formula:

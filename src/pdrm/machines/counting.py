@@ -18,7 +18,6 @@ from pdrm.errors import (
     PdrmError,
     UnknownConfiguration,
     Where,
-    explain_arguments,
     raise_all,
 )
 from pdrm.machines.alphabet import Alphabet
@@ -43,7 +42,6 @@ MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class CountingTransition(CountingRule):
     """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
@@ -77,12 +75,16 @@ class CountingTransition(CountingRule):
 
     def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
         """The counters after the changes, none below zero."""
-        return tuple([max(0, value + change) for value, change in zip(counters, self.changes, strict=True)])
+        return tuple(
+            [max(0, value + change) for value, change in zip(counters, self.changes, strict=True)]
+        )
 
     def __str__(self) -> str:
         changes = [f"{change:+d}" if change else "0" for change in self.changes]
         vectors = f"{pattern_text(self.tests)} / {pattern_text(changes)}"
-        return f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
+        return (
+            f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
+        )
 
 
 def _integer(change: int) -> int:
@@ -90,9 +92,13 @@ def _integer(change: int) -> int:
     try:
         whole = operator.index(change)
     except TypeError:
-        raise BadNumber(f"`{change}` is not a counter change", fix="use an integer such as 1, 0 or -2") from None
+        raise BadNumber(
+            f"`{change}` is not a counter change", fix="use an integer such as 1, 0 or -2"
+        ) from None
     if abs(whole) > MOST_CHANGED:
-        raise BadNumber(f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}")
+        raise BadNumber(
+            f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}"
+        )
     return whole
 
 
@@ -130,7 +136,6 @@ class CountingStep:
     moves: int
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
@@ -180,10 +185,14 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
         return inspect_counting(self)
 
-    def rule(self, state: str, label: Label | None, counters: tuple[int, ...]) -> CountingTransition | None:
+    def rule(
+        self, state: str, label: Label | None, counters: tuple[int, ...]
+    ) -> CountingTransition | None:
         """The one rule that applies. state: of the automaton. label: None: the silent rule. counters: their values."""
         for rule in self._from[state]:
-            if (rule.silent if label is None else rule.guard.holds(label)) and rule.allows(counters):
+            if (rule.silent if label is None else rule.guard.holds(label)) and rule.allows(
+                counters
+            ):
                 return rule
         return None
 
@@ -193,34 +202,51 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         before = CountingConfiguration(self.start, (0,) * self.counters)
         return self._after_silent(CountingStep(None, before, None, before, 0.0, 0), most_silent)
 
-    @explain_arguments
     def step(
-        self, configuration: CountingConfiguration, label: Label, most_silent: int = MOST_SILENT_MOVES
+        self,
+        configuration: CountingConfiguration,
+        label: Label,
+        most_silent: int = MOST_SILENT_MOVES,
     ) -> CountingStep:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
         automaton is. label: a set of events. most_silent: how many silent moves there may be."""
         self.check_state(configuration.state)
-        if len(configuration.counters) != self.counters or any(value < 0 for value in configuration.counters):
-            fault = f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
+        if len(configuration.counters) != self.counters or any(
+            value < 0 for value in configuration.counters
+        ):
+            fault = (
+                f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
+            )
             raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
         self.alphabet.check(label)
         return self._step(configuration, label, most_silent)
 
-    def run(self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES) -> Run[CountingStep]:
+    def run(
+        self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES
+    ) -> Run[CountingStep]:
         """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -".
         most_silent: silent moves that one step may make."""
         first = self.begin(most_silent)
         return read_word(
-            word, self.alphabet, self.final, first, lambda last, label: self._step(last.after, label, most_silent)
+            word,
+            self.alphabet,
+            self.final,
+            first,
+            lambda last, label: self._step(last.after, label, most_silent),
         )
 
     def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
         if rule := self.rule(before.state, label, before.counters):
-            after, reward = CountingConfiguration(rule.target, rule.change(before.counters)), rule.reward
+            after, reward = (
+                CountingConfiguration(rule.target, rule.change(before.counters)),
+                rule.reward,
+            )
         else:
             after = CountingConfiguration(self.otherwise_leads_to(label, before), before.counters)
             reward = self.otherwise.reward
-        return self._after_silent(CountingStep(label, before, rule, after, add_up([reward]), 1), most_silent)
+        return self._after_silent(
+            CountingStep(label, before, rule, after, add_up([reward]), 1), most_silent
+        )
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
@@ -233,7 +259,12 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
                     where=rule.where,
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
-            state, counters, reward, moves = rule.target, rule.change(counters), reward + rule.reward, moves + 1
+            state, counters, reward, moves = (
+                rule.target,
+                rule.change(counters),
+                reward + rule.reward,
+                moves + 1,
+            )
         after = CountingConfiguration(state, counters)
         return replace(step, after=after, reward=reward, moves=step.moves + moves)
 
@@ -251,5 +282,8 @@ def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmErro
                 yield BadNumber(fault, where=rule.where, fix=fix)
         for test in rule.tests:
             if test not in (ZERO, NONZERO, ANY_VALUE):
-                fault, fix = f"`{test}` is not a counter test: rule {rule}", "use 0 (zero), 1 (not zero) or - (either)"
+                fault, fix = (
+                    f"`{test}` is not a counter test: rule {rule}",
+                    "use 0 (zero), 1 (not zero) or - (either)",
+                )
                 yield BadNumber(fault, where=rule.where, fix=fix, word=test)

@@ -70,11 +70,16 @@ class Diagrams:
         number = len(self.low)
         if MOST_VARIABLES <= variable < LEAF:
             fault = f"more than {MOST_VARIABLES} events and temporal operators at once"
-            raise TooLarge(fault, fix="name fewer events, or split the task and combine its machines")
+            raise TooLarge(
+                fault, fix="name fewer events, or split the task and combine its machines"
+            )
         if not number % AT_ONCE:
             spend(AT_ONCE)
             if number > MOST_DIAGRAM_NODES:
-                raise TooLarge("the labels split into too many cases", fix="use a smaller formula or fewer events")
+                raise TooLarge(
+                    "the labels split into too many cases",
+                    fix="use a smaller formula or fewer events",
+                )
         self.variable_of.append(variable)
         self.low.append(low)
         self.high.append(high)
@@ -101,7 +106,9 @@ class Diagrams:
             c0, c1 = (low[condition], high[condition]) if first == least else (condition, condition)
             t0, t1 = (low[then], high[then]) if second == least else (then, then)
             o0, o1 = (low[otherwise], high[otherwise]) if third == least else (otherwise, otherwise)
-            found = self._choices[key] = self.node(least, self.choose(c0, t0, o0), self.choose(c1, t1, o1))
+            found = self._choices[key] = self.node(
+                least, self.choose(c0, t0, o0), self.choose(c1, t1, o1)
+            )
             if not len(self._choices) % AT_ONCE:
                 spend(2 * AT_ONCE)
         return found
@@ -127,10 +134,14 @@ class Diagrams:
             high = self.substitute(self.high[node], given, done)
             variable = self.variable_of[node]
             asked = given.get(variable)
-            found = done[node] = self.choose(self.variable(variable) if asked is None else asked, high, low)
+            found = done[node] = self.choose(
+                self.variable(variable) if asked is None else asked, high, low
+            )
         return found
 
-    def rename_leaves(self, node: int, rename: Callable[[Hashable], Hashable], done: dict[int, int]) -> int:
+    def rename_leaves(
+        self, node: int, rename: Callable[[Hashable], Hashable], done: dict[int, int]
+    ) -> int:
         """The function with other values in its leaves; `done` is shared by calls with the same names."""
         found = done.get(node)
         if found is None:
@@ -138,7 +149,9 @@ class Diagrams:
                 found = self.leaf(rename(self.value[node]))
             else:
                 low = self.rename_leaves(self.low[node], rename, done)
-                found = self.node(self.variable_of[node], low, self.rename_leaves(self.high[node], rename, done))
+                found = self.node(
+                    self.variable_of[node], low, self.rename_leaves(self.high[node], rename, done)
+                )
             done[node] = found
             if not len(done) % AT_ONCE:
                 spend(AT_ONCE)
@@ -184,7 +197,8 @@ class Diagrams:
             case Exactly(events):
                 signs = [(number, event in events) for number, event in enumerate(alphabet.events)]
                 return self.meet(
-                    self.variable(number) if there else self.invert(self.variable(number)) for number, there in signs
+                    self.variable(number) if there else self.invert(self.variable(number))
+                    for number, there in signs
                 )
             case Event(name):
                 return self.variable(alphabet.events.index(name))
@@ -219,12 +233,15 @@ class Diagrams:
             spend()
             variable = min(self.variable_of[least], self.variable_of[most])
             (l0, l1), (m0, m1) = (
-                (self.low[n], self.high[n]) if self.variable_of[n] == variable else (n, n) for n in key
+                (self.low[n], self.high[n]) if self.variable_of[n] == variable else (n, n)
+                for n in key
             )
             bit = 1 << variable
             absent, absent_set = self._cover(self.choose(m1, FALSE, l0), m0, done)
             present, present_set = self._cover(self.choose(m0, FALSE, l1), m1, done)
-            rest = self.join((self.choose(absent_set, FALSE, l0), self.choose(present_set, FALSE, l1)))
+            rest = self.join(
+                (self.choose(absent_set, FALSE, l0), self.choose(present_set, FALSE, l1))
+            )
             either, either_set = self._cover(rest, self.choose(m0, m1, FALSE), done)
             cubes = [
                 *(Cube(cube.required, cube.forbidden | bit) for cube in absent),
@@ -234,7 +251,9 @@ class Diagrams:
             spend(len(cubes))
             if len(cubes) > MOST_CUBES:
                 fix = "use a formula with fewer events at once, or say which events exclude each other"
-                raise TooManyCases(f"a rule would read more than {MOST_CUBES:,} kinds of labels", fix=fix)
+                raise TooManyCases(
+                    f"a rule would read more than {MOST_CUBES:,} kinds of labels", fix=fix
+                )
             covered = self.choose(self.variable(variable), present_set, absent_set)
             done[key] = cubes, self.choose(either_set, TRUE, covered)
         return done[key]

@@ -48,7 +48,10 @@ class Exactly:
     def __post_init__(self) -> None:
         events: object = self.events
         if isinstance(events, str):
-            raise BadShape(f"a label is a set of events, not the text {events!r}", fix='write Exactly({"a", "t"})')
+            raise BadShape(
+                f"a label is a set of events, not the text {events!r}",
+                fix='write Exactly({"a", "t"})',
+            )
         object.__setattr__(self, "events", frozenset(self.events))
 
     def holds(self, label: Label) -> bool:
@@ -112,7 +115,10 @@ class And:
         return all(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        parts = (f"({part})" if isinstance(part, And | Or) and part.parts else str(part) for part in self.parts)
+        parts = (
+            f"({part})" if isinstance(part, And | Or) and part.parts else str(part)
+            for part in self.parts
+        )
         return " & ".join(parts) or "true"
 
 
@@ -133,7 +139,9 @@ class Or:
         return any(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        parts = (f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts)
+        parts = (
+            f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts
+        )
         return " | ".join(parts) or "false"
 
 

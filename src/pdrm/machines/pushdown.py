@@ -19,7 +19,6 @@ from pdrm.errors import (
     UnknownConfiguration,
     UnknownSymbol,
     did_you_mean,
-    explain_arguments,
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
@@ -33,7 +32,6 @@ from pdrm.machines.guards import Label
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class PushdownRewardMachine(PushdownSystem):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
@@ -70,7 +68,9 @@ class PushdownRewardMachine(PushdownSystem):
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
     """The labels that there are, from the events and their groups."""
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
-    _at: dict[tuple[str, str, bool], list[Transition]] = field(init=False, repr=False, compare=False)
+    _at: dict[tuple[str, str, bool], list[Transition]] = field(
+        init=False, repr=False, compare=False
+    )
     """By source, top and whether they are silent."""
 
     def __post_init__(self) -> None:
@@ -102,7 +102,6 @@ class PushdownRewardMachine(PushdownSystem):
         before = Configuration(self.start, (self.stack[0],))
         return Step(None, before, tuple(self._silent_moves(before)))
 
-    @explain_arguments
     def step(self, configuration: Configuration, label: Label) -> Step:
         """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
         machine is. label: a set of events."""
@@ -110,14 +109,20 @@ class PushdownRewardMachine(PushdownSystem):
         for symbol in configuration.stack:
             if symbol not in self.stack:
                 fix = did_you_mean(symbol, self.stack)
-                raise UnknownConfiguration(f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix)
+                raise UnknownConfiguration(
+                    f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix
+                )
         self.alphabet.check(label)
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label] | str) -> Run[Step]:
         """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
         return read_word(
-            word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
+            word,
+            self.alphabet,
+            self.final,
+            self.begin(),
+            lambda last, label: self._step(last.after, label),
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:
@@ -154,7 +159,10 @@ def _apply(rule: Transition, before: Configuration) -> Move:
 
 def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
     if not machine.stack:
-        yield NoBottom("the stack has no symbols, so no bottom symbol", fix="list them, the bottom first: `stack # A`")
+        yield NoBottom(
+            "the stack has no symbols, so no bottom symbol",
+            fix="list them, the bottom first: `stack # A`",
+        )
     yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE, *RESERVED))
     known = {ANY, NONE, *machine.stack}
     for rule in machine.transitions:
@@ -164,7 +172,9 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
                 yield UnknownSymbol(
                     f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
                     where=rule.where,
-                    fix=f"write `{rule.top}` itself" if rule.top != NONE else "look at `z` instead of `eps`",
+                    fix=f"write `{rule.top}` itself"
+                    if rule.top != NONE
+                    else "look at `z` instead of `eps`",
                     word=symbol,
                 )
             elif symbol not in known or symbol == NONE:
@@ -217,7 +227,11 @@ class _Tops:
         anywhere = [*self.any, *self.at.get(NONE, ())]
         yield Meeting(anywhere, [Cube(0, 0)] * len(anywhere), (), self._place_of_any)
         for silent in (reading for reading in self.any if reading.rule.silent):
-            for named in (reading for reading in self.naming if not reading.rule.silent and reading.rule.top != NONE):
+            for named in (
+                reading
+                for reading in self.naming
+                if not reading.rule.silent and reading.rule.top != NONE
+            ):
                 yield Meeting((silent, named), [Cube(0, 0)] * 2, (), self._place_of_named)
 
     def _place_of_named(self, one: _Reading, other: _Reading, met: list[Cube]) -> _Case:

@@ -9,18 +9,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from pdrm.errors import CannotRead, Finding, PdrmError, Where, explain_arguments, raise_all
+from pdrm.errors import CannotRead, Finding, PdrmError, Where, raise_all
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.checks.findings import inspect_counting
 from pdrm.machines.checks.wellformed import find_faults
-from pdrm.machines.checks.zero_patterns import CountingMachine, CountingRule, Pattern, find_counting_clashes
+from pdrm.machines.checks.zero_patterns import (
+    CountingMachine,
+    CountingRule,
+    Pattern,
+    find_counting_clashes,
+)
 from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class RewardTransition(CountingRule):
     """One rule: where it starts, where it leads, what it reads and pays.
@@ -63,7 +67,6 @@ class RewardStep:
     reward: float
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True, repr=False)
 class RewardMachine(CountingMachine[RewardTransition]):
     """⟨U, u₀, F, Σ, δ_u, δ_r⟩; `transitions` hold δ_u and δ_r, and `states` may be left out as for a pushdown machine.
@@ -116,7 +119,6 @@ class RewardMachine(CountingMachine[RewardTransition]):
         start = RewardConfiguration(self.start)
         return RewardStep(None, start, None, start, 0.0)
 
-    @explain_arguments
     def step(self, configuration: RewardConfiguration, label: Label) -> RewardStep:
         """Read one label: the rule that applies, or `otherwise`. configuration: where the machine is. label: a set of events."""
         self.check_state(configuration.state)
@@ -126,7 +128,11 @@ class RewardMachine(CountingMachine[RewardTransition]):
     def run(self, word: Iterable[Label] | str) -> Run[RewardStep]:
         """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
         return read_word(
-            word, self.alphabet, self.final, self.begin(), lambda last, label: self._step(last.after, label)
+            word,
+            self.alphabet,
+            self.final,
+            self.begin(),
+            lambda last, label: self._step(last.after, label),
         )
 
     def _step(self, before: RewardConfiguration, label: Label) -> RewardStep:

@@ -87,7 +87,10 @@ def reward_of(value: SupportsFloat) -> float:
             return _keep(float(value), Fraction(int(value.numerator), int(value.denominator)))
         if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
             return float(value)
-    raise BadReward(f"the reward {str(value)[:40]!r} is not a number", fix="use a finite number such as 1 or -0.01")
+    raise BadReward(
+        f"the reward {str(value)[:40]!r} is not a number",
+        fix="use a finite number such as 1 or -0.01",
+    )
 
 
 def _keep(number: float, exact: Fraction) -> float:

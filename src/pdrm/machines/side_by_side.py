@@ -76,11 +76,16 @@ class Part:
         found: list[tuple[Guard | None, Effect | None]] = []
         if isinstance(machine, RewardMachine):
             found += [
-                (rule.guard, Effect(rule.target, None, self.pay(rule.reward))) for rule in machine.rules_from(state)
+                (rule.guard, Effect(rule.target, None, self.pay(rule.reward)))
+                for rule in machine.rules_from(state)
             ]
         else:
-            rules = [rule for rule in machine.rules_from(state) if not rule.silent and rule.looks_at(top)]
-            rules.sort(key=lambda rule: rule.top == ANY)  # a rule that names the top beats a rule with `z`
+            rules = [
+                rule for rule in machine.rules_from(state) if not rule.silent and rule.looks_at(top)
+            ]
+            rules.sort(
+                key=lambda rule: rule.top == ANY
+            )  # a rule that names the top beats a rule with `z`
             found += [(rule.guard, self._effect(rule, top)) for rule in rules]
         otherwise = machine.otherwise
         stays = Effect(otherwise.target or state, kept, self.pay(otherwise.reward))
@@ -190,19 +195,25 @@ class SideBySide:
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
         if accept == "first" and self._holds(self.start.states):
             fault = "`when` holds before anything has been read, so the combination would be final at once"
-            raise BadSetting(fault, fix='say what must be finished, "a & !b", or judge at the end: accept="end"')
+            raise BadSetting(
+                fault, fix='say what must be finished, "a & !b", or judge at the end: accept="end"'
+            )
         self._explore()
 
     def _holds(self, states: tuple[str, ...]) -> bool:
         pairs = list(zip(self.parts, states, strict=True))
         finished = {part.name for part, state in pairs if state in part.final}
-        return self.when.holds(frozenset(finished | {f"{part.name}.{state}" for part, state in pairs}))
+        return self.when.holds(
+            frozenset(finished | {f"{part.name}.{state}" for part, state in pairs})
+        )
 
     # Heads
 
     def _explore(self) -> None:
         """Find every head that some word reaches, and its moves."""
-        bottom: Symbol | None = tuple(self.parts[number].stack[0] for number in self.stacked) or None
+        bottom: Symbol | None = (
+            tuple(self.parts[number].stack[0] for number in self.stacked) or None
+        )
         heads = _Heads((self.start, bottom))
         for head in heads.found:  # it grows
             self.moves[head] = self._moves(head)
@@ -225,7 +236,10 @@ class SideBySide:
         if phase == FAILED:
             return [Move(self.possible, head[0], kept, Fraction(0))]
         tops = self._tops(top)
-        silent = [part.silent(state, own) for part, state, own in zip(self.parts, states, tops, strict=True)]
+        silent = [
+            part.silent(state, own)
+            for part, state, own in zip(self.parts, states, tops, strict=True)
+        ]
         if any(silent):
             return [self._silent_move(head, silent)]
         if phase == JUDGE or (self.accept == "first" and self._holds(states)):
@@ -254,16 +268,24 @@ class SideBySide:
             return Place(states, JUDGE if judged else RUN)
         return Place(states, ENDED if self._holds(states) else FAILED)
 
-    def _cases(self, states: tuple[str, ...], tops: list[str | None]) -> Iterator[tuple[int, list[Effect]]]:
+    def _cases(
+        self, states: tuple[str, ...], tops: list[str | None]
+    ) -> Iterator[tuple[int, list[Effect]]]:
         """Labels, and what each part does at them; labels at which one has no move are left out."""
 
-        def extend(number: int, labels: int, effects: list[Effect]) -> Iterator[tuple[int, list[Effect]]]:
+        def extend(
+            number: int, labels: int, effects: list[Effect]
+        ) -> Iterator[tuple[int, list[Effect]]]:
             if number == len(self.parts):
                 yield labels, effects
                 return
             left = labels
             for guard, effect in self.parts[number].readings(states[number], tops[number]):
-                here = left if guard is None else self.store.choose(self._diagram(number, guard), left, FALSE)
+                here = (
+                    left
+                    if guard is None
+                    else self.store.choose(self._diagram(number, guard), left, FALSE)
+                )
                 left = self.store.choose(here, FALSE, left)
                 spend()
                 if here != FALSE and effect is not None:
@@ -294,7 +316,9 @@ class SideBySide:
             return top
         (length,) = lengths
         return (
-            tuple(zip(*((FILLER,) * length if push is None else push for push in pushes), strict=True))
+            tuple(
+                zip(*((FILLER,) * length if push is None else push for push in pushes), strict=True)
+            )
             if length
             else ()
         )
@@ -305,7 +329,9 @@ class SideBySide:
         tops = self._tops(top)
         stay = [
             Effect(
-                state, None if state in part.final or not part.stack else (() if own is None else (own,)), Fraction(0)
+                state,
+                None if state in part.final or not part.stack else (() if own is None else (own,)),
+                Fraction(0),
             )
             for part, state, own in zip(self.parts, states, tops, strict=True)
         ]
@@ -318,7 +344,9 @@ class SideBySide:
         effects = [silent[n] or stay[n] if n in moving else stay[n] for n in range(len(stay))]
         reward = sum((effect.reward for effect in effects), Fraction(0))
         following = tuple(effect.target for effect in effects)
-        return Move(None, self._enter(following, phase == JUDGE), self._push(head, effects, None), reward)
+        return Move(
+            None, self._enter(following, phase == JUDGE), self._push(head, effects, None), reward
+        )
 
     def _not_together(self, head: Head, effects: list[Effect], labels: int | None) -> CannotCombine:
         def act(number: int, push: Stack) -> str:
@@ -326,14 +354,19 @@ class SideBySide:
             what = "pops" if height < 0 else "keeps its stack" if not height else "pushes"
             return f"`{self.parts[number].name}` {what}"
 
-        does = [act(number, push) for number in self.stacked if (push := effects[number].push) is not None]
+        does = [
+            act(number, push)
+            for number in self.stacked
+            if (push := effects[number].push) is not None
+        ]
         label = (
             "silently"
             if labels is None
             else f"at label {label_text(self.alphabet.smallest(self.store.cover(labels, labels)[0]))}"
         )
         places = ", ".join(
-            f"`{part.name}` is in `{state}`" for part, state in zip(self.parts, head[0].states, strict=True)
+            f"`{part.name}` is in `{state}`"
+            for part, state in zip(self.parts, head[0].states, strict=True)
         )
         word = self._word_to(head)
         after = "" if word is None else f" after the word `{word}`" if word else " at the start"
@@ -345,7 +378,9 @@ class SideBySide:
     def _word_to(self, head: Head) -> str | None:
         """A short word that leads to a head, if one is found soon."""
         begin = tuple(part.machine.begin().after for part in self.parts)
-        todo: deque[tuple[tuple[Configuration | RewardConfiguration, ...], tuple[Label, ...]]] = deque([(begin, ())])
+        todo: deque[tuple[tuple[Configuration | RewardConfiguration, ...], tuple[Label, ...]]] = (
+            deque([(begin, ())])
+        )
         seen = {begin}
         labels = self._some_labels()
         wanted = list(zip(head[0].states, self._tops(head[1]), strict=True))
@@ -381,7 +416,10 @@ class SideBySide:
             if one.state in part.final:
                 following.append(one)
             elif isinstance(machine, PushdownRewardMachine) and isinstance(one, Configuration):
-                if machine.otherwise.action == "error" and machine.rule(one.state, own, one.top) is None:
+                if (
+                    machine.otherwise.action == "error"
+                    and machine.rule(one.state, own, one.top) is None
+                ):
                     return None
                 following.append(machine.step(one, own).after)
             elif isinstance(machine, RewardMachine) and isinstance(one, RewardConfiguration):

@@ -50,9 +50,17 @@ class Stacks(NamedTuple):
     def empty(cls, symbols: int, capacity: int = 1024) -> Stacks:
         """The empty stack alone, over this many stack symbols, with room for `capacity` nodes in all."""
         if not 1 <= capacity <= MOST_NODES:
-            raise StackFull(f"{capacity:,} stacks cannot be kept", fix=f"ask for 1 to {MOST_NODES:,}")
+            raise StackFull(
+                f"{capacity:,} stacks cannot be kept", fix=f"ask for 1 to {MOST_NODES:,}"
+            )
         symbol, parent, height = (np.zeros(capacity, np.int32) for _ in range(3))
-        return cls(symbol, parent, height, np.zeros((capacity, symbols + 1), np.int32), np.ones(1, np.int64))
+        return cls(
+            symbol,
+            parent,
+            height,
+            np.zeros((capacity, symbols + 1), np.int32),
+            np.ones(1, np.int64),
+        )
 
     @property
     def capacity(self) -> int:
@@ -64,7 +72,9 @@ class Stacks(NamedTuple):
         if made + more <= self.capacity:
             return self
         if made + more > MOST_NODES:
-            raise StackFull(f"more than {MOST_NODES:,} distinct stacks", fix="cap the height of the stack")
+            raise StackFull(
+                f"more than {MOST_NODES:,} distinct stacks", fix="cap the height of the stack"
+            )
         capacity = min(max(made + more, 2 * self.capacity), MOST_NODES)
         symbol, parent, height, child = (lengthen(array, capacity) for array in self[:4])
         return Stacks(symbol, parent, height, child, self.made.copy())
@@ -87,8 +97,15 @@ class Stacks(NamedTuple):
     def _add(self, parent: int, symbol: int) -> int:
         node = int(self.made[0])
         if node == self.capacity:
-            raise StackFull(f"there is room for {node:,} stacks only", fix="make room first: `stacks.room(more)`")
-        self.symbol[node], self.parent[node], self.height[node] = symbol, parent, self.height[parent] + 1
+            raise StackFull(
+                f"there is room for {node:,} stacks only",
+                fix="make room first: `stacks.room(more)`",
+            )
+        self.symbol[node], self.parent[node], self.height[node] = (
+            symbol,
+            parent,
+            self.height[parent] + 1,
+        )
         self.child[parent, symbol] = node
         self.made[0] = node + 1
         return node

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove, explain_arguments
+from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
 from pdrm.machines.checks.zero_patterns import ANY_VALUE, ZERO
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
@@ -81,7 +81,6 @@ class _Move(NamedTuple):
     written: Fraction | None
 
 
-@explain_arguments
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
     its position in `labels`.
@@ -107,7 +106,9 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
         for position, top in enumerate(tops):
             rule = machine.rule(state, None, top)
             if rule is not None:
-                silent[at, position] = moves.setdefault(_row(rule, top, states, symbols), len(moves))
+                silent[at, position] = moves.setdefault(
+                    _row(rule, top, states, symbols), len(moves)
+                )
             for column, label in enumerate(labels):
                 rule = machine.rule(state, label, top)
                 row = otherwise if rule is None else _row(rule, top, states, symbols)
@@ -126,22 +127,30 @@ def _check(machine: object, labels: Sequence[Label]) -> None:
         try:
             machine.alphabet.check(label)
         except PdrmError as error:
-            raise type(error)(f"machine `{machine.name}` cannot read a label: {error.message}", fix=error.fix) from None
+            raise type(error)(
+                f"machine `{machine.name}` cannot read a label: {error.message}", fix=error.fix
+            ) from None
 
 
-def _row(rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]) -> _Move:
+def _row(
+    rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]
+) -> _Move:
     """A rule at one top of stack: `z` is resolved, and a top that is put straight back is not popped."""
     pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
     push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
-    return _Move(states[rule.target], int(top is not None and not kept), push, *_reward(rule.reward))
+    return _Move(
+        states[rule.target], int(top is not None and not kept), push, *_reward(rule.reward)
+    )
 
 
 def _reward(reward: float) -> tuple[str, Fraction | None]:
     return float(reward).hex(), reward.exact if isinstance(reward, Written) else None
 
 
-def list_rewards(machine: PushdownRewardMachine, labels: Sequence[Label], table: Table) -> list[float]:
+def list_rewards(
+    machine: PushdownRewardMachine, labels: Sequence[Label], table: Table
+) -> list[float]:
     """[move]: the reward as the machine has it, which may be `Written` with more digits than a float holds.
 
     >>> from pdrm.language.loading import catalogue
@@ -197,7 +206,9 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
             f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
         )
-    return _silent_moves(table, int(table.target[move]), _apply(table, move, stack), 0.0 + float(table.reward[move]))
+    return _silent_moves(
+        table, int(table.target[move]), _apply(table, move, stack), 0.0 + float(table.reward[move])
+    )
 
 
 def _silent_moves(table: Table, state: int, stack: Symbols, paid: float) -> TableStep:
@@ -250,7 +261,6 @@ class CountingTable(NamedTuple):
     """The column of silent moves."""
 
 
-@explain_arguments
 def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label]) -> CountingTable:
     """Compile an automaton for these labels."""
     states = {state: number for number, state in enumerate((*automaton.states, *automaton.final))}
@@ -265,7 +275,9 @@ def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label
     shape = (len(rules), automaton.counters)
     return CountingTable(
         first,
-        np.array([[kinds.get(test, IS_NOT_ZERO) for test in rule.tests] for rule in rules], np.int32).reshape(shape),
+        np.array(
+            [[kinds.get(test, IS_NOT_ZERO) for test in rule.tests] for rule in rules], np.int32
+        ).reshape(shape),
         np.array([rule.changes for rule in rules], np.int64).reshape(shape),
         np.array([states[rule.target] for rule in rules], np.int32),
         np.array([rule.reward for rule in rules], np.float64),
@@ -273,7 +285,9 @@ def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label
     )
 
 
-def _rules(automaton: CountingRewardAutomaton, state: str, label: Label | None) -> list[CountingTransition]:
+def _rules(
+    automaton: CountingRewardAutomaton, state: str, label: Label | None
+) -> list[CountingTransition]:
     """The rules for a label in a state (None: the silent ones), and then what `otherwise` says."""
     leaving = automaton.rules_from(state)
     if label is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pdrm.errors import Where, explain_arguments
+from pdrm.errors import Where
 from pdrm.machines.guards import Guard, Silent, check_guard
 from pdrm.machines.rewards import number_text, reward_of
 
@@ -42,7 +42,6 @@ class Rule:
         return isinstance(self.guard, Silent)
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Transition(Rule):
     """One rule: where it starts, where it leads, what it reads, looks at, pushes and pays.
@@ -78,7 +77,9 @@ class Transition(Rule):
 
     def replacement(self, top: str | None) -> Stack:
         """The symbols that take the place of `top`, with `z` standing for it and a symbol not looked at left there."""
-        replaced = tuple(top if symbol == ANY and top is not None else symbol for symbol in self.push)
+        replaced = tuple(
+            top if symbol == ANY and top is not None else symbol for symbol in self.push
+        )
         return replaced if self.top != NONE or top is None else (*replaced, top)
 
     def __str__(self) -> str:
@@ -86,7 +87,6 @@ class Transition(Rule):
         return f"{self.source} -> {self.target} : {self.guard}, {move}, {number_text(self.reward)}"
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Otherwise:
     """What happens when no rule applies to a label: stay, go to a state (the stack kept), or an error.
@@ -124,4 +124,6 @@ class Otherwise:
 
     def __str__(self) -> str:
         target = f" {self.target}" if self.target is not None else ""
-        return f"{self.action}{target}" + ("" if self.action == "error" else f" {number_text(self.reward)}")
+        return f"{self.action}{target}" + (
+            "" if self.action == "error" else f" {number_text(self.reward)}"
+        )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pdrm.product.views import FullStack, TopK, View
     from pdrm.product.wrapping import MachineEnv, wrap, wrap_vector
 
-__all__ = [  # noqa: RUF022 - in the order one reads them
+__all__ = [
     "wrap",
     "wrap_vector",
     "MachineEnv",

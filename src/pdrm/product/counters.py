@@ -34,7 +34,10 @@ class Counters:
     """
 
     def __init__(
-        self, automaton: CountingRewardAutomaton, labels: Sequence[Label], operations: int | None = None
+        self,
+        automaton: CountingRewardAutomaton,
+        labels: Sequence[Label],
+        operations: int | None = None,
     ) -> None:
         """`operations`: a step of more moves is not made, only noted as one more than that; None: it is an error."""
         self._rules = tabulate_counting(automaton, labels)
@@ -47,10 +50,14 @@ class Counters:
 
     def begin(self, capacity: int = 1024) -> Explored:
         """The automaton with nothing reached but the counters it begins with."""
-        from pdrm.product.explore_kernel import first_configuration  # noqa: PLC0415 - Numba is loaded when it is needed
+        from pdrm.product.explore_kernel import first_configuration
 
         found = Configurations.room(
-            len(self.labels), len(self._states), capacity, capacity, counters=self.automaton.counters
+            len(self.labels),
+            len(self._states),
+            capacity,
+            capacity,
+            counters=self.automaton.counters,
         )
         found.counters[0] = self._begun.after.counters
         explored = Explored(self._table(), Stacks.empty(1, capacity), found, FULL_VIEW)
@@ -59,24 +66,35 @@ class Counters:
 
     def vectors(self, explored: Explored) -> list[Vector]:
         """The counter vectors reached so far, in the order of their numbers."""
-        return [tuple(row) for row in explored.configurations.counters[: explored.stacks.made[0]].tolist()]
+        return [
+            tuple(row)
+            for row in explored.configurations.counters[: explored.stacks.made[0]].tolist()
+        ]
 
     def find(self, explored: Explored) -> Explored:
         """Find the successor that is wanted, and keep it (in larger arrays where there is no room)."""
-        from pdrm.product.explore_kernel import UNDEFINED_LABEL  # noqa: PLC0415
+        from pdrm.product.explore_kernel import UNDEFINED_LABEL
 
         found = explored.configurations
         here, label = found.wanted.tolist()
-        after, paid, moves = self._step(int(found.state[here]), found.counters[found.node[here]].copy(), label)
+        after, paid, moves = self._step(
+            int(found.state[here]), found.counters[found.node[here]].copy(), label
+        )
         if moves == 0:
             found.after[here, label] = UNDEFINED_LABEL
             return explored
-        if self.operations is not None and moves > self.operations:  # more than an episode has: it is never made
+        if (
+            self.operations is not None and moves > self.operations
+        ):  # more than an episode has: it is never made
             reached, paid, moves = here, 0.0, self.operations + 1
         else:
             explored, reached = self._number(explored, after)
         found = explored.configurations
-        found.after[here, label], found.paid[here, label], found.moves[here, label] = reached, paid, moves
+        found.after[here, label], found.paid[here, label], found.moves[here, label] = (
+            reached,
+            paid,
+            moves,
+        )
         return explored
 
     def number_vector(self, explored: Explored, vector: Vector) -> tuple[Explored, int]:
@@ -92,9 +110,11 @@ class Counters:
             explored.stacks.made[0] = made + 1
         return explored, node
 
-    def _step(self, state: int, counters: Values, label: int) -> tuple[CountingConfiguration, float, int]:
+    def _step(
+        self, state: int, counters: Values, label: int
+    ) -> tuple[CountingConfiguration, float, int]:
         """Where a label leads, what it pays, and the moves it takes: 0 if no rule reads it."""
-        from pdrm.product.explore_kernel import count  # noqa: PLC0415
+        from pdrm.product.explore_kernel import count
 
         most = MOST_SILENT_MOVES if self.operations is None else self.operations
         if int(counters.max()) + (most + 2) * self._steepest > LARGEST_VALUE:
@@ -109,9 +129,11 @@ class Counters:
             )
         return CountingConfiguration(self._states[after], tuple(counters.tolist())), paid, moves
 
-    def _number(self, explored: Explored, configuration: CountingConfiguration) -> tuple[Explored, int]:
+    def _number(
+        self, explored: Explored, configuration: CountingConfiguration
+    ) -> tuple[Explored, int]:
         """The number of a configuration, given to it and to its counters where they are new."""
-        from pdrm.product.explore_kernel import configuration as number_of  # noqa: PLC0415
+        from pdrm.product.explore_kernel import configuration as number_of
 
         explored, node = self.number_vector(explored, configuration.counters)
         state = self._numbers[configuration.state]

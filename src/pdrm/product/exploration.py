@@ -61,7 +61,9 @@ class Configurations(NamedTuple):
     """[2]: the configuration and label whose successor a kernel cannot find itself (see `counters.py`)."""
 
     @classmethod
-    def room(cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0) -> Configurations:
+    def room(
+        cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0
+    ) -> Configurations:
         """No configuration yet, and room for some."""
         kept = capacity if counters else min(capacity, MOST_KEPT)
         return cls(
@@ -150,7 +152,9 @@ class Potentials(NamedTuple):
         """Nothing is shaped."""
         rewards, integers = np.zeros(0), np.zeros(0, np.int32)
         nothing = np.zeros((0, 0))
-        return cls(nothing, integers, integers, rewards, rewards, nothing, np.zeros(1, np.int64), 1.0, 0.0)
+        return cls(
+            nothing, integers, integers, rewards, rewards, nothing, np.zeros(1, np.int64), 1.0, 0.0
+        )
 
     def grow(self) -> Potentials:
         """The same with twice the room, if half of it is filled."""

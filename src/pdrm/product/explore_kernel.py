@@ -43,7 +43,9 @@ def configuration(explored: Explored, state: int, node: int) -> int:
             return NO_ROOM
         found.state[number] = state
         found.node[number] = node
-        found.seen[number] = stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
+        found.seen[number] = (
+            stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
+        )
         found.number[node, state] = number + 1
         found.made[0] = number + 1
     return number
@@ -70,7 +72,9 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
             after = UNEXPLORED
         return after, float(found.paid[here, label])
     # A pushdown machine: its step, made here, and kept.
-    state, node, paid, status = step(explored.table, explored.stacks, found.state[here], found.node[here], label)
+    state, node, paid, status = step(
+        explored.table, explored.stacks, found.state[here], found.node[here], label
+    )
     if status == UNDEFINED:
         return UNDEFINED_LABEL, 0.0
     if status != OK:
@@ -85,14 +89,22 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
 @njit(cache=True)
 def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
     """Find the values of the stacks made since the last time (`Potential`); False: there is no room for them."""
-    constant, first, value, filled = potentials.constant, potentials.first, potentials.value, potentials.filled
+    constant, first, value, filled = (
+        potentials.constant,
+        potentials.first,
+        potentials.value,
+        potentials.filled,
+    )
     states, until = value.shape[1], min(int(stacks.made[0]), len(value))
     for node in range(filled[0], until):  # a stack comes after the one below it
         symbol, below = stacks.symbol[node], stacks.parent[node]
         for state in range(states):
             best, entry = constant[symbol, state], symbol * states + state
             for line in range(first[entry], first[entry + 1]):
-                found = potentials.gain[line] + potentials.weight[line] * value[below, potentials.exit_state[line]]
+                found = (
+                    potentials.gain[line]
+                    + potentials.weight[line] * value[below, potentials.exit_state[line]]
+                )
                 best = max(best, found)
             value[node, state] = best
     filled[0] = until
@@ -100,7 +112,9 @@ def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
 
 
 @njit(cache=True)
-def count(table: CountingTable, state: int, counters: Values, label: int, most: int) -> tuple[int, float, int]:
+def count(
+    table: CountingTable, state: int, counters: Values, label: int, most: int
+) -> tuple[int, float, int]:
     """Read a label and take a counting automaton's silent moves until none applies; `counters` are changed in place.
 
     Returns the state, what was paid, and the moves: 0 where no rule reads the label, most + 2 where more silent moves than

@@ -55,13 +55,30 @@ class States(NamedTuple):
         """No state yet, and room for `capacity`; a survey keeps no steps."""
         place, state, node, depth, origin, via = (np.zeros(capacity, np.int32) for _ in range(6))
         steps = (0 if survey else capacity, actions, outcomes)
-        expanded, following, reward = np.zeros(capacity, np.bool_), np.full(steps, END, np.int32), np.zeros(steps)
-        return cls(Index.room(capacity), place, state, node, depth, origin, via, expanded, following, reward)
+        expanded, following, reward = (
+            np.zeros(capacity, np.bool_),
+            np.full(steps, END, np.int32),
+            np.zeros(steps),
+        )
+        return cls(
+            Index.room(capacity),
+            place,
+            state,
+            node,
+            depth,
+            origin,
+            via,
+            expanded,
+            following,
+            reward,
+        )
 
     def grow(self) -> States:
         """The same states in twice the room."""
         made, capacity = int(self.index.used[0]), 2 * len(self.place)
-        larger = States.room(self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0)
+        larger = States.room(
+            self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0
+        )
         for column in self._fields[1:]:
             getattr(larger, column)[:made] = getattr(self, column)[:made]
         return larger._replace(index=Index.of(self.index.key[:made], capacity))
@@ -120,9 +137,20 @@ def expand(
     """
     slot, keys, used = states.index
     places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth
-    origin, via, expanded, following, reward = states.origin, states.via, states.expanded, states.next, states.reward
+    origin, via, expanded, following, reward = (
+        states.origin,
+        states.via,
+        states.expanded,
+        states.next,
+        states.reward,
+    )
     survey = len(following) == 0
-    world_next, world_label, world_reward, terminal = world.next, world.label, world.reward, world.terminal
+    world_next, world_label, world_reward, terminal = (
+        world.next,
+        world.label,
+        world.reward,
+        world.terminal,
+    )
     domain_states, actions, outcomes = world_next.shape
     machine_states, first_final = table.move.shape[0], table.first_final
     mask = len(slot) - 1
@@ -156,7 +184,12 @@ def expand(
                         y = used[0]
                         slot[probe], keys[y], used[0] = y, key, y + 1
                         places[y], machine_state[y], nodes[y] = s2, u2, node2
-                        depth[y], origin[y], via[y], expanded[y] = depth[x] + 1, x, a * outcomes + o, ended
+                        depth[y], origin[y], via[y], expanded[y] = (
+                            depth[x] + 1,
+                            x,
+                            a * outcomes + o,
+                            ended,
+                        )
                     y = slot[probe]
                 if not survey:
                     following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]

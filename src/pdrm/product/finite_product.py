@@ -22,7 +22,17 @@ from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import Integers, list_rewards, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, RULES, Flags, Floats, Numbers, States, Steps, add, expand
+from pdrm.product.finite_kernel import (
+    END,
+    RULES,
+    Flags,
+    Floats,
+    Numbers,
+    States,
+    Steps,
+    add,
+    expand,
+)
 from pdrm.product.rationals import ExactSteps
 
 FIRST_ROOM = 1024
@@ -49,12 +59,17 @@ class Bound:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise BadSetting(f"there is no rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}")
+            raise BadSetting(
+                f"there is no rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}"
+            )
         if self.height is not None and self.height < 0:
-            raise BadSetting(f"the bound of the stack is {self.height}", fix="use a non-negative integer")
+            raise BadSetting(
+                f"the bound of the stack is {self.height}", fix="use a non-negative integer"
+            )
         if self.height is None and self.rule != "open":
             raise BadSetting(
-                f"the rule `{self.rule}` needs a bound", fix="give the highest stack: height=12 (--height 12)"
+                f"the rule `{self.rule}` needs a bound",
+                fix="give the highest stack: height=12 (--height 12)",
             )
 
     @property
@@ -84,13 +99,20 @@ class FiniteProduct:
         survey: bool = False,
     ) -> None:
         """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
-        self.domain, self.machine, self.bound, self.memory = domain, machine, bound or Bound(), memory
+        self.domain, self.machine, self.bound, self.memory = (
+            domain,
+            machine,
+            bound or Bound(),
+            memory,
+        )
         self.table, self.survey = tabulate(machine, domain.labels), survey
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
         room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
         self.states = States.room(actions, outcomes, room, survey=survey)
-        self._bytes_each = 2 * (self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5))  # arrays grow by doubling
+        self._bytes_each = 2 * (
+            self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
+        )  # arrays grow by doubling
         self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)
@@ -195,7 +217,10 @@ class FiniteProduct:
         return start, steps
 
     def explore(
-        self, depth: int | None = None, most: int | None = None, check: Callable[[], None] | None = None
+        self,
+        depth: int | None = None,
+        most: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
         begin with more than `most` states. check: called before each round; it may raise."""
@@ -209,7 +234,9 @@ class FiniteProduct:
             before = len(self)
             self.expand(edge)
             self.layers.append(len(self))
-            edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))  # all older ones are
+            edge = self.expandable(
+                before + np.flatnonzero(~self.expanded[before:])
+            )  # all older ones are
 
     def expand(self, chosen: Numbers, most: int | None = None) -> bool:
         """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
@@ -220,7 +247,14 @@ class FiniteProduct:
                 return False
             self._make_room(len(chosen) - first)
             first, status = expand(
-                self.table, self.stacks, self.domain.arrays, self.states, chosen, first, height, self.bound.number
+                self.table,
+                self.stacks,
+                self.domain.arrays,
+                self.states,
+                chosen,
+                first,
+                height,
+                self.bound.number,
             )
             if status == UNDEFINED:
                 raise undefined_move(self, int(chosen[first]))
@@ -231,7 +265,11 @@ class FiniteProduct:
     def snapshot(self) -> FiniteProduct:
         """The product as it is now, whatever becomes of this one."""
         other = copy(self)
-        other.states, other.stacks, other.layers = deepcopy(self.states), deepcopy(self.stacks), list(self.layers)
+        other.states, other.stacks, other.layers = (
+            deepcopy(self.states),
+            deepcopy(self.stacks),
+            list(self.layers),
+        )
         return other
 
     def expandable(self, chosen: Numbers) -> Numbers:
@@ -248,7 +286,9 @@ class FiniteProduct:
 
     def _start(self) -> None:
         arrays = self.domain.arrays
-        for k, (place, label) in enumerate(zip(arrays.start_state, arrays.start_label, strict=True)):
+        for k, (place, label) in enumerate(
+            zip(arrays.start_state, arrays.start_label, strict=True)
+        ):
             if arrays.start_probability[k] == 0:
                 continue
             state, node, self.start_paid[k] = self._begin(int(label))
@@ -258,7 +298,11 @@ class FiniteProduct:
                 key = (node * self.domain.states + int(place)) * self.table.move.shape[0] + state
                 count, x = len(self), add(self.states, key, int(place), state, node)
                 if x == count:
-                    self.states.origin[x], self.states.via[x], self.states.expanded[x] = -1, k, ended
+                    self.states.origin[x], self.states.via[x], self.states.expanded[x] = (
+                        -1,
+                        k,
+                        ended,
+                    )
                 self.starts[k] = END if ended else x
         self.layers.append(len(self))
 
@@ -291,7 +335,9 @@ class FiniteProduct:
         if depth is not None:
             further = depth - len(self.layers) + 1
         else:
-            further = 1 if self.bound.height is None else max(1, self.bound.height - len(self.layers))
+            further = (
+                1 if self.bound.height is None else max(1, self.bound.height - len(self.layers))
+            )
         estimate = len(self) + float(min(edge * self.next.shape[1] * self.next.shape[2], edge + 1))
         if growth > 1.0:
             try:
@@ -299,7 +345,9 @@ class FiniteProduct:
             except OverflowError:
                 estimate = float("inf")
         size = estimate * self._bytes_each
-        if len(self) > self.most_states or (growth > 1.0 and size > self.memory and len(self) > 10_000):
+        if len(self) > self.most_states or (
+            growth > 1.0 and size > self.memory and len(self) > 10_000
+        ):
             raise ProductTooLarge(
                 f"the product of `{self.domain.name}` and `{self.machine.name}` would not fit: {len(self):,} states after"
                 f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about {_format_count(estimate)}"
@@ -309,7 +357,9 @@ class FiniteProduct:
 
     def _name_memory(self, size: float) -> str:
         """How much would do, unless it is far too much: what is estimated, and what a few thousand states take at least."""
-        gib = ceil(100 * max(2 * size, FEW * self._bytes_each) / 2**30) / 100 if size < 2**60 else inf
+        gib = (
+            ceil(100 * max(2 * size, FEW * self._bytes_each) / 2**30) / 100 if size < 2**60 else inf
+        )
         return f": memory={gib:g} (--memory {gib:g})" if gib <= MOST_GIB else " (--memory)"
 
 
@@ -335,7 +385,9 @@ def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
     arrays, s = product.domain.arrays, int(product.states.place[x])
     word = word_to(product, x)
     for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
-        status = step(product.table, product.stacks, product.states.state[x], product.states.node[x], label)[3]
+        status = step(
+            product.table, product.stacks, product.states.state[x], product.states.node[x], label
+        )[3]
         if status == UNDEFINED:
             word = f"{word} {_format_label(product.domain.labels[label])}".strip()
             break
@@ -370,5 +422,8 @@ def _format_count(number: float) -> str:
 def _format_size(size: float) -> str:
     if size >= 2**60:
         return "more than a million TiB"
-    unit, power = next(((unit, power) for unit, power in (("GiB", 30), ("MiB", 20)) if size >= 2**power), ("KiB", 10))
+    unit, power = next(
+        ((unit, power) for unit, power in (("GiB", 30), ("MiB", 20)) if size >= 2**power),
+        ("KiB", 10),
+    )
     return f"{size / 2**power:,.1f} {unit}"

@@ -33,14 +33,20 @@ def read_label(events: object, known: Label, source: str) -> Label:
     if isinstance(events, set | frozenset) and events <= known:
         return frozenset(events)
     if isinstance(events, str | bytes | Mapping) or not isinstance(events, Collection):
-        raise BadLabel(f"{source} returned {events!r}, which is not a set of events", fix=RETURN_A_SET)
+        raise BadLabel(
+            f"{source} returned {events!r}, which is not a set of events", fix=RETURN_A_SET
+        )
     wrong = [event for event in events if not isinstance(event, str)]
     if wrong:
-        raise BadLabel(f"{source} returned the event {wrong[0]!r}, which is not a name", fix=RETURN_A_SET)
+        raise BadLabel(
+            f"{source} returned the event {wrong[0]!r}, which is not a name", fix=RETURN_A_SET
+        )
     return frozenset(events)
 
 
-def labels_in_info(_observation: object, _action: object, _next: object, info: Mapping[str, Any]) -> Collection[str]:
+def labels_in_info(
+    _observation: object, _action: object, _next: object, info: Mapping[str, Any]
+) -> Collection[str]:
     """The label of a step that the environment itself reports."""
     if "label" not in info:
         fault = 'labels="info" reads info["label"], and the environment\'s info has no such entry'
@@ -61,12 +67,16 @@ class Labelling:
     def __init__(self, labels: Labels, at_reset: LabelsAtReset | None = None) -> None:
         self.step = labels_in_info if labels == "info" else labels
         self.source = (
-            "info['label']" if labels == "info" else _check(labels, STEP_CALL, "a function or the word 'info'")
+            "info['label']"
+            if labels == "info"
+            else _check(labels, STEP_CALL, "a function or the word 'info'")
         )
         self._at_reset, self._reports = at_reset, labels == "info"
-        self.source_at_reset = self.source if at_reset is None else _check(at_reset, RESET_CALL, "a function")
+        self.source_at_reset = (
+            self.source if at_reset is None else _check(at_reset, RESET_CALL, "a function")
+        )
 
-    def reset(self, observation: Any, info: dict[str, Any]) -> Collection[str] | None:  # noqa: ANN401 - any environment's
+    def reset(self, observation: Any, info: dict[str, Any]) -> Collection[str] | None:
         """The events true at reset; None where nothing is read."""
         if self._at_reset is not None:
             return self._at_reset(observation, info)
@@ -81,14 +91,16 @@ def _check(function: object, call: str, kind: str) -> str:
         raise BadSetting(f"`{role}` is {function!r}, but must be {kind}", fix=fix)
     source = f"the labelling function {name_function(function)} (`{role}`)"
     if not takes(function, count):
-        raise BadSetting(f"{source} is called as {call}, and does not take {count} arguments", fix=fix)
+        raise BadSetting(
+            f"{source} is called as {call}, and does not take {count} arguments", fix=fix
+        )
     return source
 
 
 UNCHANGING = frozenset({int, float, bool, complex, str, bytes, type(None)})
 
 
-def snapshot(observation: Any) -> Any:  # noqa: ANN401 - any environment's
+def snapshot(observation: Any) -> Any:
     """The observation as it is now, copied as far as it can change: environments may change the array they gave, and a
     labelling function compares two of them.
 

@@ -37,11 +37,15 @@ class Window:
     ([2, 1, 0], 1)
     """
 
-    def __init__(self, machine: PushdownRewardMachine, view: View, depth: int | None = None) -> None:
+    def __init__(
+        self, machine: PushdownRewardMachine, view: View, depth: int | None = None
+    ) -> None:
         match view:
             case TopK():
                 if depth is not None:
-                    raise BadSetting(f"`depth` bounds a full stack, and k is {view.k}", fix="leave `depth` out")
+                    raise BadSetting(
+                        f"`depth` bounds a full stack, and k is {view.k}", fix="leave `depth` out"
+                    )
                 self.places = view.k
             case FullStack():
                 if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
@@ -51,10 +55,15 @@ class Window:
                     )
                 self.places = depth
             case _:
-                raise BadSetting(f"{view!r} is not a view of the stack", fix="use TopK(1), or FullStack() with a depth")
+                raise BadSetting(
+                    f"{view!r} is not a view of the stack",
+                    fix="use TopK(1), or FullStack() with a depth",
+                )
         self.machine, self.view, self.depth = machine, view, depth
         self.whole = isinstance(view, FullStack)
-        self.state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
+        self.state = {
+            state: number for number, state in enumerate((*machine.states, *machine.final))
+        }
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self.symbols = len(machine.stack) + 1
         """How many different things can stand at a place, nothing among them."""
@@ -100,16 +109,23 @@ class Entries:
                 fault = f"`keys` names `{key}`, which the observation does not have"
                 raise BadSetting(fault, fix=did_you_mean(str(key), names))
         numbers = (
-            name for name, path in names.items() if _is_flat(found[path]) and not isinstance(found[path], spaces.Text)
+            name
+            for name, path in names.items()
+            if _is_flat(found[path]) and not isinstance(found[path], spaces.Text)
         )
         chosen = tuple(numbers) if keys is None else keys
         if not chosen:
             fix = "name what the agent shall see: keys=[...]"
-            raise CannotWrap(f"an observation of {environment} has no entry that is a fixed number of numbers", fix=fix)
+            raise CannotWrap(
+                f"an observation of {environment} has no entry that is a fixed number of numbers",
+                fix=fix,
+            )
         self._paths = {name: names[name] for name in chosen}
-        self.space: spaces.Dict = spaces.Dict([(name, found[path]) for name, path in self._paths.items()])
+        self.space: spaces.Dict = spaces.Dict(
+            [(name, found[path]) for name, path in self._paths.items()]
+        )
 
-    def pick(self, observation: Any) -> dict[str, Any]:  # noqa: ANN401 - a dictionary of anything
+    def pick(self, observation: Any) -> dict[str, Any]:
         """The entries that are seen, of one observation."""
         seen = {}
         for name, path in self._paths.items():
@@ -132,7 +148,7 @@ def _show_floats(space: spaces.Space[Any]) -> spaces.Space[Any]:
     return spaces.Box(0, 255, space.shape, np.float32)
 
 
-def check_observation(space: spaces.Space[Any], observation: Any, name: str = "") -> str:  # noqa: ANN401 - any environment's
+def check_observation(space: spaces.Space[Any], observation: Any, name: str = "") -> str:
     """How an observation contradicts its space, in entries, shapes and numbers; nothing, where it does not. What a `Box` holds may
     be of another type or a little out of bounds, as many environments have it.
 
@@ -152,9 +168,14 @@ def check_observation(space: spaces.Space[Any], observation: Any, name: str = ""
                     return fault
         case spaces.Box() | spaces.MultiDiscrete() | spaces.MultiBinary():
             if np.shape(observation) != space.shape:
-                return f"{called} has the shape {np.shape(observation)}, and its space {space.shape}"
+                return (
+                    f"{called} has the shape {np.shape(observation)}, and its space {space.shape}"
+                )
         case spaces.Discrete():
-            if np.shape(observation) != () or not space.start <= observation < space.start + space.n:
+            if (
+                np.shape(observation) != ()
+                or not space.start <= observation < space.start + space.n
+            ):
                 return f"{called} is {str(observation)[:60]}, and its space {space}"
     return ""
 
@@ -184,7 +205,8 @@ def _entries(environment: spaces.Space[Any], keys: tuple[str, ...] | None) -> En
         return Entries(environment, keys)
     if keys is not None:
         raise BadSetting(
-            f"`keys` chooses entries of a dictionary, and the observation is {environment}", fix="leave it out"
+            f"`keys` chooses entries of a dictionary, and the observation is {environment}",
+            fix="leave it out",
         )
     return None
 
@@ -230,7 +252,11 @@ class AsDict:
         float_images: bool = False,
     ) -> None:
         self._entries = _entries(environment, keys)
-        parts = {"observation": environment} if self._entries is None else dict(self._entries.space.spaces)
+        parts = (
+            {"observation": environment}
+            if self._entries is None
+            else dict(self._entries.space.spaces)
+        )
         self._images = [name for name, space in parts.items() if float_images and is_image(space)]
         parts |= {name: _show_floats(parts[name]) for name in self._images}
         own: dict[str, spaces.Space[Any]] = {MACHINE: spaces.Discrete(len(window.state))}
@@ -239,14 +265,20 @@ class AsDict:
         for name in own:
             if name in parts:
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
-                raise CannotWrap(f"the environment's observation has an entry `{name}` already", fix=fix)
+                raise CannotWrap(
+                    f"the environment's observation has an entry `{name}` already", fix=fix
+                )
         self.space: ProductDict = ProductDict([*parts.items(), *own.items()], window)
         self._window = window
 
     def put(self, observation: object, state: str, stack: Stack) -> Mapping[str, Any]:
         """One observation."""
         window = self._window
-        seen = {"observation": observation} if self._entries is None else self._entries.pick(observation)
+        seen = (
+            {"observation": observation}
+            if self._entries is None
+            else self._entries.pick(observation)
+        )
         for name in self._images:
             seen[name] = np.asarray(seen[name], np.float32)
         seen[MACHINE] = window.state[state]
@@ -283,7 +315,8 @@ def _read_alike(one: ProductDict | ProductBox, other: object) -> bool:
     if not isinstance(other, ProductDict | ProductBox):
         return True
     mine, theirs = (
-        (space.machine.states, space.machine.final, space.machine.stack, space.view) for space in (one, other)
+        (space.machine.states, space.machine.final, space.machine.stack, space.view)
+        for space in (one, other)
     )
     return mine == theirs
 
@@ -303,13 +336,17 @@ class AsVector:
     [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None
+    ) -> None:
         self._entries = _entries(environment, keys)
         if self._entries is not None:
             environment = self._entries.space
         flat = spaces.flatten_space(environment) if _is_flat(environment) else None
         if not isinstance(flat, spaces.Box):
-            raise CannotWrap(f"an observation of {environment} cannot be flattened", fix="leave `flatten` out")
+            raise CannotWrap(
+                f"an observation of {environment} cannot be flattened", fix="leave `flatten` out"
+            )
         self._environment, self._window = environment, window
         self._numbered = [
             (name, space)
@@ -325,7 +362,7 @@ class AsVector:
         low, high = np.concatenate([flat.low, hot]), np.concatenate([flat.high, hot + 1])
         self.space: ProductBox = ProductBox(low, high, window)
 
-    def put(self, observation: Any, state: str, stack: Stack) -> npt.NDArray[np.float32]:  # noqa: ANN401 - any environment's
+    def put(self, observation: Any, state: str, stack: Stack) -> npt.NDArray[np.float32]:
         """One observation."""
         window, vector = self._window, np.zeros(self._length, np.float32)
         if self._numbers is not None:
@@ -338,7 +375,9 @@ class AsVector:
             elif isinstance(self._environment, spaces.MultiDiscrete):
                 _check_inside(self._environment, observation)
             try:
-                flat: Any = spaces.flatten(self._environment, observation)  # an array, because the flat space is a Box
+                flat: Any = spaces.flatten(
+                    self._environment, observation
+                )  # an array, because the flat space is a Box
                 vector[: self._width] = flat
             except ValueError:
                 raise _outside(self._environment, observation) from None
@@ -359,17 +398,22 @@ class AsNumber:
     (65, 144)
     """
 
-    def __init__(self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, environment: spaces.Space[Any], window: Window, keys: tuple[str, ...] | None = None
+    ) -> None:
         if not isinstance(environment, spaces.Discrete) or keys is not None:
             fix = "leave `discrete` out: the observation is a dictionary then, or one vector with `flatten=True`"
             raise CannotWrap(f"an observation of {environment} is not a number", fix=fix)
         count = int(environment.n) * len(window.state) * window.symbols**window.places
         if count >= 2**63:
-            raise BadSetting(f"{count:.1e} observations cannot be numbered", fix="use a smaller k, or `flatten=True`")
+            raise BadSetting(
+                f"{count:.1e} observations cannot be numbered",
+                fix="use a smaller k, or `flatten=True`",
+            )
         self.space: spaces.Discrete = spaces.Discrete(count)
         self._environment, self._window = environment, window
 
-    def put(self, observation: Any, state: str, stack: Stack) -> int:  # noqa: ANN401 - an integer of any kind
+    def put(self, observation: Any, state: str, stack: Stack) -> int:
         """One observation."""
         window = self._window
         number = _number(self._environment, observation) * len(window.state) + window.state[state]
@@ -378,7 +422,7 @@ class AsNumber:
         return number
 
 
-def _number(environment: spaces.Discrete, observation: Any) -> int:  # noqa: ANN401 - an integer of any kind
+def _number(environment: spaces.Discrete, observation: Any) -> int:
     """An observation of a `Discrete` space, counted from 0; one outside of it would be taken for something else."""
     number = int(observation) - int(environment.start)
     if not 0 <= number < environment.n:
@@ -386,7 +430,7 @@ def _number(environment: spaces.Discrete, observation: Any) -> int:  # noqa: ANN
     return number
 
 
-def _check_inside(space: spaces.Discrete | spaces.MultiDiscrete, observation: Any) -> None:  # noqa: ANN401 - numbers of any kind
+def _check_inside(space: spaces.Discrete | spaces.MultiDiscrete, observation: Any) -> None:
     """Raise unless the observation is in its space: Gymnasium would set another number's bit."""
     if isinstance(space, spaces.Discrete):
         _number(space, observation)
@@ -396,7 +440,10 @@ def _check_inside(space: spaces.Discrete | spaces.MultiDiscrete, observation: An
 
 def _outside(environment: spaces.Space[Any], observation: object) -> CannotWrap:
     fix = "let the environment observe what its space says, or leave `flatten` and `discrete` out"
-    return CannotWrap(f"the observation {str(observation)[:60]} is not in the environment's {environment}", fix=fix)
+    return CannotWrap(
+        f"the observation {str(observation)[:60]} is not in the environment's {environment}",
+        fix=fix,
+    )
 
 
 class Seen(NamedTuple):
@@ -412,7 +459,9 @@ class Seen(NamedTuple):
     """Whether that is known to be the whole stack: a place is left empty."""
 
 
-def read_seen(shown: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None) -> Seen | None:
+def read_seen(
+    shown: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None
+) -> Seen | None:
     """What an observation shows: a dictionary, or a vector, of which one must know how many numbers (`size`) say where the
     environment is. states, symbols: of the machine, in its order. None: it is no such observation.
 
@@ -438,7 +487,9 @@ def read_seen(shown: object, states: Sequence[str], symbols: Sequence[str], size
         return None
     if not 0 <= state < len(states) or not all(0 <= number <= len(symbols) for number in numbers):
         return None
-    return Seen(own, states[state], tuple(symbols[number - 1] for number in numbers if number), 0 in numbers)
+    return Seen(
+        own, states[state], tuple(symbols[number - 1] for number in numbers if number), 0 in numbers
+    )
 
 
 Form = AsDict | AsVector | AsNumber
@@ -454,7 +505,7 @@ class Observing:
     Discrete(108)
     """
 
-    view: View = TopK(1)  # noqa: RUF009 - frozen
+    view: View = TopK(1)
     depth: int | None = None
     """The places for a full stack; a higher one is an error."""
     flatten: bool = False
@@ -475,7 +526,9 @@ class Observing:
         """The form for an environment's observations and a machine."""
         window = Window(machine, self.view, self.depth)
         if self.flatten and self.discrete:
-            raise BadSetting("an observation is flattened or numbered, not both", fix="leave one out")
+            raise BadSetting(
+                "an observation is flattened or numbered, not both", fix="leave one out"
+            )
         if self.flatten or self.discrete:
             return (AsVector if self.flatten else AsNumber)(environment, window, self.keys)
         return AsDict(environment, window, self.keys, self.float_images)

@@ -40,7 +40,9 @@ class QuickStep:
         self._reading: dict[tuple[str, str | None, Label], QuickMove] = {}
         self._silent: dict[tuple[str, str | None], QuickMove | None] = {}
         self._may_be_silent = frozenset(
-            state for state in machine.states if any(rule.silent for rule in machine.rules_from(state))
+            state
+            for state in machine.states
+            if any(rule.silent for rule in machine.rules_from(state))
         )
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -49,7 +51,9 @@ class QuickStep:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        move = self._reading.get((state, stack[0] if stack else None, label)) or self._find(state, stack, label)
+        move = self._reading.get((state, stack[0] if stack else None, label)) or self._find(
+            state, stack, label
+        )
         if move.pops or move.pushed:
             stack = move.pushed + (stack[1:] if move.pops else stack)
         if move.target in self._may_be_silent:
@@ -89,4 +93,9 @@ def _compile(rule: Transition, top: str | None) -> QuickMove:
     """A rule at one top of stack. Sums of rewards start from 0.0, so that a lone -0.0 is paid as 0.0, as everywhere."""
     pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
-    return QuickMove(rule.target, top is not None and not kept, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
+    return QuickMove(
+        rule.target,
+        top is not None and not kept,
+        pushed[:-1] if kept else pushed,
+        0.0 + rule.reward,
+    )

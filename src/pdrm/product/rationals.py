@@ -94,10 +94,16 @@ class ExactSteps:
         self.chance = np.zeros(world.probability.shape, np.int64)
         """[environment state, action, outcome]: the number of its chance."""
         for s, a in np.ndindex(world.probability.shape[:2]):
-            self.chance[s, a] = [self._add(p) for p in read_chances(*world.probability[s, a].tolist())]
-        read = {own: self._add(read_number(own)) for own in np.unique(world.reward[happens]).tolist()}
+            self.chance[s, a] = [
+                self._add(p) for p in read_chances(*world.probability[s, a].tolist())
+            ]
+        read = {
+            own: self._add(read_number(own)) for own in np.unique(world.reward[happens]).tolist()
+        }
         zero = self._add(Fraction(0))
-        self._own = np.array([read.get(own, zero) for own in world.reward.ravel().tolist()], np.int32)
+        self._own = np.array(
+            [read.get(own, zero) for own in world.reward.ravel().tolist()], np.int32
+        )
         self._own = self._own.reshape(world.reward.shape)
         self._pairs = Index.room(FIRST_ROOM)
         """Row of a key: (number of what was paid before) * moves + move."""
@@ -134,7 +140,9 @@ class ExactSteps:
         done = 0
         while done < len(fresh):
             sums = self._pairs, self._totals, self._near
-            done, pair, off = add_up(self.table, stacks, self.world, states, fresh, done, self._own, *sums, self.reward)
+            done, pair, off = add_up(
+                self.table, stacks, self.world, states, fresh, done, self._own, *sums, self.reward
+            )
             self.rounding = max(self.rounding, off)
             if pair >= 0:
                 before, move = divmod(int(self._pairs.key[pair]), len(self.table.target))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import CannotTranslate, Finding, TaskWarning, explain_arguments, warn_caller
+from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.checks.findings import BOTTOM, KNOWN, View, advance
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -42,7 +42,6 @@ Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 
-@explain_arguments
 def inspect_task(task: Task) -> list[Finding]:
     """What is more often a mistake in a task: events that never come, final states that cannot be reached in this domain, a loop
     that pays more than ending, rewards that make never ending best, rewards that are all 0.
@@ -64,9 +63,7 @@ def inspect_task(task: Task) -> list[Finding]:
     """
     found = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):
-        said = (
-            f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"
-        )
+        said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"
         found.append(Finding("W0612", said))
     if not isinstance(task.domain, FiniteDomain) or not task.machine.final:
         return found
@@ -79,7 +76,10 @@ def inspect_task(task: Task) -> list[Finding]:
     if far.complete:
         missing = [state for state in task.success if state not in far.ends]
         found += [
-            Finding("W0608", f"final state `{state}` cannot be reached in `{task.name}`, whatever the agent does")
+            Finding(
+                "W0608",
+                f"final state `{state}` cannot be reached in `{task.name}`, whatever the agent does",
+            )
             for state in missing
         ]
         if len(missing) == len(task.success):
@@ -119,13 +119,24 @@ def _tell_loop(task: Task, near: _Near, loop: list[tuple[int, int]]) -> Iterator
         return
     actions = " ".join(domain.actions[a] for _, a in loop[:MOST_SHOWN])
     more = " …" if len(loop) > MOST_SHOWN else ""
-    word, place = word_text([label for _, label in step[:MOST_SHOWN]]), domain.describe(near.nodes[loop[0][0]][0])
+    word, place = (
+        word_text([label for _, label in step[:MOST_SHOWN]]),
+        domain.describe(near.nodes[loop[0][0]][0]),
+    )
     pays = f"pays {paid:g} in {len(loop)} step{'s' * (len(loop) > 1)}, {in_all:g} in an episode of {limit:,}"
-    ends = "no step that ends the task was found" if last == -inf else f"the step that ends the task pays {last:g}"
+    ends = (
+        "no step that ends the task was found"
+        if last == -inf
+        else f"the step that ends the task pays {last:g}"
+    )
     said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place}) {pays}; {ends}"
     views = zip((near.nodes[x][1] for x, _ in loop), step, strict=True)
     rules = (near.machine.rule(view.state, label, view.known[0]) for view, (_, label) in views)
-    yield Finding("W0606", said, next((rule.where for rule in rules if rule is not None and rule.reward > 0), None))
+    yield Finding(
+        "W0606",
+        said,
+        next((rule.where for rule in rules if rule is not None and rule.reward > 0), None),
+    )
 
 
 def _compare(domain: FiniteDomain, near: _Near, far: _Far, until: float) -> Iterator[Finding]:
@@ -139,7 +150,11 @@ def _compare(domain: FiniteDomain, near: _Near, far: _Far, until: float) -> Iter
 def _list_starts(domain: FiniteDomain) -> list[tuple[float, int, int]]:
     """The chance, the state and the label of each start."""
     arrays = domain.arrays
-    columns = arrays.start_probability.tolist(), arrays.start_state.tolist(), arrays.start_label.tolist()
+    columns = (
+        arrays.start_probability.tolist(),
+        arrays.start_state.tolist(),
+        arrays.start_label.tolist(),
+    )
     return [start for start in zip(*columns, strict=True) if start[0] > 0]
 
 
@@ -179,7 +194,9 @@ class _Near:
             full = len(self.nodes) > MOST_NODES or (x % 256 == 0 and monotonic() > self.until)
             for a, o in zip(*np.nonzero(arrays.probability[place] > 0), strict=True):
                 after = self._read(here, int(labels[a, o]))
-                if after is not None and not (full and (int(places[a, o]), after[0]) not in self._number):
+                if after is not None and not (
+                    full and (int(places[a, o]), after[0]) not in self._number
+                ):
                     nexts[a, o] = self._add(int(places[a, o]), after)
                     pays[a, o] = arrays.reward[place, a, o] + after[1]
                     if nexts[a, o] == ENDED:
@@ -187,7 +204,9 @@ class _Near:
             following.append(nexts)
             rewards.append(pays)
             x += 1
-        self.next = np.array(following) if following else np.zeros((0, *arrays.next.shape[1:]), np.int64)
+        self.next = (
+            np.array(following) if following else np.zeros((0, *arrays.next.shape[1:]), np.int64)
+        )
         self.reward = np.array(rewards) if rewards else np.zeros(self.next.shape)
 
     def _read(self, view: View, label: int) -> tuple[View, float] | None:
@@ -214,7 +233,9 @@ class _Near:
         """What an action pays that has one outcome, and the label that it emits."""
         place = self.nodes[x][0]
         o = int(np.argmax(self.domain.arrays.probability[place, action]))
-        return float(self.reward[x, action, o]), self.domain.labels[int(self.domain.arrays.label[place, action, o])]
+        return float(self.reward[x, action, o]), self.domain.labels[
+            int(self.domain.arrays.label[place, action, o])
+        ]
 
     def find_loop(self, until: float) -> list[tuple[int, int]] | None:
         """A loop of steps without chance that pays, as nodes and actions; None: none was found.
@@ -237,7 +258,10 @@ class _Near:
             if not better.size or (sweep % 16 == 0 and monotonic() > until):
                 return None
             order = better[np.argsort(new[better], kind="stable")]
-            length[target[order]], last[target[order]] = new[order], order  # the best of several is written last
+            length[target[order]], last[target[order]] = (
+                new[order],
+                order,
+            )  # the best of several is written last
             loop = _find_cycle(source, last)
             if loop:
                 return [(int(source[edge]), int(action[edge])) for edge in loop]
@@ -246,11 +270,15 @@ class _Near:
     def value_of_going_on(self, limit: int, until: float) -> float | None:
         """What can be had without ever ending the task, within so many steps; None: it is not known."""
         places = np.array([place for place, _ in self.nodes], np.int64)
-        chance = self.domain.arrays.probability[places] if len(places) else np.zeros(self.next.shape)
+        chance = (
+            self.domain.arrays.probability[places] if len(places) else np.zeros(self.next.shape)
+        )
         wrong = ((self.next == ENDED) | (self.next == UNKNOWN)) & (chance > 0)
         expected = (chance * self.reward).sum(axis=2)
         expected[wrong.any(axis=2)] = -inf
-        follow = np.where(self.next >= 0, self.next, len(places))  # the node after the last is worth nothing
+        follow = np.where(
+            self.next >= 0, self.next, len(places)
+        )  # the node after the last is worth nothing
         chance = np.where(self.next >= 0, chance, 0.0)
         value = np.zeros(len(places) + 1)
         for step in range(min(limit, MOST_SWEEPS)):
@@ -350,17 +378,29 @@ class _Far:
             return
         else:
             used = arrays.probability[place] > 0
-            columns = (array[place][used].tolist() for array in (arrays.next, arrays.label, arrays.reward))
+            columns = (
+                array[place][used].tolist() for array in (arrays.next, arrays.label, arrays.reward)
+            )
             steps = list(zip(*columns, strict=True))
         for after, label, own in steps:
             found = machine.rule(state, self.domain.labels[label], top)
             if found is not None:
-                self._move(node, after, found.target, top, found.replacement(top), own + found.reward)
+                self._move(
+                    node, after, found.target, top, found.replacement(top), own + found.reward
+                )
             elif machine.otherwise.action != "error":
                 target, keep = machine.otherwise.target or state, () if top is None else (top,)
                 self._move(node, after, target, top, keep, own + machine.otherwise.reward)
 
-    def _move(self, node: int, place: int, state: str, top: str | None, pushed: tuple[str, ...], paid: float) -> None:  # noqa: PLR0913, PLR0917 - a move
+    def _move(
+        self,
+        node: int,
+        place: int,
+        state: str,
+        top: str | None,
+        pushed: tuple[str, ...],
+        paid: float,
+    ) -> None:
         if state in self.machine.final:
             self.ends.add(state)
             self._join(node, ENDED, paid)

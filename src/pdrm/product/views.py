@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdrm.errors import BadSetting, explain_arguments
+from pdrm.errors import BadSetting
 from pdrm.machines.transitions import Stack
 
 
@@ -26,7 +26,6 @@ class FullStack:
         return "full"
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class TopK:
     """The top min(k, height) symbols; k = 0 sees no stack at all.
@@ -40,7 +39,9 @@ class TopK:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
-            raise BadSetting(f"k is {self.k!r}, but must be a non-negative integer", fix='use k=1, or k="full"')
+            raise BadSetting(
+                f"k is {self.k!r}, but must be a non-negative integer", fix='use k=1, or k="full"'
+            )
 
     def of(self, stack: Stack) -> Stack:
         """What is seen of a stack. stack: its symbols, top first."""

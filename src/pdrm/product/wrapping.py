@@ -41,7 +41,6 @@ from pdrm.errors import (
     SmallImage,
     StackTooHigh,
     check_words,
-    explain_arguments,
     warn_caller,
 )
 from pdrm.machines.configurations import Configuration
@@ -59,11 +58,12 @@ if TYPE_CHECKING:
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 SEES_TOP = Observing()
 NOT_BEGUN, OVER = "no episode has begun", "the episode is over"
-BROKEN_OFF = f"{OVER}: an error broke it off, after the environment had moved and before the machine had"
+BROKEN_OFF = (
+    f"{OVER}: an error broke it off, after the environment had moved and before the machine had"
+)
 """Why an environment cannot be stepped."""
 
 
-@explain_arguments
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
     `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`; `observing` is the view, the form, the depth and the keys.
@@ -78,7 +78,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     (-0.01, 'u0, A #', frozenset({'A'}))
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - each is a choice of its own
+    def __init__(
         self,
         env: gymnasium.Env[Any, Any],
         machine: MachineLike,
@@ -129,7 +129,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
-        self._shows = Window(self.machine, observing.view, observing.depth).describe(self._form.space)
+        self._shows = Window(self.machine, observing.view, observing.depth).describe(
+            self._form.space
+        )
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
         self._taken, self._over, self._checked = 0, NOT_BEGUN, False
@@ -145,10 +147,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     if not TYPE_CHECKING:
         # By habit; as properties, because a `__getattr__` would make every step slower.
-        machine_state = state = property(lambda _: _refuse_name("state"), doc="It is `env.configuration.state`.")
+        machine_state = state = property(
+            lambda _: _refuse_name("state"), doc="It is `env.configuration.state`."
+        )
         stack = property(lambda _: _refuse_name("stack"), doc="It is `env.configuration.stack`.")
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
         the environment."""
         self._over, self._taken = NOT_BEGUN, 0
@@ -180,7 +186,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         record = _record(paid, 0.0, 0.0, False, self._state, self._stack, label, self._shows)
         return seen, {**info, "machine": record}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - any environment's
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One action: the environment moves, the machine reads the label of the move, and both pay."""
         if self._over or self._turn[0] is not self._mine:
             raise self._refuse_to_step()
@@ -188,7 +194,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         moved: Any = self.env.step(action)
         self._taken += 1
         self._over = BROKEN_OFF  # until the machine has followed: after an error between the two they are out of step
-        if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(moved) != 5:  # the first is quick
+        if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(
+            moved
+        ) != 5:  # the first is quick
             raise _refuse_step(self.env, moved)
         observation, reward, terminated, truncated, info = moved
         self._check_info(info)
@@ -228,7 +236,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         told = {**info, "machine": record, "is_success": state in self.success}
         return seen, total, terminated, truncated, told
 
-    def render(self) -> Any:  # noqa: ANN401 - what the environment draws
+    def render(self) -> Any:
         """What the environment draws; as text ("ansi"), the machine's state and stack, top first, stand under it."""
         shown = self.env.render()
         if not isinstance(shown, str):
@@ -239,11 +247,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The error that there is no episode to step in, and why."""
         if not self._over:
             fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
-            return EpisodeOver(fault, fix="make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)")
+            return EpisodeOver(
+                fault,
+                fix="make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)",
+            )
         fault = self._over
         if fault == OVER:
             final = self._state in self._final
-            ended = f"the machine reached its final state `{self._state}`" if final else "the environment terminated"
+            ended = (
+                f"the machine reached its final state `{self._state}`"
+                if final
+                else "the environment terminated"
+            )
             fault += f": {ended}, at step {self._taken}"
         return EpisodeOver(fault, fix="call `reset` before `step`")
 
@@ -255,7 +270,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return reward
         return self.reward_weight * reward if self.reward_weight else 0.0
 
-    def _reset_environment(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    def _reset_environment(
+        self, seed: int | None, options: dict[str, Any] | None
+    ) -> tuple[Any, dict[str, Any]]:
         """What the environment's own `reset` returned, if it is what Gymnasium's returns."""
         try:
             began: Any = self.env.reset(seed=seed, options=options)
@@ -264,11 +281,21 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 raise
             fault = f"`reset` of {one} does not take `seed` and `options`, which Gymnasium's takes"
             raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}") from None
-        if not isinstance(began, tuple | list) or len(began) != 2 or not isinstance(began[1], Mapping):
+        if (
+            not isinstance(began, tuple | list)
+            or len(began) != 2
+            or not isinstance(began[1], Mapping)
+        ):
             shown = (
-                "None" if began is None else "only an observation" if not isinstance(began, tuple) else "something else"
+                "None"
+                if began is None
+                else "only an observation"
+                if not isinstance(began, tuple)
+                else "something else"
             )
-            fault = f"`reset` of {self.env} returned {shown}; Gymnasium's returns (observation, info)"
+            fault = (
+                f"`reset` of {self.env} returned {shown}; Gymnasium's returns (observation, info)"
+            )
             raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}")
         observation, info = began
         return observation, info
@@ -285,8 +312,12 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             raise self._refuse_entry("before")
 
     def _refuse_entry(self, name: str) -> CannotWrap:
-        fault = f"the info of {self.env} has an entry `{name}` already, where pdrm.wrap puts its own"
-        return CannotWrap(fault, fix=f"rename it in a wrapper around the environment, such as info['own_{name}']")
+        fault = (
+            f"the info of {self.env} has an entry `{name}` already, where pdrm.wrap puts its own"
+        )
+        return CannotWrap(
+            fault, fix=f"rename it in a wrapper around the environment, such as info['own_{name}']"
+        )
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
@@ -306,11 +337,12 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Say where an error of somebody else's function came from; it stays as it is, with its traceback."""
         error.add_note(f"pdrm: raised in {source}, at {self._when()}")
         if isinstance(error, KeyError) and error.args == ("before",) and self._remember is None:
-            error.add_note('pdrm: `info["before"]` is what `remember` returned: give remember=lambda env: …')
+            error.add_note(
+                'pdrm: `info["before"]` is what `remember` returned: give remember=lambda env: …'
+            )
 
 
-@explain_arguments
-def wrap(  # noqa: PLR0913 - each is a choice of its own
+def wrap(
     env: gymnasium.Env[Any, Any],
     machine: MachineLike,
     labels: Labels,
@@ -365,7 +397,16 @@ def wrap(  # noqa: PLR0913 - each is a choice of its own
     chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
     observing = Observing(view_of(k), depth, flatten, discrete, chosen, float_images)
     product = MachineEnv(
-        env, machine, labels, observing, labels_at_reset, reward_weight, ignore_end, shaping, success, remember
+        env,
+        machine,
+        labels,
+        observing,
+        labels_at_reset,
+        reward_weight,
+        ignore_end,
+        shaping,
+        success,
+        remember,
     )
     _warn_of_size(product.observation_space)
     return product
@@ -383,14 +424,18 @@ def _warn_of_size(space: gymnasium.Space[Any]) -> None:
         for name, part in space.items():
             shape = part.shape or ()
             # The shortest side is the colours.
-            if is_image(part) and sorted(shape)[1] < LEAST_PIXELS and find_spec("stable_baselines3") is not None:
+            if (
+                is_image(part)
+                and sorted(shape)[1] < LEAST_PIXELS
+                and find_spec("stable_baselines3") is not None
+            ):
                 warn_caller(SmallImage(name, shape))
     elif isinstance(space, gymnasium.spaces.Box) and space.shape[0] > LONG:
         warn_caller(LongVector(space.shape[0]))
 
 
 def _check_shaping(shaping: object) -> Shaping:
-    from pdrm.product.summaries.potentials import Shaping  # noqa: PLC0415 - loaded where something is shaped
+    from pdrm.product.summaries.potentials import Shaping
 
     if not isinstance(shaping, Shaping):
         fix = "pdrm.product.Shaping(discount=0.99), with the discount of the agent that learns here"
@@ -405,7 +450,7 @@ class MachineInfo(dict[str, Any]):
     shows: str
 
 
-def _record(  # noqa: PLR0913, PLR0917 - the entries of a dictionary
+def _record(
     reward: float,
     environment_reward: float,
     own_reward: float,
@@ -440,9 +485,14 @@ def _check_order(env: object, machine: object, labels: object) -> None:
     """Raise where two of the first three arguments stand in each other's place."""
     right = "wrap(env, machine, labels)"
     if isinstance(machine, gymnasium.Env) and not isinstance(env, gymnasium.Env):
-        raise CannotWrap("the environment was given as the machine", fix=f"put the environment first: {right}")
+        raise CannotWrap(
+            "the environment was given as the machine", fix=f"put the environment first: {right}"
+        )
     if callable(machine) and not isinstance(machine, type | gymnasium.Env) and not callable(labels):
-        raise CannotWrap(f"{name_function(machine)} was given as the machine", fix=f"put the labels last: {right}")
+        raise CannotWrap(
+            f"{name_function(machine)} was given as the machine",
+            fix=f"put the labels last: {right}",
+        )
 
 
 def _check_bare(env: object) -> None:
@@ -452,9 +502,7 @@ def _check_bare(env: object) -> None:
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):
-            fix = (
-                f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
-            )
+            fix = f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
             raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
         if _counts_episodes(inner):
             name = type(inner).__name__
@@ -487,7 +535,10 @@ def _check_interface(env: gymnasium.Env[Any, Any]) -> None:
             fault = f"{env} has no `{name}` that is a space of Gymnasium"
             fix = f"set it in `__init__`, such as self.{name} = gymnasium.spaces.Discrete(4)"
             raise BadEnvironment(fault, fix=fix)
-    for name, fix in (("reset", RESET_FIX), ("step", f"def step(self, action): …; return {', '.join(STEP_GIVES)}")):
+    for name, fix in (
+        ("reset", RESET_FIX),
+        ("step", f"def step(self, action): …; return {', '.join(STEP_GIVES)}"),
+    ):
         if getattr(getattr(bare, name, None), "__func__", None) is getattr(gymnasium.Env, name):
             raise BadEnvironment(f"{bare} has no `{name}` of its own", fix=fix)
 
@@ -517,7 +568,7 @@ def _refuse_step(env: gymnasium.Env[Any, Any], moved: object) -> BadEnvironment:
     return BadEnvironment(f"`step` of {env} returned {shown}; Gymnasium's returns {right}", fix=fix)
 
 
-def _read_reward(env: gymnasium.Env[Any, Any], reward: Any) -> float:  # noqa: ANN401 - any environment's
+def _read_reward(env: gymnasium.Env[Any, Any], reward: Any) -> float:
     try:
         return float(reward)
     except (TypeError, ValueError):
@@ -530,8 +581,12 @@ def _refuse_reward(env: gymnasium.Env[Any, Any], reward: object) -> BadEnvironme
         if isinstance(env, gymnasium.RewardWrapper | gymnasium.wrappers.NormalizeReward):
             names.append(type(env).__name__)
         env = env.env
-    fault = f"the environment, not the machine, paid {str(reward)[:60]}, which is not a finite number"
-    return BadEnvironmentReward(fault, fix=f"look at the reward that `step` of {' or '.join(names)} returns")
+    fault = (
+        f"the environment, not the machine, paid {str(reward)[:60]}, which is not a finite number"
+    )
+    return BadEnvironmentReward(
+        fault, fix=f"look at the reward that `step` of {' or '.join(names)} returns"
+    )
 
 
 def _suggest(env: object) -> str:
@@ -541,9 +596,7 @@ def _suggest(env: object) -> str:
     if isinstance(env, gymnasium.vector.VectorEnv):
         return "use pdrm.wrap_vector with the functions that make the sub-environments"
     if hasattr(env, "step_async") and hasattr(env, "num_envs"):
-        return (
-            "wrap before vectorising: make_vec_env(lambda: pdrm.wrap(make(), machine, labels, flatten=True), n_envs=4)"
-        )
+        return "wrap before vectorising: make_vec_env(lambda: pdrm.wrap(make(), machine, labels, flatten=True), n_envs=4)"
     if isinstance(env, type) and issubclass(env, gymnasium.Env):
         return f"make one: {env.__name__}()"
     if callable(env) and not isinstance(env, type):
@@ -564,11 +617,12 @@ def _check_remember(
         raise BadSetting(fault, fix="leave `remember` out, or give a labelling function")
     if not callable(remember) or not takes(remember, 1):
         fix = "remember=lambda env: env.unwrapped.agent_pos, or what your environment has"
-        raise BadSetting(f"`remember` is {remember!r}, but must be a function of the environment", fix=fix)
+        raise BadSetting(
+            f"`remember` is {remember!r}, but must be a function of the environment", fix=fix
+        )
     return remember
 
 
-@explain_arguments
 def wrap_vector(
     env_fns: Iterable[EnvFunction],
     machine: MachineLike,
@@ -576,7 +630,7 @@ def wrap_vector(
     *,
     mode: Literal["sync", "async"] = "sync",
     autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    **settings: Any,  # noqa: ANN401 - handed on to `wrap`
+    **settings: Any,
 ) -> VectorEnv[Any, Any, Any]:
     """A vector environment of products: in this process ("sync"), or each in a process of its own ("async").
 
@@ -608,9 +662,13 @@ def wrap_vector(
     made = SyncVectorEnv(makers, autoreset_mode=autoreset)
     if len({id(env.unwrapped) for env in made.envs}) < len(made.envs):
         fix = "let each make its own: wrap_vector([lambda: gymnasium.make(…)] * 4, machine, labels)"
-        raise CannotWrap("two of the functions return the same environment, and episodes would mix", fix=fix)
+        raise CannotWrap(
+            "two of the functions return the same environment, and episodes would mix", fix=fix
+        )
     return made
 
 
-def _make(function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]) -> MachineEnv:
+def _make(
+    function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]
+) -> MachineEnv:
     return wrap(function(), machine, labels, **settings)

@@ -15,7 +15,7 @@ from pdrm import __version__
 from pdrm.drawing.curve_plots import study_plot
 from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
-from pdrm.errors import NotRecorded, explain_arguments
+from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.paper.claims import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
 from pdrm.experiments.paper.paper_claims import judge_claims, water_17, water_20
@@ -53,7 +53,9 @@ INTRODUCTION = Markup(
 Lines = Sequence[tuple[Study, Curves]]
 
 
-def write_report(lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, theory: bool = True) -> Path:
+def write_report(
+    lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, theory: bool = True
+) -> Path:
     """Write the page and the figures as files, into the folder of the evidence; the lines, and nothing else, are on it."""
     folder, store = evidence.folder, evidence.store
     figures = ensure_folder(folder / FIGURES)
@@ -62,14 +64,21 @@ def write_report(lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, 
     beside = _find_beside(evidence)
     for study, mine in studies:
         own = beside if study.name in {one.name for one in STUDIES} else None
-        sections.append(study_section(study, mine, store, figures, _by_our_settings(study, evidence), own))
+        sections.append(
+            study_section(study, mine, store, figures, _by_our_settings(study, evidence), own)
+        )
     sections.append(_episodes_section([curves for _, curves in lines], store))
     if theory:
         sections.append(readings_section(cells(folder, evidence.seeds)))
         facts = theory_facts(folder)
         sections += [k_section(facts), sizes_section(facts)]
-    sections += [machines_section(), _making_section(lines, store, ["claims.json"], html("code", "make reproduce"))]
-    text = page("Pushdown reward machines, reproduced", INTRODUCTION + _counts(judged, lines), sections)
+    sections += [
+        machines_section(),
+        _making_section(lines, store, ["claims.json"], html("code", "make reproduce")),
+    ]
+    text = page(
+        "Pushdown reward machines, reproduced", INTRODUCTION + _counts(judged, lines), sections
+    )
     write_atomically(folder / PAGE, text.encode())
     return folder / PAGE
 
@@ -78,17 +87,26 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     """Write `curves.svg` and `index.html` from what is recorded of studies of one's own; returns the files."""
     figures = ensure_folder(folder / FIGURES)
     studies = _by_study(lines)
-    panels = [[one for one in mine if one.panel is panel] for study, mine in studies for panel in study.panels]
-    write_plot(study_plot([[one.to_plot() for one in some] for some in panels if some]), folder / CURVES)
+    panels = [
+        [one for one in mine if one.panel is panel]
+        for study, mine in studies
+        for panel in study.panels
+    ]
+    write_plot(
+        study_plot([[one.to_plot() for one in some] for some in panels if some]), folder / CURVES
+    )
     sections = [study_section(study, mine, store, figures) for study, mine in studies]
-    sections.append(_making_section(lines, store, [CURVES], html("code", f"pdrm report -o {folder}")))
+    sections.append(
+        _making_section(lines, store, [CURVES], html("code", f"pdrm report -o {folder}"))
+    )
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
     return [folder / CURVES, folder / PAGE]
 
 
-@explain_arguments
-def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True) -> Path:
+def write_page(
+    folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True
+) -> Path:
     """Write the page about the runs in a folder, as `pdrm report` does; nothing is run. Returns its path.
 
     folder: where a study or the paper's figures were run. seeds: the first so many of each; None: all. theory: whether the paper's
@@ -106,19 +124,25 @@ def write_page(folder: str | os.PathLike[str] = "report", *, seeds: int | None =
         lines = recorded([study.seeded(seeds) for study in own], evidence.store)
         if not lines:
             raise NotRecorded(
-                f"no run of the study in {place} is done", fix="study.run(folder), or pdrm run STUDY.toml"
+                f"no run of the study in {place} is done",
+                fix="study.run(folder), or pdrm run STUDY.toml",
             )
         return write_own_report(lines, evidence.store, place)[-1]
     lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
     if all(curves.origin is not None for _, curves in lines):
         fault = f"{place} holds no runs of the paper's figures, and no study of your own"
-        raise NotRecorded(fault, fix="study.run(folder), pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+        raise NotRecorded(
+            fault, fix="study.run(folder), pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml"
+        )
     return write_report(lines, judge_claims(evidence), evidence, theory=theory)
 
 
 def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:
     studies = {study.name: study for study, _ in lines}
-    return [(study, [curves for of, curves in lines if of.name == name]) for name, study in studies.items()]
+    return [
+        (study, [curves for of, curves in lines if of.name == name])
+        for name, study in studies.items()
+    ]
 
 
 def _find_beside(evidence: Evidence) -> dict[str, Curves]:
@@ -129,9 +153,16 @@ def _find_beside(evidence: Evidence) -> dict[str, Curves]:
 
 def _counts(judged: Sequence[Judged], lines: Lines) -> Markup:
     """How many claims hold, and how many runs were made here."""
-    boxes = [(verdict, sum(one.verdict == verdict for one in judged)) for verdict in (HOLDS, DOES_NOT_HOLD, NOT_RUN)]
+    boxes = [
+        (verdict, sum(one.verdict == verdict for one in judged))
+        for verdict in (HOLDS, DOES_NOT_HOLD, NOT_RUN)
+    ]
     boxes.append(("runs", sum(len(curves.seeds) for _, curves in lines if curves.origin is None)))
-    return html("div", *(html("div", html("b", f"{count:,}"), name) for name, count in boxes), class_="count")
+    return html(
+        "div",
+        *(html("div", html("b", f"{count:,}"), name) for name, count in boxes),
+        class_="count",
+    )
 
 
 def _by_our_settings(study: Study, evidence: Evidence) -> Markup:
@@ -148,10 +179,18 @@ def _by_our_settings(study: Study, evidence: Evidence) -> Markup:
 
 
 def _episodes_section(lines: Sequence[Curves], store: Store) -> Section:
-    here = [curves for curves in lines if curves.origin is None and not curves.panel.task.continuous]
+    here = [
+        curves for curves in lines if curves.origin is None and not curves.panel.task.continuous
+    ]
     panels = dict.fromkeys(curves.panel.name for curves in here)
-    parts = [_episode([curves for curves in here if curves.panel.name == panel], store) for panel in panels]
-    said = html("p", "One greedy test episode each, of the seed that ended best. The colour is the machine's state.")
+    parts = [
+        _episode([curves for curves in here if curves.panel.name == panel], store)
+        for panel in panels
+    ]
+    said = html(
+        "p",
+        "One greedy test episode each, of the seed that ended best. The colour is the machine's state.",
+    )
     return Section("paths", "What was learnt", join([said, *parts]))
 
 
@@ -159,12 +198,21 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
     order = {name: place for place, name in enumerate(PREFERRED)}
     ranked = sorted(lines, key=lambda curves: order.get(curves.line.name, len(order)))
     achieving = [curves for curves in ranked if curves.final_success.max() == 1]
-    for curves in sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked:
+    for curves in (
+        sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked
+    ):
         spec = curves.specs[int(np.argmax(curves.final_returns))]
-        if spec.agent.deep or isinstance(spec.agent, CountingQ) or not (store.folder(spec) / POLICY).exists():
+        if (
+            spec.agent.deep
+            or isinstance(spec.agent, CountingQ)
+            or not (store.folder(spec) / POLICY).exists()
+        ):
             continue
         moments = store.run(spec).episode()
-        shown = [EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments]
+        shown = [
+            EpisodeStep(one.state, one.configuration.state, one.configuration.stack)
+            for one in moments
+        ]
         title = (
             f"{curves.panel.heading}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} steps, "
             f"return {sum(one.reward for one in moments):g}, ended in {moments[-1].configuration.state}"
@@ -188,7 +236,10 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
     data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
     rows = [
         ["pdrm", __version__],
-        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"],
+        [
+            "Python",
+            f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        ],
         ["packages", ", ".join(f"{name} {version(name)}" for name in packages)],
         [
             "runs",
@@ -203,7 +254,10 @@ def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Mar
 
 def _profile(lines: Sequence[Curves], store: Store) -> Markup:
     """Where the processor's time went: for each panel, and for each of its lines, what takes longest first."""
-    took = [(sum(processor_seconds_of(store.run(spec).timing) for spec in one.specs), one) for one in lines]
+    took = [
+        (sum(processor_seconds_of(store.run(spec).timing) for spec in one.specs), one)
+        for one in lines
+    ]
     whole = sum(seconds for seconds, _ in took)
     if not whole:
         return Markup("")
@@ -213,10 +267,14 @@ def _profile(lines: Sequence[Curves], store: Store) -> Markup:
     rows = []
     for panel, total in sorted(panels.items(), key=lambda pair: -pair[1]):
         rows.append([html("b", panel), "all", "", "", f"{total:.1f} s", f"{total / whole:.1%}"])
-        own = sorted((pair for pair in took if pair[1].panel.name == panel), key=lambda pair: -pair[0])
+        own = sorted(
+            (pair for pair in took if pair[1].panel.name == panel), key=lambda pair: -pair[0]
+        )
         for seconds, one in own:
             runs = len(one.seeds)
             each = f"{seconds / runs:.2f} s"
-            rows.append(["", one.line.name, f"{runs}", each, f"{seconds:.1f} s", f"{seconds / whole:.1%}"])
+            rows.append(
+                ["", one.line.name, f"{runs}", each, f"{seconds:.1f} s", f"{seconds / whole:.1%}"]
+            )
     heads = ["panel", "agent", "seeds", "a run", "all its runs", "of all"]
     return html("p", "Where the processor's time went:") + table(heads, rows)

@@ -87,7 +87,9 @@ def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
         html("link", rel="icon", href="data:,"),
         html("style", Markup(STYLE)),
     )
-    parts = (html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections)
+    parts = (
+        html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections
+    )
     body = html(
         "body",
         html("header", html("h1", title), introduction),

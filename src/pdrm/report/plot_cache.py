@@ -27,7 +27,9 @@ DRAWN = ".drawn.json"
 """How the file that says what the others were drawn from ends."""
 
 
-def read_or_draw(stem: Path, panels: Sequence[Sequence[CurveLine]], draw: Callable[[], Plot]) -> bytes:
+def read_or_draw(
+    stem: Path, panels: Sequence[Sequence[CurveLine]], draw: Callable[[], Plot]
+) -> bytes:
     """The picture of some panels of lines as SVG, which is also in files of this name, with the endings of all kinds; drawn if they are
     not of these lines.
 
@@ -51,7 +53,9 @@ def read_or_draw(stem: Path, panels: Sequence[Sequence[CurveLine]], draw: Callab
     for kind, data in drawn.items():
         write_atomically(files[kind], data)
     hashes = {kind: hashlib.sha256(data).hexdigest() for kind, data in drawn.items()}
-    write_atomically(record, (json.dumps({"asked": asked, "sha256": hashes}, indent=1) + "\n").encode())
+    write_atomically(
+        record, (json.dumps({"asked": asked, "sha256": hashes}, indent=1) + "\n").encode()
+    )
     return drawn["svg"]
 
 
@@ -72,7 +76,9 @@ def _hash_lines(name: str, panels: Sequence[Sequence[CurveLine]]) -> str:
         for one in fields(line):
             value = getattr(line, one.name)
             shown = (
-                value.dtype.str.encode() + value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+                value.dtype.str.encode() + value.tobytes()
+                if isinstance(value, np.ndarray)
+                else repr(value).encode()
             )
             digest.update(f"{number} {one.name} {len(shown)} ".encode() + shown)
     return digest.hexdigest()

@@ -16,7 +16,10 @@ from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.experiments.curves import Curves, Origin, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.paper.paper_figures import NOTES
-from pdrm.experiments.statistics import interquartile_mean_interval, probability_of_improvement_interval
+from pdrm.experiments.statistics import (
+    interquartile_mean_interval,
+    probability_of_improvement_interval,
+)
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.learning.settings import RECORDED_AS, Agent
@@ -35,7 +38,7 @@ def anchor(study: Study) -> str:
     return f"study-{_plain_name(study.name)}"
 
 
-def study_section(  # noqa: PLR0913, PLR0917 - what it shows, where from, where to
+def study_section(
     study: Study,
     lines: Sequence[Curves],
     store: Store,
@@ -45,7 +48,10 @@ def study_section(  # noqa: PLR0913, PLR0917 - what it shows, where from, where 
 ) -> Section:
     """A study's figures, also written as files to a folder; `more` stands at its end. beside: by the name of a task, what is ours and
     not one of the study's lines, but drawn among them."""
-    panels = [(panel, [curves for curves in lines if curves.panel.name == panel.name]) for panel in study.panels]
+    panels = [
+        (panel, [curves for curves in lines if curves.panel.name == panel.name])
+        for panel in study.panels
+    ]
     shown = [(panel, mine) for panel, mine in panels if mine]
     parts = [html("p", note) for note in (NOTES.get(study.name),) if note]
     parts += [_origins(study, lines)] if any(curves.origin for curves in lines) else []
@@ -53,10 +59,14 @@ def study_section(  # noqa: PLR0913, PLR0917 - what it shows, where from, where 
     if len(shown) > 1 and study.figure:
         paper = [[curves.to_plot() for curves in mine if not curves.line.ours] for _, mine in shown]
         caption = f"{study.figure}: the paper's agents, all maps"
-        drawn = read_or_draw(folder / _plain_name(f"{study.name}-overview"), paper, partial(overview_plot, paper))
+        drawn = read_or_draw(
+            folder / _plain_name(f"{study.name}-overview"), paper, partial(overview_plot, paper)
+        )
         parts.append(picture(drawn, "svg", caption))
     extra = {} if beside is None else beside
-    parts += [_panel(panel, mine, store, folder, extra.get(panel.task.name)) for panel, mine in shown]
+    parts += [
+        _panel(panel, mine, store, folder, extra.get(panel.task.name)) for panel, mine in shown
+    ]
     return Section(anchor(study), study.title or study.name, join([*parts, more]))
 
 
@@ -66,9 +76,14 @@ def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
     origins: list[Origin] = list(dict.fromkeys(found.values()))
     devices = ", ".join(sorted({origin.device for origin in origins}))
     steps, seconds = sum(one.timesteps for one in origins), sum(one.seconds for one in origins)
-    which = "" if len(found) == len({curves.line.name for curves in lines}) else f"{', '.join(found)}: "
+    which = (
+        "" if len(found) == len({curves.line.name for curves in lines}) else f"{', '.join(found)}: "
+    )
     said = f" {which}Not run here: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
-    commands = (html("div", html("code", command)) for command in dict.fromkeys(one.command for one in origins))
+    commands = (
+        html("div", html("code", command))
+        for command in dict.fromkeys(one.command for one in origins)
+    )
     again = html("code", f"pdrm reproduce {study.name}")
     versions = ", ".join(sorted({origin.version for origin in origins}))
     return html("p", badge("recorded"), said, again, " makes your own runs.") + details(
@@ -79,13 +94,19 @@ def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
 def _seeds(lines: Sequence[Curves]) -> str:
     """The seeds, and what dashes mean."""
     seeds = max((curves.seeds for curves in lines), key=len)
-    dashed = " Solid lines are the paper's agents, dashed ones ours." if any(one.line.ours for one in lines) else ""
+    dashed = (
+        " Solid lines are the paper's agents, dashed ones ours."
+        if any(one.line.ours for one in lines)
+        else ""
+    )
     if len(seeds) == 1:
         return f"One seed ({seeds[0]}): no interval can be given.{dashed}"
     return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
 
 
-def _panel(panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, beside: Curves | None) -> Markup:
+def _panel(
+    panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, beside: Curves | None
+) -> Markup:
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
     drawn = [one.to_plot() for one in lines]
     drawn += [] if beside is None else [replace(beside.to_plot(), name=NOT_IN_THE_PAPER)]
@@ -112,7 +133,13 @@ def _plain_name(name: str) -> str:
 
 
 def _results(lines: Sequence[Curves], store: Store, beside: Curves | None) -> Markup:
-    heads = ["agent", "k", "return (quartiles)", "normalised return (95 % interval)", "achieved (episodes)"]
+    heads = [
+        "agent",
+        "k",
+        "return (quartiles)",
+        "normalised return (95 % interval)",
+        "achieved (episodes)",
+    ]
     heads += [f"{_unit(lines) or 'training'} to learn", "rows", "seconds"]
     rows = [_result(curves, lines, store) for curves in lines]
     rows += [] if beside is None else [[NOT_IN_THE_PAPER, *_result(beside, lines, store)[1:]]]
@@ -139,7 +166,9 @@ def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
         curves.line.name,
         str(curves.panel.agent(curves.line).k),
         _interval(curves, middle, low, high),
-        _interval(curves, *interquartile_mean_interval([curves.final_scores])) if curves.scaled else NOTHING,
+        _interval(curves, *interquartile_mean_interval([curves.final_scores]))
+        if curves.scaled
+        else NOTHING,
         f"{curves.achieving} of {len(curves.seeds)} ({100 * curves.final_success.mean():.0f} %)",
         _training(curves, lines) if curves.scaled else NOTHING,
         number(float(np.median(rows))) if rows else NOTHING,
@@ -149,13 +178,23 @@ def _result(curves: Curves, lines: Sequence[Curves], store: Store) -> list[str]:
 
 def _interval(curves: Curves, value: float, low: float, high: float) -> str:
     """A value and its interval, which needs more than one seed."""
-    return f"{number(value)} ({number(low)} – {number(high)})" if len(curves.seeds) > 1 else number(value)
+    return (
+        f"{number(value)} ({number(low)} – {number(high)})"
+        if len(curves.seeds) > 1
+        else number(value)
+    )
 
 
 def _training(curves: Curves, lines: Sequence[Curves]) -> str:
     """Training until the median return is 90 % of the way to the panel's best."""
-    found = training_to_learn(curves, learnt_at([one for one in lines if not one.line.ours] or lines))
-    return "never" if found is None else f"{number(found)} {'' if _unit(lines) else curves.unit}".rstrip()
+    found = training_to_learn(
+        curves, learnt_at([one for one in lines if not one.line.ours] or lines)
+    )
+    return (
+        "never"
+        if found is None
+        else f"{number(found)} {'' if _unit(lines) else curves.unit}".rstrip()
+    )
 
 
 def _unit(lines: Sequence[Curves]) -> str:
@@ -171,7 +210,9 @@ def seconds_of(timing: dict[str, Any]) -> float:
 
 def processor_seconds_of(timing: dict[str, Any]) -> float:
     """What a run took of the processor; of those trained side by side, its share. By the clock where it was not measured."""
-    return float(timing.get("processor_seconds", timing["seconds"])) / int(timing.get("side_by_side", 1))
+    return float(timing.get("processor_seconds", timing["seconds"])) / int(
+        timing.get("side_by_side", 1)
+    )
 
 
 def _notes(lines: Sequence[Curves]) -> Markup:
@@ -188,7 +229,10 @@ def _notes(lines: Sequence[Curves]) -> Markup:
         ),
         (any(len(curves.seeds) == 1 for curves in lines), "An interval needs more than one seed."),
         (not all(curves.scaled for curves in lines), unscaled),
-        (any(curves.panel.agent(curves.line).deep for curves in lines), f"{NOTHING} under “rows”: a network has none."),
+        (
+            any(curves.panel.agent(curves.line).deep for curves in lines),
+            f"{NOTHING} under “rows”: a network has none.",
+        ),
         (any(curves.origin for curves in lines), elsewhere),
     )
     return html("p", " ".join(note for applies, note in notes if applies), class_="soft")
@@ -223,7 +267,11 @@ def _improvement(curves: Curves, best: Curves) -> list[str]:
 def _settings(lines: Sequence[Curves], store: Store) -> Markup:
     every = {curves.line.name: _list_settings(curves.panel.agent(curves.line)) for curves in lines}
     first, *others = every.values()
-    shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    shared = {
+        name: value
+        for name, value in first.items()
+        if all(one.get(name) == value for one in others)
+    }
     own = [curves for curves in lines if curves.origin is None]
     versions = sorted({store.run(spec).timing["pdrm"] for curves in own for spec in curves.specs})
     made = f" pdrm {', '.join(versions)}; each run's folder is named after its id, the hash of its settings."
@@ -231,8 +279,16 @@ def _settings(lines: Sequence[Curves], store: Store) -> Markup:
         [
             curves.line.name,
             html("code", curves.line.agent_name),
-            _listed({name: value for name, value in every[curves.line.name].items() if name not in shared}),
-            "recorded" if curves.origin else join((html("code", spec.id) for spec in curves.specs), " "),
+            _listed(
+                {
+                    name: value
+                    for name, value in every[curves.line.name].items()
+                    if name not in shared
+                }
+            ),
+            "recorded"
+            if curves.origin
+            else join((html("code", spec.id) for spec in curves.specs), " "),
         ]
         for curves in lines
     ]
@@ -248,5 +304,10 @@ def _list_settings(agent: Agent) -> dict[str, Any]:
 
 
 def _listed(settings: dict[str, Any]) -> str:
-    shown = ((name.replace("_", " "), value) for name, value in settings.items() if value is not None)
-    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in shown)
+    shown = (
+        (name.replace("_", " "), value) for name, value in settings.items() if value is not None
+    )
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in shown
+    )

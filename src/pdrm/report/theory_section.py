@@ -24,7 +24,16 @@ from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.report.page import Section, badge, bullets, details
 from pdrm.task import Task
 
-CHECKED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "deliver-4-8", "paint", "echo")
+CHECKED = (
+    "letter",
+    "maze-5x5",
+    "maze-10x10",
+    "multi-10x10",
+    "deliver-8",
+    "deliver-4-8",
+    "paint",
+    "echo",
+)
 COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
 KS = range(6)
 MOST_STATES = {"maze-5x5": 600_000}
@@ -43,10 +52,18 @@ def theory_facts(folder: Path) -> dict[str, Any]:
     most = {name: MOST_STATES.get(name, FEWER) for name in CHECKED}
     return read_or_find(
         folder / FILE,
-        {"discounts": discounts, "states": most, "k": list(KS), "sizes": list(COUNTED), "asked": "furthest"},
+        {
+            "discounts": discounts,
+            "states": most,
+            "k": list(KS),
+            "sizes": list(COUNTED),
+            "asked": "furthest",
+        },
         lambda: {
             "k": {
-                name: check_k(name, k=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)).record()
+                name: check_k(
+                    name, k=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)
+                ).record()
                 for name in CHECKED
             },
             "sizes": {name: sizes_record(Task(name)) for name in COUNTED},
@@ -74,7 +91,9 @@ def find_facts_meanwhile(folder: Path, tell: Callable[[str], None]) -> Iterator[
 
 
 def _find_facts(folder: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for the process that waits for this one
     size_facts(folder)
     theory_facts(folder)
 
@@ -85,14 +104,20 @@ def k_section(facts: dict[str, Any]) -> Section:
     for name, record in facts["k"].items():
         far = "all" if record["depth"] is None else f"within {record['depth']} steps"
         asked = f"{record['states_asked']:,} {far}"
-        rows.append([html("code", name), asked, *(_smallest(record, question) for question in QUESTIONS)])
+        rows.append(
+            [html("code", name), asked, *(_smallest(record, question) for question in QUESTIONS)]
+        )
     body = Markup(
         "<p>The smallest k for which a policy that sees the top k symbols is enough, of k = 0…5. <em>Same values</em> is the paper's "
         "Proposition 1; <em>everywhere</em>: some k-policy is optimal from every state; <em>from the start</em>: from the start. "
         "Discounted, without a step limit, stacks unbounded; every answer is proved.</p>"
     )
     heads = ["domain", "states asked about", *QUESTIONS.values()]
-    return Section("which-k", "Which k is enough", body + table(heads, rows) + _witness(facts["k"].get("maze-5x5")))
+    return Section(
+        "which-k",
+        "Which k is enough",
+        body + table(heads, rows) + _witness(facts["k"].get("maze-5x5")),
+    )
 
 
 def _smallest(record: dict[str, Any], question: str) -> Markup:
@@ -101,7 +126,11 @@ def _smallest(record: dict[str, Any], question: str) -> Markup:
     if smallest is not None:
         depth = record["depths"][str(smallest)][question]
         found = badge(f"k = {smallest}", "holds")
-        return found if depth is None else join((found, html("span", f"to depth {depth}", class_="soft")), " ")
+        return (
+            found
+            if depth is None
+            else join((found, html("span", f"to depth {depth}", class_="soft")), " ")
+        )
     refused = [k for k, answer in answers.items() if answer == "no"]
     if len(refused) == len(answers):
         return badge("none of 0…5", "fails")
@@ -123,7 +152,10 @@ def _witness(record: dict[str, Any] | None) -> Markup:
     title = f"the top {k} symbols are the same, the best actions are not"
     plot = plot_bytes(witness_plot(domain("maze-5x5"), drawn, title), "svg")
     return picture(
-        plot, "svg", title, "A witness: two ways into the same place of the 5×5 maze. The second bumped into a wall."
+        plot,
+        "svg",
+        title,
+        "A witness: two ways into the same place of the 5×5 maze. The second bumped into a wall.",
     )
 
 
@@ -132,16 +164,29 @@ def sizes_section(facts: dict[str, Any]) -> Section:
     rows = []
     for name, record in facts["sizes"].items():
         found = {size["what"]: size for size in record["sizes"]}
-        cells = [cell for what in SIZES for cell in (_power(found[what]["bound"]), _reachable(found[what], record))]
-        rows.append([html("code", name), f"{record['steps']:,}", *cells, "yes" if record["holds"] else "no"])
+        cells = [
+            cell
+            for what in SIZES
+            for cell in (_power(found[what]["bound"]), _reachable(found[what], record))
+        ]
+        rows.append(
+            [html("code", name), f"{record['steps']:,}", *cells, "yes" if record["holds"] else "no"]
+        )
     body = html(
         "p",
         "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
         "reached. A star: counted within the first steps only, because the whole would not fit.",
     )
-    heads = ["domain", "steps", *(f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")), "all within"]
+    heads = [
+        "domain",
+        "steps",
+        *(f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")),
+        "all within",
+    ]
     plots = (
-        picture(plot_bytes(sizes_plot(facts["sizes"][name]), "svg"), "svg", f"growth of tables, {name}")
+        picture(
+            plot_bytes(sizes_plot(facts["sizes"][name]), "svg"), "svg", f"growth of tables, {name}"
+        )
         for name in ("letter", "maze-10x10")
         if name in facts["sizes"]
     )
@@ -170,13 +215,17 @@ def machines_section() -> Section:
     """Every machine of the catalogue."""
     links = join((html("a", name, href=f"#{name}") for name in catalogue_names()), " ")
     return Section(
-        "machines", "The machines", html("p", links) + join(_machine_part(name) for name in catalogue_names())
+        "machines",
+        "The machines",
+        html("p", links) + join(_machine_part(name) for name in catalogue_names()),
     )
 
 
 def _machine_part(name: str) -> Markup:
     machine, text = catalogue(name), catalogue_text(name)
-    comment = " ".join(line.removeprefix("//").strip() for line in text.splitlines() if line.startswith("//"))
+    comment = " ".join(
+        line.removeprefix("//").strip() for line in text.splitlines() if line.startswith("//")
+    )
     drawing = re.sub(r"^.*?(?=<svg)", "", render(machine, "svg").decode(), flags=re.DOTALL)
     findings = [finding.message for finding in machine.findings()]
     return join(

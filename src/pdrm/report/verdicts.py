@@ -23,12 +23,18 @@ RULES = Markup(
 def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Section:
     """The table of claims, a row each; `anchors` says where the figure of each study is."""
     rows = [_claim(one, anchors.get(one.claim.study)) for one in judged]
-    return Section("claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows))
+    return Section(
+        "claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows)
+    )
 
 
 def _claim(one: Judged, anchor: str | None) -> list[str]:
     edge = one.knife_edge and "on a knife edge"
-    rests = [text for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}", edge) if text]
+    rests = [
+        text
+        for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}", edge)
+        if text
+    ]
     verdict = join([badge(one.verdict, CLASSES.get(one.verdict, "none")), *rests], "<br>")
     text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
     return [verdict, html("code", one.claim.id), join((text, _afterwards(one), _why(one)))]
@@ -50,7 +56,11 @@ def _marked(judged: Sequence[Judged]) -> Markup:
 
 def _afterwards(one: Judged) -> Markup:
     said = f"{MARK} chosen after seeing results: {one.claim.afterwards}."
-    return Markup(f" {MARK}") + html("div", said, class_="soft") if one.claim.afterwards else Markup("")
+    return (
+        Markup(f" {MARK}") + html("div", said, class_="soft")
+        if one.claim.afterwards
+        else Markup("")
+    )
 
 
 # --- Every claim under every reading of what the paper leaves open.
@@ -82,7 +92,9 @@ def _cell(cell: Cell | None) -> Markup:
         return badge("not run", "none")
     holding, parts = cell.parts
     seeds = cell.record["seeds"]
-    rests = f"{holding} of {parts}" + ("" if seeds is None else f", {seeds} seed{'s' * (seeds != 1)}")
+    rests = f"{holding} of {parts}" + (
+        "" if seeds is None else f", {seeds} seed{'s' * (seeds != 1)}"
+    )
     came = " (came with pdrm)" if cell.came_with_package else ""
     numbers = [
         f"{'holds' if part['holds'] else 'not so'}: {part['text']} ({_numbers(part['numbers'])})"
@@ -99,8 +111,14 @@ def _cell(cell: Cell | None) -> Markup:
 def _why(one: Judged) -> Markup:
     if not one.parts:
         return html("div", one.why, class_="soft") if one.why else Markup("")
-    edge = html("div", f"on a knife edge: {one.knife_edge}", class_="soft") if one.knife_edge else Markup("")
-    failed = edge + join(html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds)
+    edge = (
+        html("div", f"on a knife edge: {one.knife_edge}", class_="soft")
+        if one.knife_edge
+        else Markup("")
+    )
+    failed = edge + join(
+        html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds
+    )
     rest = [_part(part) for part in one.parts if part.holds]
     count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
     return failed + (details(count, bullets(rest)) if rest else Markup(""))
@@ -114,7 +132,7 @@ def _numbers(numbers: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - JSON
+def _value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {None: "never", True: "yes", False: "no"}[value]
     if isinstance(value, (int, float)):
@@ -149,6 +167,9 @@ def results_markdown(lines: Sequence[Curves], columns: Mapping[str, str] | None 
     chosen = {name: line for name, line in (columns or shown).items() if line in shown}
     found = {(one.panel.name, one.line.name): f"{one.achieving}/{len(one.seeds)}" for one in lines}
     panels = dict.fromkeys(curves.panel.name for curves in lines)
-    results = [[f"`{panel}`", *(found.get((panel, line), "") for line in chosen.values())] for panel in panels]
+    results = [
+        [f"`{panel}`", *(found.get((panel, line), "") for line in chosen.values())]
+        for panel in panels
+    ]
     rows = [["task", *chosen], ["---"] * (1 + len(chosen)), *results]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

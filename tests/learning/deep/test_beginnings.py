@@ -43,7 +43,9 @@ def walk(product, seed=0):
 @pytest.mark.parametrize("agent", SETTINGS)
 def test_what_is_paid_at_reset_counts_in_the_return(agent):
     """2 by the silent move, 3 by the label at reset, 1 by the one action; only that is learnt from."""
-    rules = "otherwise stay 0\nu -> v : eps, z / z, 2\nv -> w : a, z / z, 3\nw -> done : b, z / z, 1\n"
+    rules = (
+        "otherwise stay 0\nu -> v : eps, z / z, 2\nv -> w : a, z / z, 3\nw -> done : b, z / z, 1\n"
+    )
     product, settings = product_of(rules, start_label=0), kind_of(agent)(**SETTINGS[agent])
     runs = DeepTraining(algorithm_of(agent), lambda _: (product, settings), [0])
     tested = runs.test(3)
@@ -82,7 +84,9 @@ def test_an_episode_that_begins_anew_so_is_one_too():
         start={0: 0.9, 1: 0.1},
     )
     where = replace(where, arrays=where.arrays._replace(start_label=np.array([1, 0], np.int32)))
-    product = jax_product(finite_domain(where), parse(HEAD + "otherwise error\nu -> u : b, z / z, 0\n"), TopK(1))
+    product = jax_product(
+        finite_domain(where), parse(HEAD + "otherwise error\nu -> u : b, z / z, 0\n"), TopK(1)
+    )
     runs = walk(product, seed=1)
     assert not np.asarray(runs.state.envs.begun).any()
     with pytest.raises(UndefinedMove):
@@ -131,8 +135,13 @@ def test_discounted_returns_are_those_of_the_readable_episode(discount):
     settings = {**SETTINGS["ppo"], "discount": discount, "total_timesteps": 16, "shaping": "none"}
     run = train(Task(where, parse(HEAD + rules)), "ppo", progress=False, **settings)
     expected = discount_rewards(run.episode(), discount)
-    assert expected == pytest.approx(2 + sum((-3 if step % 3 == 1 else 1) * discount**step for step in range(40)))
+    assert expected == pytest.approx(
+        2 + sum((-3 if step % 3 == 1 else 1) * discount**step for step in range(40))
+    )
     found = run.evaluate(episodes=3)
     assert found["mean_discounted_return"] == pytest.approx(expected, rel=1e-6)
     assert f"discounted by {discount:g}" in repr(found)
-    assert Runs([run, run]).evaluate(episodes=3)["mean_discounted_return"] == found["mean_discounted_return"]
+    assert (
+        Runs([run, run]).evaluate(episodes=3)["mean_discounted_return"]
+        == found["mean_discounted_return"]
+    )

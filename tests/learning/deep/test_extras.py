@@ -7,11 +7,15 @@ import pytest
 
 
 def python(script):
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
 
 
 def test_importing_pdrm_brings_in_no_extra():
-    done = python("import sys, pdrm; sys.exit(bool({'jax', 'torch', 'stable_baselines3'} & set(sys.modules)))")
+    done = python(
+        "import sys, pdrm; sys.exit(bool({'jax', 'torch', 'stable_baselines3'} & set(sys.modules)))"
+    )
     assert done.returncode == 0
 
 
@@ -30,7 +34,5 @@ def test_a_missing_extra_is_named_with_its_fix(package, module, fix):
 
 
 def test_water_needs_no_extra():
-    script = (
-        "import sys; sys.modules['jax'] = None; from pdrm.learning.deep.film import WaterTask; WaterTask('water-17')"
-    )
+    script = "import sys; sys.modules['jax'] = None; from pdrm.learning.deep.film import WaterTask; WaterTask('water-17')"
     assert python(script).returncode == 0

@@ -29,7 +29,9 @@ def trained(agent, product, seeds, iterations, **given):
 
 def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
     """Echo: name the letters back, last one first. Without the stack, one answer to everything is right two times in five."""
-    settings = PPO(n_envs=32, n_steps=32, batch_size=256, n_epochs=4, learning_rate=3e-3, ent_coef=0.01)
+    settings = PPO(
+        n_envs=32, n_steps=32, batch_size=256, n_epochs=4, learning_rate=3e-3, ent_coef=0.01
+    )
     echo = jax_product(finite_domain(domain("echo")), catalogue("echo"), TopK(1))
 
     def task(numbers):
@@ -43,11 +45,20 @@ def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
     assert (returns[2:] < 0.7).all()
 
 
-RECURRENT = {"n_envs": 32, "n_steps": 30, "batch_size": 320, "n_epochs": 4, "learning_rate": 3e-3, "ent_coef": 0.01}
+RECURRENT = {
+    "n_envs": 32,
+    "n_steps": 30,
+    "batch_size": 320,
+    "n_epochs": 4,
+    "learning_rate": 3e-3,
+    "ent_coef": 0.01,
+}
 
 
 def test_a_memory_task_that_recurrent_ppo_solves():
-    training = trained("rppo", cue(), 2, 10, **RECURRENT, sequence_length=10, lstm_hidden_size=16, net_arch=(16,))
+    training = trained(
+        "rppo", cue(), 2, 10, **RECURRENT, sequence_length=10, lstm_hidden_size=16, net_arch=(16,)
+    )
     assert (np.asarray(training.test(200).returns).mean(axis=1) > 0.97).all()
 
 
@@ -56,7 +67,9 @@ def test_and_no_agent_without_memory_can():
     domain = cue().domain
     assert np.array_equal(domain.observe(4), domain.observe(5))
     keys = jnp.arange(1_000, dtype=jnp.uint32)
-    assert float(jax.vmap(lambda key: domain.start(key)[0])(keys).mean()) == pytest.approx(0.5, abs=0.05)
+    assert float(jax.vmap(lambda key: domain.start(key)[0])(keys).mean()) == pytest.approx(
+        0.5, abs=0.05
+    )
 
 
 DEEP_Q = {

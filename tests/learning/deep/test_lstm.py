@@ -23,21 +23,29 @@ def step_by_step(weight, first, share, kept):
 def sequences():
     rng = np.random.default_rng(3)
     weight = jnp.asarray(rng.normal(size=(2, UNITS, 4 * UNITS)), jnp.float32)
-    first = Memory(*(jnp.asarray(rng.normal(size=(2, BATCH, UNITS)), jnp.float32) for _ in range(2)))
+    first = Memory(
+        *(jnp.asarray(rng.normal(size=(2, BATCH, UNITS)), jnp.float32) for _ in range(2))
+    )
     share = jnp.asarray(rng.normal(size=(LENGTH, 2, BATCH, 4 * UNITS)), jnp.float32)
     kept = jnp.asarray(rng.random((LENGTH, BATCH)) > 0.3, jnp.float32)
     return weight, first, share, kept
 
 
 def test_sequences_are_steps(sequences):
-    np.testing.assert_allclose(jax.jit(unroll)(*sequences), jax.jit(step_by_step)(*sequences), atol=1e-6)
+    np.testing.assert_allclose(
+        jax.jit(unroll)(*sequences), jax.jit(step_by_step)(*sequences), atol=1e-6
+    )
 
 
 def test_the_way_back_is_the_derivative(sequences):
-    asked = jnp.asarray(np.random.default_rng(4).normal(size=(LENGTH, 2, BATCH, UNITS)), jnp.float32)
+    asked = jnp.asarray(
+        np.random.default_rng(4).normal(size=(LENGTH, 2, BATCH, UNITS)), jnp.float32
+    )
     kept = sequences[3]
     ours, theirs = (
-        jax.jit(jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2)))(*sequences[:3])
+        jax.jit(
+            jax.grad(lambda *parts, way=way: (way(*parts, kept) * asked).sum(), argnums=(0, 1, 2))
+        )(*sequences[:3])
         for way in (unroll, step_by_step)
     )
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=2e-5), ours, theirs)
@@ -65,5 +73,7 @@ def test_it_is_torchs():
         expected = peer(torch.tensor(x))[0].numpy()
     nothing = jnp.zeros((1, BATCH, UNITS))
     share = jax.vmap(lambda now: gate_inputs(stack_trees([network]), now))(jnp.asarray(x))
-    hidden = unroll(network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH)))
+    hidden = unroll(
+        network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH))
+    )
     np.testing.assert_allclose(hidden[:, 0], expected, atol=1e-6)

@@ -39,7 +39,9 @@ def test_advantages_are_those_of_stable_baselines3():
     reward, value = rng.normal(size=(2, steps, envs)).astype(np.float32)
     over = rng.random((steps, envs)) < 0.1
     last = rng.normal(size=envs).astype(np.float32)
-    theirs = RolloutBuffer(steps, spaces.Box(-1, 1, (1,)), spaces.Discrete(2), "cpu", 0.9, 0.97, envs)
+    theirs = RolloutBuffer(
+        steps, spaces.Box(-1, 1, (1,)), spaces.Discrete(2), "cpu", 0.9, 0.97, envs
+    )
     theirs.rewards, theirs.values = reward, value
     theirs.episode_starts[1:] = over[:-1]
     theirs.compute_returns_and_advantage(torch.tensor(last), over[-1])
@@ -52,15 +54,21 @@ def test_the_loss_is_that_of_stable_baselines3():
     old, new, gain, value, old_value, goal, spread = rng.normal(size=(7, rows)).astype(np.float32)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
     batch = Batch(np.zeros(rows), np.zeros(rows), old, old_value, gain, goal)
-    ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(batch, value, new, spread, np.ones(rows, np.float32))
+    ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(
+        batch, value, new, spread, np.ones(rows, np.float32)
+    )
     # As written in stable_baselines3/ppo/ppo.py.
-    t = {name: torch.tensor(part) for name, part in locals().items() if isinstance(part, np.ndarray)}
+    t = {
+        name: torch.tensor(part) for name, part in locals().items() if isinstance(part, np.ndarray)
+    }
     normal = (t["gain"] - t["gain"].mean()) / (t["gain"].std() + 1e-8)
     ratio = torch.exp(t["new"] - t["old"])
     policy = -torch.min(normal * ratio, normal * torch.clamp(ratio, 0.85, 1.15)).mean()
     moved = t["old_value"] + torch.clamp(t["value"] - t["old_value"], -0.5, 0.5)
     error = torch.nn.functional.mse_loss(t["goal"], moved)
-    assert float(ours) == pytest.approx(float(policy + 0.01 * -t["spread"].mean() + 0.7 * error), rel=1e-4)
+    assert float(ours) == pytest.approx(
+        float(policy + 0.01 * -t["spread"].mean() + 0.7 * error), rel=1e-4
+    )
 
 
 def test_rows_that_only_fill_up_do_not_count():
@@ -71,7 +79,9 @@ def test_rows_that_only_fill_up_do_not_count():
     def loss(cut, weight):
         return ppo_loss(PPO(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
 
-    assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(float(loss(columns, np.arange(10) < 7)), rel=1e-5)
+    assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
+        float(loss(columns, np.arange(10) < 7)), rel=1e-5
+    )
 
 
 def test_the_product_in_jax_is_the_wrapped_environment():
@@ -81,7 +91,12 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     seen, _ = task.reset(seed=0)
     state = jax.jit(product.begin)(make_key(0)).state
     state = state._replace(environment=task.unwrapped.water)
-    step, observe, gained, rng = jax.jit(product.step), jax.jit(product.observe), 0.0, np.random.default_rng(0)
+    step, observe, gained, rng = (
+        jax.jit(product.step),
+        jax.jit(product.observe),
+        0.0,
+        np.random.default_rng(0),
+    )
     assert np.asarray(observe(state)) == pytest.approx(seen, abs=1e-5)
     for number in range(400):
         action = int(rng.integers(5))
@@ -90,7 +105,9 @@ def test_the_product_in_jax_is_the_wrapped_environment():
         # Where a ball jumps is drawn by each for itself: put the twin's there too.
         state = state._replace(environment=task.unwrapped.water)
         assert float(outcome.reward) == reward
-        assert (bool(outcome.terminated), bool(outcome.truncated)) == (terminated, truncated), number
+        assert (bool(outcome.terminated), bool(outcome.truncated)) == (terminated, truncated), (
+            number
+        )
         assert np.asarray(observe(state)) == pytest.approx(seen, abs=1e-4)
         gained += reward
         if terminated or truncated:
@@ -99,7 +116,14 @@ def test_the_product_in_jax_is_the_wrapped_environment():
 
 
 TINY = PPO(
-    n_envs=4, n_steps=16, batch_size=32, n_epochs=2, net_arch=(8,), total_timesteps=384, test_every=128, test_episodes=5
+    n_envs=4,
+    n_steps=16,
+    batch_size=32,
+    n_epochs=2,
+    net_arch=(8,),
+    total_timesteps=384,
+    test_every=128,
+    test_episodes=5,
 )
 
 
@@ -144,7 +168,9 @@ def stopped(tmp_path_factory):
         with pytest.raises(KeyboardInterrupt):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
-        done = {int(read_arrays((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]}
+        done = {
+            int(read_arrays((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]
+        }
         assert done == {128 * presses}
     return folder
 
@@ -153,7 +179,9 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     execute(*runs(tmp_path))
     for file in (
-        f"{seed}/{name}" for seed in (0, 1) for name in ("policy.npz", "policy.json", "curve.csv", "spec.json")
+        f"{seed}/{name}"
+        for seed in (0, 1)
+        for name in ("policy.npz", "policy.json", "curve.csv", "spec.json")
     ):
         assert (tmp_path / file).read_bytes() == (whole[0] / file).read_bytes()
     assert Run.load(tmp_path / "0").curve.returns.shape == (3, 5)
@@ -161,7 +189,10 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
 
 def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
     """Only the first run's was: beside a run with a scale of its own, the others learnt from rewards times 0."""
-    task, small = Task("maze-5x5"), {"net_arch": (4,), "buffer_size": 64, "n_envs": 2, "shaping": "none"}
+    task, small = (
+        Task("maze-5x5"),
+        {"net_arch": (4,), "buffer_size": 64, "n_envs": 2, "shaping": "none"},
+    )
     agents = [DQN(reward_scale=0.5, **small), DQN(**small), DQN(reward_scale=1e-4, **small)]
     assert len({batch_key(task, agent) for agent in agents}) == 1
     learner = DeepLearner([task] * 3, agents, [0, 0, 0])
@@ -173,7 +204,12 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
     (tmp_path / "1" / CHECKPOINT).unlink()
     told = []
     execute(*runs(tmp_path), told.append)
-    assert [(status.spec.seed, status.done) for status in told] == [(1, 128), (1, 256), (1, 384), (0, 384)]
+    assert [(status.spec.seed, status.done) for status in told] == [
+        (1, 128),
+        (1, 256),
+        (1, 384),
+        (0, 384),
+    ]
     assert all(map(is_done, runs(tmp_path)[1]))
 
 
@@ -193,7 +229,9 @@ def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
         file.write_bytes((whole[0] / "0" / file.name).read_bytes())
     load_policy(files[0]).save(tmp_path / "again.npz")
     for ending in ("npz", "json"):
-        assert (tmp_path / f"again.{ending}").read_bytes() == (tmp_path / f"policy.{ending}").read_bytes()
+        assert (tmp_path / f"again.{ending}").read_bytes() == (
+            tmp_path / f"policy.{ending}"
+        ).read_bytes()
     policy = load_deep_policy(str(files[0]), domain("echo"))
     assert policy.act(np.zeros(policy.product.observation_size)) in (0, 1)
     assert json.loads(files[1].read_text())["about"]["spec"]["seed"] == 0
@@ -207,10 +245,20 @@ def test_wrong_settings_are_refused():
         PPO(discount=1.5)
     with pytest.raises(BadSetting, match="batch_size"):
         PPO(batch_size=0)
-    for wrong in ({"learning_rate": float("nan")}, {"discount": float("nan")}, {"reward_scale": float("inf")}):
+    for wrong in (
+        {"learning_rate": float("nan")},
+        {"discount": float("nan")},
+        {"reward_scale": float("inf")},
+    ):
         with pytest.raises(BadSetting, match=next(iter(wrong))):
             PPO(**wrong)
-    for wrong in ({"n_envs": 2.5}, {"n_steps": 1e3}, {"n_envs": True}, {"n_envs": "8"}, {"net_arch": (8.0,)}):
+    for wrong in (
+        {"n_envs": 2.5},
+        {"n_steps": 1e3},
+        {"n_envs": True},
+        {"n_envs": "8"},
+        {"net_arch": (8.0,)},
+    ):
         with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
             PPO(**wrong)
         assert "integer" in error.value.message
@@ -252,8 +300,15 @@ def test_the_depth_is_what_the_task_can_need():
         return needed_depth(Task(domain, machine), PPO(k=k))
 
     assert [depth(name) for name in ("maze-5x5", "maze-10x10", "deliver-8")] == [49, 184, 41]
-    assert (depth("multi-10x10"), depth("multi-20x20"), depth("multi-10x10", "full")) == (1024, 1024, 512)
-    assert [depth("water-17", machine=text) for text in (None, catalogue_text("water-strict"))] == [32, 32]
+    assert (depth("multi-10x10"), depth("multi-20x20"), depth("multi-10x10", "full")) == (
+        1024,
+        1024,
+        512,
+    )
+    assert [depth("water-17", machine=text) for text in (None, catalogue_text("water-strict"))] == [
+        32,
+        32,
+    ]
     own = (
         catalogue_text("water")
         .replace("z / z,        1\n", "z / ball_0 z, 1\n")

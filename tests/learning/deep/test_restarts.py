@@ -35,7 +35,9 @@ def walk(name, share, seed=0):
         met |= {one for one, ended in zip(situations(stepped.last), over, strict=True) if not ended}
         begun += [
             (one, clock)
-            for one, clock, ended in zip(situations(envs.state), np.asarray(envs.state.clock), over, strict=True)
+            for one, clock, ended in zip(
+                situations(envs.state), np.asarray(envs.state.clock), over, strict=True
+            )
             if ended
         ]
     return met, begun, starts, product
@@ -45,7 +47,8 @@ def walk(name, share, seed=0):
 def test_episodes_begin_in_situations_that_were_met_or_at_a_start(name):
     met, begun, _, product = walk(name, 0.5)
     fresh = {
-        situations(jax.tree.map(lambda part: part[None], product.begin(make_key(seed)).state))[0] for seed in range(20)
+        situations(jax.tree.map(lambda part: part[None], product.begin(make_key(seed)).state))[0]
+        for seed in range(20)
     }
     elsewhere = [one for one, _ in begun if one not in fresh]
     assert len(begun) > 20

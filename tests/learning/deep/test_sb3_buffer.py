@@ -35,7 +35,13 @@ def filled():
     envs = DummyVecEnv([letter_env] * ENVS)
     envs.seed(0)
     buffer = CounterfactualReplayBuffer(
-        300, envs.observation_space, envs.action_space, "cpu", ENVS, machine=LETTER, counterfactuals=4
+        300,
+        envs.observation_space,
+        envs.action_space,
+        "cpu",
+        ENVS,
+        machine=LETTER,
+        counterfactuals=4,
     )
     rng, seen, history = np.random.default_rng(0), envs.reset(), []
     for _ in range(60):
@@ -85,24 +91,33 @@ def test_a_batch_keeps_each_environments_own_rows(filled):
         for env in range(ENVS):
             cut = infos[env].get("TimeLimit.truncated", False)
             row = (*before[env], action[env], *last[env])
-            real[tuple(np.float32(row).tolist())] = (np.float32(reward[env]), float(done[env] and not cut))
+            real[tuple(np.float32(row).tolist())] = (
+                np.float32(reward[env]),
+                float(done[env] and not cut),
+            )
     environments = {(*key[:42], key[48], *key[49:91]) for key in real}
     batch = buffer.sample(50)
     rows = np.concatenate(
-        [part.numpy() for part in (batch.observations, batch.actions, batch.next_observations)], axis=1
+        [part.numpy() for part in (batch.observations, batch.actions, batch.next_observations)],
+        axis=1,
     )
     assert len(rows) == 50 * 5
     for number, row in enumerate(np.float32(rows).tolist()):
         assert (*row[:42], row[48], *row[49:91]) in environments
         if number < 50:
             expected = real[tuple(row)]
-            assert (float(batch.rewards[number]), float(batch.dones[number])) == pytest.approx(expected)
+            assert (float(batch.rewards[number]), float(batch.dones[number])) == pytest.approx(
+                expected
+            )
 
 
 def test_truncation_is_no_end(filled):
     buffer, history = filled
     cut = [
-        (step, env) for step, one in enumerate(history) for env in range(ENVS) if one[5][env].get("TimeLimit.truncated")
+        (step, env)
+        for step, one in enumerate(history)
+        for env in range(ENVS)
+        if one[5][env].get("TimeLimit.truncated")
     ]
     assert cut
     steps, envs = (np.array(column) for column in zip(*cut, strict=True))
@@ -123,7 +138,9 @@ def test_kept_stacks_are_stepped_as_the_whole_ones(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
     paint = catalogue("paint")
     env = wrap(FiniteEnv("paint"), paint, "info", k=k, flatten=True)
-    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", machine=paint, k=k)
+    buffer = CounterfactualReplayBuffer(
+        10, env.observation_space, env.action_space, "cpu", machine=paint, k=k
+    )
     for number, label in enumerate(env.unwrapped.domain.labels):
         buffer._number[label] = number
         buffer._labels.append(label)
@@ -144,7 +161,9 @@ def test_a_stack_too_high_to_be_seen_is_not_imagined():
     depth = 13
 
     def made():
-        return wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", k="full", flatten=True, depth=depth)
+        return wrap(
+            FiniteEnv("letter", step_limit=12), LETTER, "info", k="full", flatten=True, depth=depth
+        )
 
     given = {"machine": LETTER, "k": "full", "depth": depth, "counterfactuals": 2}
     model = DQN(
@@ -179,11 +198,22 @@ def water(*, continuous):
 def test_agents_that_learn_from_what_they_do_need_only_the_wrapper(agent):
     policy = "MlpLstmPolicy" if agent is RecurrentPPO else "MlpPolicy"
     sizes = {"net_arch": [8], **({"lstm_hidden_size": 8} if agent is RecurrentPPO else {})}
-    model = agent(policy, water(continuous=False), n_steps=32, batch_size=16, policy_kwargs=sizes, seed=0, device="cpu")
+    model = agent(
+        policy,
+        water(continuous=False),
+        n_steps=32,
+        batch_size=16,
+        policy_kwargs=sizes,
+        seed=0,
+        device="cpu",
+    )
     before = [part.clone() for part in model.policy.parameters()]
     model.learn(128)
     assert model.num_timesteps == 128
-    assert any(bool((one != other).any()) for one, other in zip(before, model.policy.parameters(), strict=True))
+    assert any(
+        bool((one != other).any())
+        for one, other in zip(before, model.policy.parameters(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("agent", [DQN, SAC, TD3, DDPG])
@@ -220,7 +250,10 @@ def test_agents_that_reckon_with_the_batch_size_are_given_as_many_rows(agent):
     model = agent("MlpPolicy", envs, **made)
     before = [part.clone() for part in model.policy.parameters()]
     model.learn(120)
-    assert any(bool((one != other).any()) for one, other in zip(before, model.policy.parameters(), strict=True))
+    assert any(
+        bool((one != other).any())
+        for one, other in zip(before, model.policy.parameters(), strict=True)
+    )
     assert len(model.replay_buffer.sample(16).rewards) == 16
     with pytest.raises(BadSetting, match=f"{agent.__name__} takes batches of"):
         agent("MlpPolicy", envs, replay_buffer_kwargs={"enlarge": True}, **made)
@@ -229,7 +262,7 @@ def test_agents_that_reckon_with_the_batch_size_are_given_as_many_rows(agent):
 class Learns(DQN):
     """An agent with its own training, of which nothing is known."""
 
-    def train(self, gradient_steps, batch_size=100):  # noqa: ARG002 - as it is called
+    def train(self, gradient_steps, batch_size=100):
         assert len(self.replay_buffer.sample(batch_size).rewards) == batch_size
 
 
@@ -249,7 +282,10 @@ def test_the_rows_of_a_batch_that_keeps_its_size(filled):
     buffer.what_if = lambda *_: None
     where = np.arange(50)
     envs = deepcopy(buffer._rng).integers(ENVS, size=50)
-    assert buffer._get_samples(where).observations.tolist() == buffer.observations[where, envs].tolist()
+    assert (
+        buffer._get_samples(where).observations.tolist()
+        == buffer.observations[where, envs].tolist()
+    )
 
 
 def test_whether_batches_grow_can_be_chosen():
@@ -259,17 +295,24 @@ def test_whether_batches_grow_can_be_chosen():
     with pytest.raises(BadSetting, match="enlarge"):
         agent(letter_env(), enlarge="yes")
     sizes = {"learning_starts": 20, "batch_size": 16, "device": "cpu"}
-    Learns("MlpPolicy", letter_env(), replay_buffer_class=CounterfactualReplayBuffer, **sizes).learn(60)
+    Learns(
+        "MlpPolicy", letter_env(), replay_buffer_class=CounterfactualReplayBuffer, **sizes
+    ).learn(60)
 
 
 @pytest.mark.parametrize("k", [0, 2])
 def test_a_dictionary_is_imagined_as_the_vector_is(k):
     """Two buffers live through the same steps, one with each form; what they sample is the same, put in the other form."""
     paint = catalogue("paint")
-    forms = [wrap(FiniteEnv("paint", step_limit=30), paint, "info", k, flatten=flat) for flat in (False, True)]
+    forms = [
+        wrap(FiniteEnv("paint", step_limit=30), paint, "info", k, flatten=flat)
+        for flat in (False, True)
+    ]
     inner, rng = forms[0].env.observation_space, np.random.default_rng(3)
     buffers = [
-        CounterfactualReplayBuffer(200, env.observation_space, env.action_space, "cpu", counterfactuals=5, seed=7)
+        CounterfactualReplayBuffer(
+            200, env.observation_space, env.action_space, "cpu", counterfactuals=5, seed=7
+        )
         for env in forms
     ]
     vectors = [DummyVecEnv([lambda env=env: env]) for env in forms]
@@ -283,20 +326,29 @@ def test_a_dictionary_is_imagined_as_the_vector_is(k):
             last = deepcopy(after)
             if done[0]:
                 end = infos[0]["terminal_observation"]
-                last = {name: np.array([value]) for name, value in end.items()} if number == 0 else end[None]
+                last = (
+                    {name: np.array([value]) for name, value in end.items()}
+                    if number == 0
+                    else end[None]
+                )
             buffer.add(seen[number], last, action, reward, done, infos)
             seen[number] = after
     where = np.arange(150).repeat(2)
     by_name, flat = (buffer._get_samples(where) for buffer in buffers)
     assert len(flat.rewards) > 600
-    space = gymnasium.spaces.Dict([("observation", inner), *list(forms[0].observation_space.items())[1:]])
+    space = gymnasium.spaces.Dict(
+        [("observation", inner), *list(forms[0].observation_space.items())[1:]]
+    )
     for one, other in (
         (by_name.observations, flat.observations),
         (by_name.next_observations, flat.next_observations),
     ):
         columns = {name: values.numpy().astype(int) for name, values in one.items()}
         for number, row in enumerate(other.numpy()):
-            entry = {name: values[number] if name == "stack" else values[number, 0] for name, values in columns.items()}
+            entry = {
+                name: values[number] if name == "stack" else values[number, 0]
+                for name, values in columns.items()
+            }
             assert gymnasium.spaces.flatten(space, entry).tolist() == row.tolist()
     for name in ("actions", "rewards", "dones"):
         assert getattr(by_name, name).tolist() == getattr(flat, name).tolist()
@@ -304,7 +356,13 @@ def test_a_dictionary_is_imagined_as_the_vector_is(k):
 
 def test_agents_take_a_dictionary():
     env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info")
-    sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
+    sizes = {
+        "learning_starts": 20,
+        "batch_size": 16,
+        "policy_kwargs": {"net_arch": [8]},
+        "device": "cpu",
+        "seed": 0,
+    }
     model = DQN("MultiInputPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, **sizes)
     model.learn(40)
     assert len(model.replay_buffer.sample(16).rewards) == 48
@@ -371,9 +429,25 @@ def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
 
 def agent(env, /, **given):
     """A small DQN with the buffer."""
-    sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}, "device": "cpu", "seed": 0}
-    policy = "MultiInputPolicy" if isinstance(env.observation_space, gymnasium.spaces.Dict) else "MlpPolicy"
-    return DQN(policy, env, replay_buffer_class=CounterfactualReplayBuffer, replay_buffer_kwargs=given, **sizes)
+    sizes = {
+        "learning_starts": 20,
+        "batch_size": 16,
+        "policy_kwargs": {"net_arch": [8]},
+        "device": "cpu",
+        "seed": 0,
+    }
+    policy = (
+        "MultiInputPolicy"
+        if isinstance(env.observation_space, gymnasium.spaces.Dict)
+        else "MlpPolicy"
+    )
+    return DQN(
+        policy,
+        env,
+        replay_buffer_class=CounterfactualReplayBuffer,
+        replay_buffer_kwargs=given,
+        **sizes,
+    )
 
 
 class Doubles(gymnasium.Wrapper):
@@ -397,7 +471,10 @@ def test_what_a_wrapper_outside_changes_is_refused_because_it_would_not_be_imagi
         (lambda env: gymnasium.wrappers.TransformReward(env, lambda reward: 100 * reward), {}),
         (lambda env: gymnasium.wrappers.ClipReward(env, 0, 1), {}),
         (Ends, {}),
-        (lambda env: gymnasium.wrappers.TransformObservation(env, negate, box), {"machine": LETTER}),
+        (
+            lambda env: gymnasium.wrappers.TransformObservation(env, negate, box),
+            {"machine": LETTER},
+        ),
         (lambda env: VecFrameStack(DummyVecEnv([lambda: env]), 2), {"machine": LETTER}),
     )
     for around, given in outside:
@@ -409,7 +486,9 @@ def test_what_a_wrapper_outside_changes_is_refused_because_it_would_not_be_imagi
     assert agent(NormalizeReward(letter_env()), counterfactuals=0).learn(60)
     with pytest.raises(BadSetting, match="made the reward"):
         agent(Doubles(letter_env())).learn(60)
-    inside = gymnasium.wrappers.TransformReward(FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1)
+    inside = gymnasium.wrappers.TransformReward(
+        FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1
+    )
     model = agent(wrap(inside, LETTER, "info", flatten=True))
     model.learn(60)
     rewards = model.replay_buffer.sample(16).rewards.numpy()
@@ -427,7 +506,9 @@ def test_normalised_observations_keep_the_machines_part():
         def made(flatten=flatten):
             seen = gymnasium.spaces.Dict({"at": gymnasium.spaces.Box(-np.inf, np.inf, (1,))})
             bare = gymnasium.wrappers.TransformObservation(
-                FiniteEnv("letter", step_limit=12), lambda at: {"at": np.array([float(at)], np.float32)}, seen
+                FiniteEnv("letter", step_limit=12),
+                lambda at: {"at": np.array([float(at)], np.float32)},
+                seen,
             )
             return wrap(bare, LETTER, "info", flatten=flatten)
 
@@ -444,7 +525,9 @@ def test_normalised_observations_keep_the_machines_part():
                 else buffer.next_observations[step],
                 env,
             )
-            states = part[:3].tolist() if flatten else [float(part[0] == number) for number in range(3)]
+            states = (
+                part[:3].tolist() if flatten else [float(part[0] == number) for number in range(3)]
+            )
             assert sorted(states) == [0, 0, 1]
         batch = buffer.sample(16, env=envs)
         assert len(batch.rewards) == 48
@@ -468,7 +551,13 @@ def test_another_machine_is_noticed_in_the_first_step():
 @pytest.mark.filterwarnings("ignore:`n_steps=3` is ignored")
 def test_returns_over_several_steps_are_not_left_out_without_a_word():
     with pytest.raises(BadSetting, match="was given n_steps=3"):
-        DQN("MlpPolicy", letter_env(), n_steps=3, replay_buffer_class=CounterfactualReplayBuffer, device="cpu")
+        DQN(
+            "MlpPolicy",
+            letter_env(),
+            n_steps=3,
+            replay_buffer_class=CounterfactualReplayBuffer,
+            device="cpu",
+        )
 
 
 def test_a_saved_agent_is_loaded_only_where_the_numbers_mean_the_same(tmp_path):
@@ -476,11 +565,21 @@ def test_a_saved_agent_is_loaded_only_where_the_numbers_mean_the_same(tmp_path):
     dearer = parse(to_text(LETTER).replace("-0.01", "-0.02"))
     for form in ({"flatten": True}, {}):
         env = wrap(FiniteEnv("letter"), LETTER, "info", **form)
-        DQN("MlpPolicy" if form else "MultiInputPolicy", env, device="cpu").save(tmp_path / "agent.zip")
+        DQN("MlpPolicy" if form else "MultiInputPolicy", env, device="cpu").save(
+            tmp_path / "agent.zip"
+        )
         for machine in (LETTER, dearer):
-            DQN.load(tmp_path / "agent.zip", env=wrap(FiniteEnv("letter"), machine, "info", **form), device="cpu")
+            DQN.load(
+                tmp_path / "agent.zip",
+                env=wrap(FiniteEnv("letter"), machine, "info", **form),
+                device="cpu",
+            )
         with pytest.raises(ValueError, match=r"do not match.*states='u0 u1 u2'.*states='u0 v1 u2'"):
-            DQN.load(tmp_path / "agent.zip", env=wrap(FiniteEnv("letter"), other, "info", **form), device="cpu")
+            DQN.load(
+                tmp_path / "agent.zip",
+                env=wrap(FiniteEnv("letter"), other, "info", **form),
+                device="cpu",
+            )
 
 
 def test_settings_that_it_does_not_have(tmp_path):
@@ -494,8 +593,12 @@ def test_settings_that_it_does_not_have(tmp_path):
         with pytest.raises(WrongArguments, match=told):
             agent(letter_env(), **given)
     with pytest.raises(WrongArguments, match="PPO and A2C have a rollout buffer"):
-        PPO("MlpPolicy", letter_env(), rollout_buffer_class=CounterfactualReplayBuffer, device="cpu")
-    model = agent(letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1))
+        PPO(
+            "MlpPolicy", letter_env(), rollout_buffer_class=CounterfactualReplayBuffer, device="cpu"
+        )
+    model = agent(
+        letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1)
+    )
     model.learn(30)
     assert len(model.replay_buffer.sample(16).rewards) == 64
     model.save(tmp_path / "agent.zip")
@@ -508,7 +611,9 @@ def test_settings_that_it_does_not_have(tmp_path):
 
 
 def test_success_rates_are_reported(tmp_path):
-    tests = EvalCallback(make_vec_env(letter_env), n_eval_episodes=4, eval_freq=20, log_path=tmp_path, verbose=0)
+    tests = EvalCallback(
+        make_vec_env(letter_env), n_eval_episodes=4, eval_freq=20, log_path=tmp_path, verbose=0
+    )
     model = agent(letter_env())
     model.learn(60, callback=tests)
     assert [len(test) for test in tests.evaluations_successes] == [4, 4, 4]
@@ -517,8 +622,15 @@ def test_success_rates_are_reported(tmp_path):
 
 def test_an_environment_without_a_machine_is_refused():
     env = gymnasium.make("CartPole-v1")
-    kwargs = {"machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0", "k": 0}
-    for bare in (env, gymnasium.make("FrozenLake-v1"), SubprocVecEnv([partial(gymnasium.make, "FrozenLake-v1")])):
+    kwargs = {
+        "machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0",
+        "k": 0,
+    }
+    for bare in (
+        env,
+        gymnasium.make("FrozenLake-v1"),
+        SubprocVecEnv([partial(gymnasium.make, "FrozenLake-v1")]),
+    ):
         with pytest.raises(BadSetting, match=r"the environment is not from pdrm\.wrap"):
             agent(bare)
         bare.close()
@@ -531,13 +643,21 @@ def test_an_environment_without_a_machine_is_refused():
 def test_what_is_not_seen_is_imagined_as_often_as_it_was_observed():
     """Top A lies on # in nine of ten; in u1 it was never seen on another A. Nothing is below #."""
     env = letter_env()
-    buffer = CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", counterfactuals=1)
+    buffer = CounterfactualReplayBuffer(
+        10, env.observation_space, env.action_space, "cpu", counterfactuals=1
+    )
     for state, stack, times in (("u0", "A#", 90), ("u0", "AA#", 10), ("u1", "A#", 5)):
         for _ in range(times):
             buffer._note(state, tuple(stack))
     drawn = buffer.draw(20_000)
     shares = {place: drawn.count(place) / 20_000 for place in set(drawn)}
-    expected = {("u0", "#"): 0.25, ("u1", "#"): 0.25, ("u0", "A#"): 0.225, ("u0", "AA"): 0.025, ("u1", "A#"): 0.25}
+    expected = {
+        ("u0", "#"): 0.25,
+        ("u1", "#"): 0.25,
+        ("u0", "A#"): 0.225,
+        ("u0", "AA"): 0.025,
+        ("u1", "A#"): 0.25,
+    }
     assert shares == pytest.approx(
         {(state, tuple(stack)): share for (state, stack), share in expected.items()}, abs=0.02
     )

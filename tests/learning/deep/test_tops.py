@@ -30,7 +30,9 @@ def window(labels):
     count = len(labels)
     none, zeros = jnp.zeros(count, jnp.bool_), jnp.zeros(count)
     seen = jnp.zeros((count, 2))
-    return Row(seen, jnp.zeros(count, jnp.int32), seen, jnp.array(labels, jnp.int32), zeros, none, none, ())
+    return Row(
+        seen, jnp.zeros(count, jnp.int32), seen, jnp.array(labels, jnp.int32), zeros, none, none, ()
+    )
 
 
 def same(one, other):
@@ -40,7 +42,10 @@ def same(one, other):
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
-    product, settings = jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)), DQN(counterfactuals=1)
+    product, settings = (
+        jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)),
+        DQN(counterfactuals=1),
+    )
     tops, machine, ends = find_tops(product, settings), catalogue("paint"), set()
     step = jax.jit(lambda row, at, least: replay_window(product, settings, row, at, least))
     ask = machine.states.index("ask")
@@ -50,7 +55,9 @@ def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
         real = product.machine.pack(ask, (2,) * stains + (1,))
         kept = tops.pack(jnp.int32(ask), tops.number(real))
         least = tops.least(kept)
-        row = window([label])._replace(before=jnp.zeros((1, PAINT.states)), after=jnp.zeros((1, PAINT.states)))
+        row = window([label])._replace(
+            before=jnp.zeros((1, PAINT.states)), after=jnp.zeros((1, PAINT.states))
+        )
         right = step(row, real, 0)
         assert same(step(row, kept, least), right)
         ends.add(bool(right.terminated))
@@ -66,7 +73,9 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
     tops, lengths = find_tops(product, settings[3]), set()
     assert tops.symbols == (4 if most > 1 else 2)
     step = {
-        steps: jax.jit(lambda row, at, least, chosen=chosen: replay_window(product, chosen, row, at, least))
+        steps: jax.jit(
+            lambda row, at, least, chosen=chosen: replay_window(product, chosen, row, at, least)
+        )
         for steps, chosen in settings.items()
     }
     for symbols, labels in every(every((2, 3), repeat=4), every((0, 1), repeat=3)):
@@ -84,7 +93,11 @@ def test_a_push_onto_a_full_stack_teaches_nothing():
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product, settings = jax_product(where, machine, FullStack(), depth=3), DQN(counterfactuals=1)
     weights = [
-        float(replay_window(product, settings, window([0]), product.machine.pack(0, (2,) * pushed + (1,))).weight)
+        float(
+            replay_window(
+                product, settings, window([0]), product.machine.pack(0, (2,) * pushed + (1,))
+            ).weight
+        )
         for pushed in (0, 1, 2)
     ]
     assert weights == [1, 1, 0]

@@ -15,7 +15,15 @@ from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 
 ECHO, WORLD = catalogue("echo"), domain("echo", step_limit=9)
-SETTINGS = DQN(n_envs=3, train_freq=40, buffer_size=300, n_steps=4, discount=0.5, reward_scale=10.0, counterfactuals=1)
+SETTINGS = DQN(
+    n_envs=3,
+    train_freq=40,
+    buffer_size=300,
+    n_steps=4,
+    discount=0.5,
+    reward_scale=10.0,
+    counterfactuals=1,
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +40,9 @@ def past():
 def by_hand(rows, state, stack):
     """The same window with the readable machine: the sum, the factor, the configuration, and whether it ended."""
     now, paid, factor, over = Configuration(state, stack), 0.0, 1.0, False
-    for label, reward, cut in zip(rows.label.tolist(), rows.reward.tolist(), rows.over.tolist(), strict=True):
+    for label, reward, cut in zip(
+        rows.label.tolist(), rows.reward.tolist(), rows.over.tolist(), strict=True
+    ):
         step = ECHO.step(now, WORLD.labels[label])
         now, paid, factor = step.after, paid + factor * 10 * (reward + step.reward), factor * 0.5
         over = now.state in ECHO.final
@@ -60,7 +70,10 @@ def test_windows_pay_what_the_machine_would_have_paid(past):
                 ("listen", "speak", "done").index(now.state),
                 tuple(ECHO.stack.index(symbol) + 1 for symbol in now.stack),
             )
-            assert np.asarray(found.following)[2:].tolist() == np.asarray(product.seen(jnp.zeros(2), top))[2:].tolist()
+            assert (
+                np.asarray(found.following)[2:].tolist()
+                == np.asarray(product.seen(jnp.zeros(2), top))[2:].tolist()
+            )
             ends.add(over)
     assert ends == {False, True}
 

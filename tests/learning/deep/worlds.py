@@ -26,9 +26,18 @@ def cue():
     terminal = [False] * 6 + [True]
     label = [[0, 0]] * 7
     world = from_arrays(
-        "cue", after, label, [()], reward=pays, terminal=terminal, start={0: 0.5, 1: 0.5}, step_limit=10
+        "cue",
+        after,
+        label,
+        [()],
+        reward=pays,
+        terminal=terminal,
+        start={0: 0.5, 1: 0.5},
+        step_limit=10,
     )
-    shown = jnp.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    shown = jnp.array(
+        [[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
+    )
     blurred = replace(finite_domain(world), observe=lambda state: shown[state], observation_size=3)
     return jax_product(blurred, IDLE, None, depth=2)
 
@@ -60,15 +69,22 @@ def errand(cells=7, visits=6, step_limit=100):
     """A row of cells whose ends are to be visited in turn; each visit goes on the stack, and only the last one pays."""
     last = cells - 1
     after = [[max(0, cell - 1), min(last, cell + 1)] for cell in range(cells)]
-    label = [[{0: 1, last: 2}.get(there, 0) if there != cell else 0 for there in after[cell]] for cell in range(cells)]
-    row = from_arrays("errand", after, label, [(), ("l",), ("r",)], step_limit=step_limit, start=cells // 2)
+    label = [
+        [{0: 1, last: 2}.get(there, 0) if there != cell else 0 for there in after[cell]]
+        for cell in range(cells)
+    ]
+    row = from_arrays(
+        "errand", after, label, [(), ("l",), ("r",)], step_limit=step_limit, start=cells // 2
+    )
     states = [f"u{number}" for number in range(visits)] + ["done"]
     rules = [
         f"{source} -> {goal} : {'lr'[number % 2]}, z / v z, {int(goal == 'done')}"
         for number, (source, goal) in enumerate(pairwise(states))
     ]
     head = "name errand\nevents l r\nexclusive l r\nstack # v\nstart u0\nfinal done\notherwise stay 0\n"
-    return jax_product(finite_domain(row), parse(head + "\n".join(rules) + "\n"), TopK(1), depth=visits + 2)
+    return jax_product(
+        finite_domain(row), parse(head + "\n".join(rules) + "\n"), TopK(1), depth=visits + 2
+    )
 
 
 class Walking(NamedTuple):
@@ -91,10 +107,14 @@ def _walk(product, settings, state):
 
 WALKER = SimpleNamespace(
     new_network=lambda _product, _settings, _rng: jnp.zeros(1),
-    begin=lambda product, settings, network, key: Walking(network, begin_envs(product, settings, key_of(key, 1))),
+    begin=lambda product, settings, network, key: Walking(
+        network, begin_envs(product, settings, key_of(key, 1))
+    ),
     iterate=_walk,
     steps_per_iteration=lambda settings: settings.n_envs,
-    act=lambda _product, _settings, _network: lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32)),
+    act=lambda _product, _settings, _network: (
+        lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32))
+    ),
     empty_memory=lambda _settings, _count: (),
 )
 """Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""

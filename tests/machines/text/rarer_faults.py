@@ -40,11 +40,13 @@ RARER: dict[str, str] = {
     "nothing-after-the-label": swap("{a}, A / eps, 1", "{a}"),
     "reward-is-a-fraction": swap("{a}, A / eps, 1", "{a}, A / eps, 1/3"),
     "for-part-of-a-name": GOOD + "for s in a b:\n    u0 -> sdone : {a, b}, z / z, 0\n",
-    "for-value-in-a-name": swap("start     u0", "start     a1") + "for s in a b:\n    s1 -> u0 : s, z / z, 0\n",
+    "for-value-in-a-name": swap("start     u0", "start     a1")
+    + "for s in a b:\n    s1 -> u0 : s, z / z, 0\n",
     "for-same-at-every-turn": GOOD + "for s in a b:\n    u0 -> u0 : {a, b}, z / z, 0\n",
     "for-many-faults": GOOD + "for s in c d e:\n    u0 -> u0 : {s, a}, z / z, 0\n",
     "silent-among-many": GOOD + "u0 -> u0 : eps, z / z, 0\n",
-    "not-exclusive": GOOD + "u7 -> u0 : a, z / z, 0\nu7 -> u0 : b, z / z, 0\nu7 -> u0 : t, z / z, 0\n",
+    "not-exclusive": GOOD
+    + "u7 -> u0 : a, z / z, 0\nu7 -> u0 : b, z / z, 0\nu7 -> u0 : t, z / z, 0\n",
     "comment-line": GOOD + "# a comment, with: signs\n",
     "comment-after-a-rule": GOOD + "u0 -> u0 : {a, b}, z / z, 0 # a comment\n",
     "comment-after-start": swap("start     u0", "start     u0 # here"),
@@ -95,19 +97,24 @@ RARER: dict[str, str] = {
     "two-rules-of-no-top-and-one": GOOD + "u2 -> u0 : {a}, eps / A, 0\nu2 -> u1 : {a}, B / B, 0\n",
     "two-silent-rules": GOOD + "u2 -> u0 : eps, A / A, 0\nu2 -> u1 : eps, A / B, 0\n",
     "two-rules-often": GOOD + "".join(f"u2 -> u0 : {{a}}, A / {'A ' * i}A, 0\n" for i in range(5)),
-    "two-rules-twice": GOOD + "".join(f"u{i} -> u0 : {{t}}, A / A, 0\nu{i} -> u1 : {{t}}, A / A, 0\n" for i in (2, 3)),
+    "two-rules-twice": GOOD
+    + "".join(f"u{i} -> u0 : {{t}}, A / A, 0\nu{i} -> u1 : {{t}}, A / A, 0\n" for i in (2, 3)),
     "unknown-keyword-far": swap("events  ", "qqqqqqqq"),
-    "unknown-state-of-many": "".join([PLAIN, *(f"u{i} -> u{i + 1} : a, 0\n" for i in range(9))]).replace(
-        "start u", "start u0"
-    ),
+    "unknown-state-of-many": "".join(
+        [PLAIN, *(f"u{i} -> u{i + 1} : a, 0\n" for i in range(9))]
+    ).replace("start u", "start u0"),
     "unknown-source": swap("start     u0", "states    u0\nstart     u0"),
     "unknown-events": swap("events    a b t\n", ""),
     "unknown-exclusive": swap("stack ", "exclusive a c\nstack "),
     "two-definitions-map-key": GOOD + "map f a:b b:a a:t\n",
-    "two-definitions-outer-variable": GOOD + "for x in a b:\n    for x in b a:\n        u1 -> u0 : {t}, B / eps, 0\n",
-    "two-definitions-variable-is-a-state": GOOD + "for done in a b:\n    u1 -> u0 : {done}, B / eps, 0\n",
-    "two-definitions-variable-is-a-symbol": GOOD + "for A in a b:\n    u1 -> u0 : {A}, B / eps, 0\n",
-    "two-definitions-variable-is-the-start": GOOD + "for u0 in a b:\n    u1 -> u1 : {u0}, B / eps, 0\n",
+    "two-definitions-outer-variable": GOOD
+    + "for x in a b:\n    for x in b a:\n        u1 -> u0 : {t}, B / eps, 0\n",
+    "two-definitions-variable-is-a-state": GOOD
+    + "for done in a b:\n    u1 -> u0 : {done}, B / eps, 0\n",
+    "two-definitions-variable-is-a-symbol": GOOD
+    + "for A in a b:\n    u1 -> u0 : {A}, B / eps, 0\n",
+    "two-definitions-variable-is-the-start": GOOD
+    + "for u0 in a b:\n    u1 -> u1 : {u0}, B / eps, 0\n",
     "two-definitions-variable-is-declared": swap("start ", "states    u0 u1 dead\nstart ")
     + "for dead in a b:\n    u1 -> u0 : {dead}, B / eps, 0\n",
     "reserved-variable": GOOD + "for z in A B:\n    u1 -> u0 : {b}, z / eps, 0\n",
@@ -115,20 +122,24 @@ RARER: dict[str, str] = {
     "name-too-long": swap("name      task", f"name      {'n' * 101}"),
     "name-with-a-dash": swap("stack     # A B", "stack     # A B -C"),
     "map-of-a-map": GOOD + "map f a:b\nfor x in a b:\n    u1 -> u0 : {f(f(x))}, B / eps, 0\n",
-    "map-in-a-condition": GOOD + "map f a:b\nfor x in a b where f(x) == b:\n    u1 -> u0 : {x}, B / eps, 0\n",
+    "map-in-a-condition": GOOD
+    + "map f a:b\nfor x in a b where f(x) == b:\n    u1 -> u0 : {x}, B / eps, 0\n",
     "map-in-a-source": GOOD + "map f a:u1\nfor x in a b:\n    f(x) -> u0 : {x}, B / eps, 0\n",
     "map-in-a-target": GOOD + "map f a:u1\nfor x in a b:\n    u1 -> f(x) : {x}, B / eps, 0\n",
     "map-in-a-top": GOOD + "map f a:A\nfor x in a b:\n    u2 -> u0 : {x}, f(x) / eps, 0\n",
     "map-in-a-push": GOOD + "map f a:A\nfor x in a b:\n    u2 -> u0 : {x}, B / B f(x), 0\n",
     "map-in-a-reward": GOOD + "map pay a:1\nfor x in a b:\n    u1 -> u0 : {t}, B / eps, pay(x)\n",
-    "no-such-map-alike": GOOD + "map back a:b\nfor x in a b:\n    u1 -> u0 : {bak(x)}, B / eps, 0\n",
+    "no-such-map-alike": GOOD
+    + "map back a:b\nfor x in a b:\n    u1 -> u0 : {bak(x)}, B / eps, 0\n",
     "for-condition": GOOD + "for x in a b where x < b:\n    u1 -> u0 : {x}, B / eps, 0\n",
     "for-without-a-colon": GOOD + "for x in a b\n    u1 -> u0 : {x}, B / eps, 0\n",
     "map-without-a-colon": GOOD + "map f a b\n",
     "an-odd-character": swap("{t}, #", "{t}; #"),
     "an-odd-guard": swap("{t}, #", "< {t}, #"),
     "an-odd-event": swap("{t}, #", "{<t}, #"),
-    "an-odd-long-word": swap("u1 -> done : {t}, # / #,   10", f"u1 -> done {LONG}: {{t}}, # / #, 10"),
+    "an-odd-long-word": swap(
+        "u1 -> done : {t}, # / #,   10", f"u1 -> done {LONG}: {{t}}, # / #, 10"
+    ),
     "nothing-after-the-arrow": GOOD + "u1 ->\n",
     "several-in-one-loop": GOOD + "for x in a b:\n    u1 -> u0 : {x}, C / eps, one\n",
     "word-within-words": swap("events    a b t", "events    a b ta at t_ _t").replace(
@@ -136,7 +147,8 @@ RARER: dict[str, str] = {
     ),
     "word-in-the-comment": GOOD + "for x in q:\n    u1 -> u0 : {x}, B / eps, 0 // q\n",
     "word-before-the-comment": GOOD + "u1 -> u0 : {q, qq}, B / eps, 0 // q\n",
-    "line-of-a-loop-too-long": GOOD + f"for x in a b:\n    u1 -> u0 : {{x}}, {'B ' * 5_000}/ eps, 0\n",
+    "line-of-a-loop-too-long": GOOD
+    + f"for x in a b:\n    u1 -> u0 : {{x}}, {'B ' * 5_000}/ eps, 0\n",
     "json-ends-early": '{\n  "pdrm": 1,\n  "start": "u"\n',
     "json-array": "[1]\n",
     "json-odd-character": '{\n  "pdrm": 1;\n}\n',
@@ -188,12 +200,16 @@ RARER: dict[str, str] = {
     "json-label-long": rule('"label": "a"', f'"label": "a {"b" * 60} "'),
     "json-tests-a-number": rule('"top": "#", "push": ["#"]', '"tests": 1, "changes": [1]'),
     "json-changes-texts": rule('"top": "#", "push": ["#"]', '"tests": ["0"], "changes": ["1"]'),
-    "json-tests-alone": rule('"top": "#", "push": ["#"]', '"tests": ["0"]').replace('"stack": ["#"]', '"counters": 1'),
+    "json-tests-alone": rule('"top": "#", "push": ["#"]', '"tests": ["0"]').replace(
+        '"stack": ["#"]', '"counters": 1'
+    ),
     "json-changes-alone": rule('"top": "#", "push": ["#"]', '"changes": [1]').replace(
         '"stack": ["#"]', '"counters": 1'
     ),
     "json-automaton-key": automaton('"final_states": [],', ""),
-    "json-automaton-mode": automaton('"final_states"', f'"acceptance_mode": "{LONG}", "final_states"'),
+    "json-automaton-mode": automaton(
+        '"final_states"', f'"acceptance_mode": "{LONG}", "final_states"'
+    ),
     "json-automaton-move": automaton('["q", "0"]', '["q", "0", "0"]'),
     "json-automaton-push": automaton('["q", "0"]', '["q", 0]'),
     "json-automaton-pushes": automaton('["q", "0"]', '["q", [0]]'),

@@ -48,7 +48,12 @@ def test_the_example_of_its_documentation():
     machine = machine_of(DPDA(**AS_MANY))
     assert machine.stack == ("0", "1")
     assert "begin" not in machine.states
-    assert machine.run([frozenset(), frozenset("a"), frozenset(), frozenset("b"), frozenset({"end"})]).reward == 1
+    assert (
+        machine.run(
+            [frozenset(), frozenset("a"), frozenset(), frozenset("b"), frozenset({"end"})]
+        ).reward
+        == 1
+    )
 
 
 def test_an_empty_stack_accepts():
@@ -58,7 +63,11 @@ def test_an_empty_stack_accepts():
 
 
 def test_passing_an_accepting_state_on_silent_moves_accepts():
-    passes = {"q0": {"a": {"0": ("q3", ("0",))}}, "q3": {"": {"0": ("q1", ("0",))}}, "q1": {"b": {"0": ("q0", ("0",))}}}
+    passes = {
+        "q0": {"a": {"0": ("q3", ("0",))}},
+        "q3": {"": {"0": ("q1", ("0",))}},
+        "q1": {"b": {"0": ("q0", ("0",))}},
+    }
     dpda = DPDA(**(AS_MANY | {"transitions": passes}))
     assert "q1-passed" in machine_of(dpda).states
     assert agree(dpda, WORDS) == 3  # a, aba, ababa
@@ -102,10 +111,25 @@ def test_random_automata(dpda):
 def test_faults_are_reported_with_their_place():
     for change, code, said, path in [
         ({"acceptance_mode": "final"}, "E0110", "did you mean `final_state`", ": acceptance_mode"),
-        ({"transitions": {"q0": {"a": {"0": ["q1"]}}}}, "E0110", "[STATE, PUSH]", ': transitions.q0.a["0"]'),
+        (
+            {"transitions": {"q0": {"a": {"0": ["q1"]}}}},
+            "E0110",
+            "[STATE, PUSH]",
+            ': transitions.q0.a["0"]',
+        ),
         ({"transitions": {"q0": {"a": "0"}}}, "E0110", "an object", ": transitions.q0.a"),
-        ({"transitions": {"q0": {"a": {"0": ["q9", "0"]}}}}, "E0201", "q9", ': transitions.q0.a["0"]'),
-        ({"transitions": {"q0": {"a": {"7": ["q1", "0"]}}}}, "E0203", "7", ': transitions.q0.a["7"]'),
+        (
+            {"transitions": {"q0": {"a": {"0": ["q9", "0"]}}}},
+            "E0201",
+            "q9",
+            ': transitions.q0.a["0"]',
+        ),
+        (
+            {"transitions": {"q0": {"a": {"7": ["q1", "0"]}}}},
+            "E0203",
+            "7",
+            ': transitions.q0.a["7"]',
+        ),
         ({"input_symbols": ["a", "("]}, "E0108", "`(`", ""),
     ]:
         with pytest.raises(PdrmError) as caught:
@@ -129,7 +153,11 @@ def test_names_that_are_taken_are_varied():
                        "final_states": ["accepted"], "initial_state": "begin", "initial_stack_symbol": "bottom",
                        "transitions": table})  # fmt: skip
     machine = parse(text, "taken.json")
-    assert (machine.name, machine.start, machine.states) == ("taken", "begin_", ("begin_", "begin", "accepted"))
+    assert (machine.name, machine.start, machine.states) == (
+        "taken",
+        "begin_",
+        ("begin_", "begin", "accepted"),
+    )
     assert (machine.final, machine.events, machine.stack) == (
         ("accepted_", "rejected"),
         ("end", "end_"),
@@ -153,7 +181,11 @@ def test_every_rule_of_a_small_automaton():
                        "transitions": table, "acceptance_mode": "final_state"})  # fmt: skip
     machine = parse(text)
     assert machine.states == ("p", "q", "r", "s", "t", "q-passed", "r-passed")
-    assert (machine.events, machine.stack, str(machine.otherwise)) == (("a", "b", "end"), ("0", "1"), "go rejected 0")
+    assert (machine.events, machine.stack, str(machine.otherwise)) == (
+        ("a", "b", "end"),
+        ("0", "1"),
+        "go rejected 0",
+    )
     assert [str(rule) for rule in machine.transitions] == [
         "p -> q-passed : eps, 0 / 0, 0",
         "p -> s : {b}, 1 / eps, 0",
@@ -176,14 +208,22 @@ def test_every_rule_of_a_small_automaton():
         "r-passed -> accepted : {end}, z / z, 1",
     ]
     assert {rule.where.path for rule in machine.transitions[9:]} == {""}
-    assert machine.transitions[4].where.path == machine.transitions[5].where.path == 'transitions.q.a["1"]'
+    assert (
+        machine.transitions[4].where.path
+        == machine.transitions[5].where.path
+        == 'transitions.q.a["1"]'
+    )
 
 
 def test_without_a_mode_both_accept():
     """An accepting state, and an empty stack: automata-lib's own default."""
     pops = {"q0": {"a": {"0": ["q1", ""]}, "b": {"0": ["q3", ["0"]]}}}
     text = json.dumps(
-        {key: value for key, value in (AS_MANY | {"transitions": pops}).items() if key != "acceptance_mode"},
+        {
+            key: value
+            for key, value in (AS_MANY | {"transitions": pops}).items()
+            if key != "acceptance_mode"
+        },
         default=list,
     )
     machine = parse(text, "task.json")
@@ -191,14 +231,20 @@ def test_without_a_mode_both_accept():
     assert (
         paid
         == [
-            DPDA(**(AS_MANY | {"transitions": pops, "acceptance_mode": "both"})).accepts_input(letter)
+            DPDA(**(AS_MANY | {"transitions": pops, "acceptance_mode": "both"})).accepts_input(
+                letter
+            )
             for letter in "ab"
         ]
         == [1, 1]
     )
     assert all(rule.where.file == "task.json" for rule in machine.transitions)
-    assert {str(header.keyword.where) for header in read_automaton(text, "task.json").headers} == {"task.json"}
-    assert {str(word.where) for header in read_automaton(text, "task.json").headers for word in header.words} == {
+    assert {str(header.keyword.where) for header in read_automaton(text, "task.json").headers} == {
         "task.json"
     }
+    assert {
+        str(word.where)
+        for header in read_automaton(text, "task.json").headers
+        for word in header.words
+    } == {"task.json"}
     assert not any(rule.vector for rule in read_automaton(text, "task.json").rules)

@@ -11,7 +11,13 @@ HERE = Path(__file__).parent
 
 def check_message(name, content, pdrm, folder):
     """What is said; exit code 2, no traceback, nothing else printed or written."""
-    file = Path("task.json" if name.startswith("json") else "task.txt" if name.startswith("reward-m") else "task.pdrm")
+    file = Path(
+        "task.json"
+        if name.startswith("json")
+        else "task.txt"
+        if name.startswith("reward-m")
+        else "task.pdrm"
+    )
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     outcome = pdrm("check", file)
     assert (outcome.code, outcome.out) == (2, ""), name
@@ -24,7 +30,9 @@ def check_message(name, content, pdrm, folder):
 def test_messages_are_as_agreed_and_nothing_is_written(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for file, faulty in (("messages.txt", FAULTY), ("rarer_messages.txt", RARER)):
-        found = {name: check_message(name, content, pdrm, tmp_path) for name, content in faulty.items()}
+        found = {
+            name: check_message(name, content, pdrm, tmp_path) for name, content in faulty.items()
+        }
         check_golden(HERE / file, found)
 
 

@@ -22,7 +22,9 @@ def test_every_machine_fits_the_schema_and_comes_back():
         text = to_json(machine)
         jsonschema.validate(json.loads(text), SCHEMA)
         assert parse(text) == machine
-        assert parse(json.dumps(json.loads(text))) == machine  # on one line, as other programs write it
+        assert (
+            parse(json.dumps(json.loads(text))) == machine
+        )  # on one line, as other programs write it
 
 
 def test_what_the_schema_refuses_is_refused():
@@ -102,7 +104,10 @@ def test_each_kind_is_written_and_read_in_full():
             "name m\nevents é b\nexclusive é b\nstack # A\nstates u dead\nstart u\nfinal f\notherwise go f -0.5\n"
             "u -> dead : é & !b, z / A z, 1\nu -> f : {b}, # / eps, 0\n",
         ),
-        (COUNTING, "name c\nevents a\ncounters 2\nstart u\notherwise error\nu -> u : a, [0, -] / [+1, -2], 0\n"),
+        (
+            COUNTING,
+            "name c\nevents a\ncounters 2\nstart u\notherwise error\nu -> u : a, [0, -] / [+1, -2], 0\n",
+        ),
         (REWARD, "name r\nevents a\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 1\n"),
         (BARE, "name bare\nstart u\notherwise error\n"),
     ]:
@@ -122,7 +127,9 @@ def test_places_in_json():
 
 def test_every_word_of_a_header_has_its_place():
     headers = read_json(PUSHDOWN, "m.json").headers
-    assert {str(header.keyword.where) for header in headers} == {f"m.json: {header.keyword.text}" for header in headers}
+    assert {str(header.keyword.where) for header in headers} == {
+        f"m.json: {header.keyword.text}" for header in headers
+    }
     assert {word.where.path: word.text for header in headers for word in header.words} == {
         "name": "m",
         "start": "u",
@@ -139,7 +146,11 @@ def test_every_word_of_a_header_has_its_place():
         "otherwise.to": "f",
         "otherwise.reward": "-0.5",
     }
-    (counters,) = [header for header in read_json(COUNTING, "c.json").headers if header.keyword.text == "counters"]
+    (counters,) = [
+        header
+        for header in read_json(COUNTING, "c.json").headers
+        if header.keyword.text == "counters"
+    ]
     assert [(word.text, str(word.where)) for word in counters.words] == [("2", "c.json: counters")]
 
 
@@ -147,13 +158,23 @@ def test_long_lines_and_odd_names_are_read():
     """One line of 20,000 characters; brackets within strings do not count as depth, nor does any letter; and an event that
     is called as a key of an automaton is none."""
     names = ["X" * 60, "input_symbols", *(f"event{i}" for i in range(1_500))]
-    head = {"$schema": '"' + "[{" * 50, "pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "rules": []}
+    head = {
+        "$schema": '"' + "[{" * 50,
+        "pdrm": 1,
+        "start": "u",
+        "otherwise": {"do": "error"},
+        "rules": [],
+    }
     assert parse(json.dumps(head | {"events": names})).events == tuple(names)
 
 
 def test_rewards_keep_their_digits_in_json():
     digits = "0.30000000000000001"
-    for text, number in ((REWARD, '"reward": 1.0'), (PUSHDOWN, '"reward": 1.0'), (PUSHDOWN, '"reward": -0.5')):
+    for text, number in (
+        (REWARD, '"reward": 1.0'),
+        (PUSHDOWN, '"reward": 1.0'),
+        (PUSHDOWN, '"reward": -0.5'),
+    ):
         form = text.replace(number, f'"reward": {digits}', 1)
         machine = parse(form)
         assert to_json(machine) == form

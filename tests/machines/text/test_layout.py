@@ -33,9 +33,7 @@ def test_squeezed_text_is_laid_out_alike():
 
 
 def test_blocks_are_indented_by_four():
-    text = (
-        "for a in x y:\n  u -> v : a, 1\n  for b in x y where b!=a :\n     // why\n     v -> u : b, 1\nu -> u : t, 2\n"
-    )
+    text = "for a in x y:\n  u -> v : a, 1\n  for b in x y where b!=a :\n     // why\n     v -> u : b, 1\nu -> u : t, 2\n"
     assert lay_out(text, "t") == (
         "for a in x y:\n    u -> v : a, 1\n    for b in x y where b != a:\n        // why\n        v -> u : b, 1\nu -> u : t, 2\n"
     )
@@ -108,7 +106,10 @@ def test_all_of_the_layout():
 def test_rules_of_every_kind_are_laid_out():
     assert lay_out("u->v:a,1\nu2->v:true,  -10", "t") == "u  -> v : a,    1\nu2 -> v : true, -10\n"
     counting = "u->v:a,[0,-]/[+1,0],1\nu->v:b,[1 ,1]/[ -1,-12],1"
-    assert lay_out(counting, "t") == "u -> v : a, [0, -] / [+1, 0],   1\nu -> v : b, [1, 1] / [-1, -12], 1\n"
+    assert (
+        lay_out(counting, "t")
+        == "u -> v : a, [0, -] / [+1, 0],   1\nu -> v : b, [1, 1] / [-1, -12], 1\n"
+    )
 
 
 def test_what_cannot_be_read_is_said_with_its_place():

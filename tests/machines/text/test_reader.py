@@ -65,7 +65,9 @@ def test_the_header_decides_the_kind():
     head = "events a\nstart u\notherwise error\n"
     assert isinstance(parse(head + "u -> u : a, 1"), RewardMachine)
     assert isinstance(parse("stack #\n" + head + "u -> u : a, # / #, 1"), PushdownRewardMachine)
-    assert isinstance(parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton)
+    assert isinstance(
+        parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton
+    )
 
 
 def test_a_dead_end_can_be_declared():
@@ -137,12 +139,15 @@ def test_conditions_of_loops():
     }
     for condition, events in kept.items():
         rules = parse(head + loop.format(condition)).transitions
-        assert [rule.guard for rule in rules] == [Exactly(frozenset(event)) for event in events], condition
+        assert [rule.guard for rule in rules] == [Exactly(frozenset(event)) for event in events], (
+            condition
+        )
     nested = "for x in a b:\n    for y in x c:\n        u -> f : {y}, # / #, 0\n"
     with pytest.raises(PdrmError, match=r"two rules apply in state `u` for label \{c\}"):
         parse(head + nested)
     once = parse(
-        head + nested.replace("for x in a b", "for x in a").replace("u -> f : {y}", "u -> f : {x, y}")
+        head
+        + nested.replace("for x in a b", "for x in a").replace("u -> f : {y}", "u -> f : {x, y}")
     ).transitions
     assert [rule.guard for rule in once] == [Exactly(frozenset("a")), Exactly(frozenset("ac"))]
 
@@ -151,7 +156,10 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
     tests = ", ".join(["-"] * 16)
     text = f"events a\ncounters 16\nstart u\notherwise error\nu -> u : a, [{tests}] / [{tests.replace('-', '0')}], 0\n"
     assert parse(text).counters == 16
-    few, some, many = (" ".join(f"{name}{i}" for i in range(size)) for name, size in (("a", 3), ("s", 59), ("t", 113)))
+    few, some, many = (
+        " ".join(f"{name}{i}" for i in range(size))
+        for name, size in (("a", 3), ("s", 59), ("t", 113))
+    )
     loops = f"for x in {some}:\n    for y in {many}:\n        for e in {few}:\n            x -> y : e, 0\n"
     assert said(parse, f"events {few}\nstart s0\notherwise stay 0\n{loops}") == (
         "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^^^^^^^^^^^^^\n"
@@ -241,7 +249,9 @@ def test_foreign_signs_in_a_formula_are_spelt():
 
 def test_a_number_that_is_too_long_has_its_place():
     with pytest.raises(BadReward, match="too long or too small") as caught:
-        parse(f"events a\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 0.{'1' * 1_000}\n", "m.pdrm")
+        parse(
+            f"events a\nstart u\nfinal f\notherwise stay 0\nu -> f : a, 0.{'1' * 1_000}\n", "m.pdrm"
+        )
     assert (str(caught.value.where), bool(caught.value.fix)) == ("m.pdrm:5:13", True)
 
 
@@ -250,7 +260,9 @@ def test_what_takes_too_long_is_refused_where_it_does(monkeypatch):
     head = "events a\nstart u\nfinal f\notherwise stay 0\n"
     words = " ".join(f"w{i}" for i in range(20))
     empty = f"for x in {words}:\n    for y in {words} where x == y:\n        u -> f : a, 1\n"
-    full = f"for x in {words}:\n    for y in {words}:\n        x -> y : {' & '.join(['a'] * 60)}, 1\n"
+    full = (
+        f"for x in {words}:\n    for y in {words}:\n        x -> y : {' & '.join(['a'] * 60)}, 1\n"
+    )
     monkeypatch.setattr(limits, "MOST_STEPS", 1_000)
     places = []
     for text in (empty, full):

@@ -110,9 +110,19 @@ def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
 def test_parts_of_a_line():
     line = Line("f", 7, "  a -> b // c // d ")
     assert (line.indent, line.code, line.comment) == (2, "  a -> b", "// c // d")
-    assert (Line("f", 1, "a").comment, Line("f", 1, "   ").indent, Line("f", 1, "// x").indent) == ("", 0, 0)
+    assert (Line("f", 1, "a").comment, Line("f", 1, "   ").indent, Line("f", 1, "// x").indent) == (
+        "",
+        0,
+        0,
+    )
     where = line.at(3, 4)
-    assert (where.file, where.line, where.column, where.text, where.width) == ("f", 7, 3, line.text, 4)
+    assert (where.file, where.line, where.column, where.text, where.width) == (
+        "f",
+        7,
+        3,
+        line.text,
+        4,
+    )
     assert line.at(3).width == 1
 
 
@@ -132,7 +142,9 @@ def test_depth_counts_brackets_and_negations_together():
         "a // " + "(" * 99,
     ):
         check_depth(Line("f", 1, fine))
-    assert depth_said("(" * 41).startswith("error[E0107]: nested 41 deep; 40 is the most\n  --> f:1:41\n")
+    assert depth_said("(" * 41).startswith(
+        "error[E0107]: nested 41 deep; 40 is the most\n  --> f:1:41\n"
+    )
     assert depth_said("(" * 41).endswith("  fix: simplify the formula")
     assert "nested 42 deep" in depth_said("a(" + "!" * 41 + "a) & ((")
     assert "f:1:43" in depth_said("a(" + "!" * 41 + "a) & ((")

@@ -36,7 +36,9 @@ def test_it_pays_as_their_program_does():
     for word in itertools.product(labels, repeat=4):
         state, paid = 0, 0.0
         for label in word:
-            found = [(v, r) for u, v, formula, r in rules if u == state and evaluate(formula, label)]
+            found = [
+                (v, r) for u, v, formula, r in rules if u == state and evaluate(formula, label)
+            ]
             state, reward = found[0] if found else (-1, 0)
             paid += reward
             if state in (-1, 3):
@@ -47,7 +49,9 @@ def test_it_pays_as_their_program_does():
 
 
 def test_no_final_states_and_double_quotes():
-    machine = parse('0\n[]\n(0,1,"True",ConstantRewardFunction(1))\n(1,0,"c|d",ConstantRewardFunction(2))')
+    machine = parse(
+        '0\n[]\n(0,1,"True",ConstantRewardFunction(1))\n(1,0,"c|d",ConstantRewardFunction(2))'
+    )
     assert machine.final == ("undefined",)
     assert machine.run([frozenset(), frozenset("c")]).reward == 3
 
@@ -70,9 +74,17 @@ def test_lines_that_do_not_begin_as_they_should():
 def test_which_texts_are_taken_for_such_files():
     rule = "(0,1,'a',ConstantRewardFunction(1))"
     long = "0\n[1]\n" + "(0,0,'a',ConstantRewardFunction(1))\n" * 20
-    for text in (long, "0\n[1]", " 0 # first\r\n [ 1 , 2 ,] # last\r\n", "\n\n\n\n\n\n0\n[]", f"0\n\n[1]\n{rule}"):
+    for text in (
+        long,
+        "0\n[1]",
+        " 0 # first\r\n [ 1 , 2 ,] # last\r\n",
+        "\n\n\n\n\n\n0\n[]",
+        f"0\n\n[1]\n{rule}",
+    ):
         assert looks_like_toro_icarte(text), text
-    assert looks_like_toro_icarte("0\n[1]\n" + "(0,1,\n" * 12)  # by its head alone, however its rules end
+    assert looks_like_toro_icarte(
+        "0\n[1]\n" + "(0,1,\n" * 12
+    )  # by its head alone, however its rules end
     for text in (
         "0",
         "0\n",
@@ -101,23 +113,39 @@ def test_all_of_a_reward_machines_file():
         "go undefined 0",
     )
     assert (machine.states, machine.events) == (("u2", "u4"), ("b",))
-    assert [str(rule) for rule in machine.transitions] == ["u2 -> u3 : true, -1.5", "u4 -> u2 : !b | false, 1"]
-    assert [(rule.where.line, rule.where.column, rule.where.width) for rule in machine.transitions] == [
+    assert [str(rule) for rule in machine.transitions] == [
+        "u2 -> u3 : true, -1.5",
+        "u4 -> u2 : !b | false, 1",
+    ]
+    assert [
+        (rule.where.line, rule.where.column, rule.where.width) for rule in machine.transitions
+    ] == [
         (5, 1, 49),
         (7, 1, 48),
     ]
     document = read_toro_icarte(text, "task.txt")
     places = {
-        header.keyword.text: (header.keyword.where.line, header.words[0].where.line) for header in document.headers
+        header.keyword.text: (header.keyword.where.line, header.words[0].where.line)
+        for header in document.headers
     }
-    assert places == {"events": (1, 1), "states": (1, 1), "start": (1, 1), "final": (2, 2), "otherwise": (1, 1)}
+    assert places == {
+        "events": (1, 1),
+        "states": (1, 1),
+        "start": (1, 1),
+        "final": (2, 2),
+        "otherwise": (1, 1),
+    }
     assert [rule.vector for rule in document.rules] == [False, False]
     assert [(rule.look, rule.change) for rule in document.rules] == [(None, None)] * 2
 
 
 def test_a_reward_machine_of_two_lines_has_no_rules():
     machine = parse("0\n[1]", "empty.txt")
-    assert (machine.states, machine.transitions, machine.final) == (("u0",), (), ("u1", "undefined"))
+    assert (machine.states, machine.transitions, machine.final) == (
+        ("u0",),
+        (),
+        ("u1", "undefined"),
+    )
 
 
 def test_a_formula_that_takes_too_long_is_refused_where_it_stands(monkeypatch):

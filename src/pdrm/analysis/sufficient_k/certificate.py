@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import ClassVar
 
-from pdrm.errors import BadCertificate, explain_arguments
+from pdrm.errors import BadCertificate
 from pdrm.files import MALFORMED, parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
 from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
@@ -50,7 +50,10 @@ def read_fraction(text: str) -> Fraction:
 def read_guess(number: str, guess: str) -> Fraction:
     """The fraction that a computed float is taken for: it must be one that rounds to that very float."""
     fraction = read_fraction(guess)
-    demand(repr(float(number)) == number and float(fraction) == float(number), f"{number} does not stand for {guess}")
+    demand(
+        repr(float(number)) == number and float(fraction) == float(number),
+        f"{number} does not stand for {guess}",
+    )
     demand(count_digits(number) > SAFE_DIGITS, f"{number} was not computed")
     return fraction
 
@@ -71,7 +74,8 @@ def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate, unless this holds."""
     if not holds:
         raise BadCertificate(
-            what, fix="the task or the file may have been changed since: make the certificate again with pdrm check-k"
+            what,
+            fix="the task or the file may have been changed since: make the certificate again with pdrm check-k",
         )
 
 
@@ -123,7 +127,11 @@ class Certificate:
 
     def describe(self) -> str:
         """The statement it proves, in words."""
-        far = "" if self.depth is None else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
+        far = (
+            ""
+            if self.depth is None
+            else f", within {self.depth} step{'s' * (self.depth != 1)} of the start"
+        )
         if self.height is not None and self.rule != "open":
             far += f", with stacks up to {self.height} symbols ({self.rule} beyond)"
         if self.question == "same_values":
@@ -235,7 +243,6 @@ def _describe_guesses(guesses: dict[str, str]) -> str:
     return f"computed numbers are taken for fractions: {', '.join(few)}{more}" if few else ""
 
 
-@explain_arguments
 def load_certificate(path: str | Path) -> Certificate | StackCertificate:
     """Read a certificate that its `save` wrote; whether it is right is for the checker, `verify`, to judge."""
     try:
@@ -268,22 +275,33 @@ def _check_fractions(proof: StackCertificate, path: str | Path) -> StackCertific
     constants = [constant for *_, constant, _ in proof.operators if constant is not None]
     gains = [c for *_, lines in proof.operators for *_, c in lines]
     ends = [end for *_, low, high in proof.ranges for end in (low, high)]
-    if not all(FRACTION.fullmatch(value) for value in (*constants, *gains, *ends, *proof.guesses.values())):
+    if not all(
+        FRACTION.fullmatch(value) for value in (*constants, *gains, *ends, *proof.guesses.values())
+    ):
         raise BadCertificate(f"{path} is damaged: a number is not a fraction", fix=AGAIN)
     return proof
 
 
 def _check_costs(proof: Certificate, path: str | Path) -> Certificate:
     """The certificate; refused are numbers that are not written out, and stacks whose symbols are more than a proof needs."""
-    tops = [column for glimpse in (proof.glimpse_lower, proof.glimpse_upper) for row in glimpse for column in row]
+    tops = [
+        column
+        for glimpse in (proof.glimpse_lower, proof.glimpse_upper)
+        for row in glimpse
+        for column in row
+    ]
     bounds = (value for column in (proof.lower, proof.upper, *tops) for value in column)
     if not all(isinstance(value, int | float) and isfinite(value) for value in bounds):
         raise BadCertificate(f"{path} is damaged: a bound is not a finite number", fix=AGAIN)
-    if not all(FRACTION.fullmatch(value) for value in (*proof.exact.values(), *proof.guesses.values())):
+    if not all(
+        FRACTION.fullmatch(value) for value in (*proof.exact.values(), *proof.guesses.values())
+    ):
         raise BadCertificate(f"{path} is damaged: an exact value is not a fraction", fix=AGAIN)
     heights = [0]
     for below, _ in proof.stacks[1:]:
         heights.append(heights[below] + 1 if 0 <= below < len(heights) else 0)
     if sum(heights) > LARGEST_STEP:
-        raise BadCertificate(f"{path} is damaged: its stacks have more than {LARGEST_STEP:,} symbols", fix=AGAIN)
+        raise BadCertificate(
+            f"{path} is damaged: its stacks have more than {LARGEST_STEP:,} symbols", fix=AGAIN
+        )
     return proof

@@ -33,11 +33,18 @@ from pdrm.analysis.sufficient_k.k_answers import FIRST_KS, Answers, Solved
 from pdrm.analysis.sufficient_k.k_gap import Gap, find_worst, measure_gap
 from pdrm.analysis.sufficient_k.k_report import KReport
 from pdrm.analysis.sufficient_k.k_walks import Advise, Policy, Walks
-from pdrm.analysis.sufficient_k.questions import QUESTIONS, Answer, Classes, answer_questions, check_ks, is_certain
+from pdrm.analysis.sufficient_k.questions import (
+    QUESTIONS,
+    Answer,
+    Classes,
+    answer_questions,
+    check_ks,
+    is_certain,
+)
 from pdrm.analysis.time_limit import check_time, limit_time, time_left
 from pdrm.analysis.value_kernel import q_values
 from pdrm.analysis.values import Known, bound_by_top, check_discount
-from pdrm.errors import BadSetting, UnknownChoice, WrongKind, explain_arguments
+from pdrm.errors import BadSetting, UnknownChoice, WrongKind
 from pdrm.product.finite_kernel import END, Numbers
 from pdrm.product.finite_product import MEMORY, Bound, FiniteProduct
 from pdrm.product.task_findings import warn_of_tasks
@@ -182,7 +189,6 @@ def compile_kernels() -> None:
         measure_gap(found, 0)
 
 
-@explain_arguments
 class KSearch:
     """A search for the k that are enough that can be stopped at any time: `run` looks ever further, `report` says what is
     known so far. What is stopped (with Ctrl-C, say) can be reported, and run again from the beginning.
@@ -193,7 +199,7 @@ class KSearch:
     5
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of the user's
+    def __init__(
         self,
         task: Task,
         k: int | Iterable[int] | None = None,
@@ -211,10 +217,13 @@ class KSearch:
         check_discount(discount)
         if depth is not None and depth < 0:
             raise BadSetting(
-                f"the depth is {depth}, below 0", fix="use an integer from 0 on: depth=5 (--depth 5), or leave it out"
+                f"the depth is {depth}, below 0",
+                fix="use an integer from 0 on: depth=5 (--depth 5), or leave it out",
             )
         if seconds is not None and not seconds > 0:
-            raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit")
+            raise BadSetting(
+                f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit"
+            )
         self.ks = None if k is None else check_ks(k)
         self.task, self.discount, self.depth, self.questions = task, discount, depth, questions
         compile_kernels()
@@ -227,14 +236,17 @@ class KSearch:
         if self._solvable:
             compile_solver()
         self.plan = Plan(
-            inf if seconds is None else seconds, estimate_seconds(task, discount) if self._solvable else 0.0
+            inf if seconds is None else seconds,
+            estimate_seconds(task, discount) if self._solvable else 0.0,
         )
         self.most, self.memory, self.watch, self.begun = most, memory, watch, monotonic()
         self._new_product = partial(FiniteProduct, task.finite, task.pushdown, bound, memory)
         product = self._new_product()
         height = max((len(product.stack(int(x))) for x in product.starts if x != END), default=0)
         if product.bound.height is not None and height > product.bound.height:
-            fault = f"the stack is {height} high at the start, and the bound is {product.bound.height}"
+            fault = (
+                f"the stack is {height} high at the start, and the bound is {product.bound.height}"
+            )
             raise BadSetting(fault, fix=f"allow it: --height {height} or more")
         self.optimal = look_at_start(product, discount, bound_by_top(product, discount, sweeps=0))
         """What was found last."""
@@ -276,7 +288,9 @@ class KSearch:
     def progress(self) -> tuple[float, str]:
         """The seconds spent, as far as they count, and in words how far it is."""
         done = f"{self.explored:,} states, {self.optimal.decided_share:.0%} decided"
-        return min(self.plan.seconds, self.spent), done if self.phase == "exploring" else f"{done}; {self.phase}"
+        return min(
+            self.plan.seconds, self.spent
+        ), done if self.phase == "exploring" else f"{done}; {self.phase}"
 
     def run(self) -> None:
         """Look ever further, until all is decided, or time or states are up."""
@@ -292,7 +306,9 @@ class KSearch:
         try:
             with self._until(self.plan.begin):
                 product, depth, known = self._begin()
-            with self._until(self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))):
+            with self._until(
+                self.plan.explore(self.spent, len(product) * len(self.ks or FIRST_KS))
+            ):
                 self._explore(product, depth, known)
                 self._look_further(product, known)
         except TimeoutError:
@@ -300,19 +316,25 @@ class KSearch:
         with suppress(TimeoutError), self._until(self.plan.follow):
             while True:
                 further = replace(self.optimal, product=self.optimal.product.snapshot())
-                found = follow_to_the_end(further, self.most, room=FOLLOWED if self.depth == 0 else 0)
+                found = follow_to_the_end(
+                    further, self.most, room=FOLLOWED if self.depth == 0 else 0
+                )
                 if found is further:
                     break
                 self.optimal, self.explored = found, max(self.explored, len(found.product))
                 self._enter(self.phase)
-                if self.depth != 0 or not is_certain(self.task.finite):  # with chance it may go on for ever
+                if self.depth != 0 or not is_certain(
+                    self.task.finite
+                ):  # with chance it may go on for ever
                     break
         self._ran = True
 
     def _look_from_start(self) -> KReport:
         """What is known from the start, if only the ways there are looked at: that takes little where optimal play ends."""
         share = None if self.plan.seconds == inf else ALSO_FROM_START * self.plan.seconds
-        alone = partial(KSearch, self.task, self.ks, discount=self.discount, depth=0, questions=("start",))
+        alone = partial(
+            KSearch, self.task, self.ks, discount=self.discount, depth=0, questions=("start",)
+        )
         search = alone(seconds=share, most=self.most, memory=self.memory, watch=self.watch)
         search.go_on_from(self)
         search.run()
@@ -322,7 +344,9 @@ class KSearch:
         """What is known: the answers, then what each k costs. `seconds`: how long this may take, if less is left else."""
         begun = monotonic()
         with self._until(self.plan.end), limit_time(seconds):
-            answers = Answers(self.optimal, short=self._short, all_asked=self.depth is None, early=self._early)
+            answers = Answers(
+                self.optimal, short=self._short, all_asked=self.depth is None, early=self._early
+            )
             left = time_left()
             reserved = MOST_LOSS if left == inf else min(MOST_LOSS, LOSS * max(0.0, left))
             with limit_time(left - reserved):
@@ -338,7 +362,17 @@ class KSearch:
         ended = ended if self._ran and not self.stopped else STOPPED
         beyond = answers.beyond if self.ks is None else None
         explored = max(self.explored, len(self.optimal.product))
-        report = KReport(self.optimal, found, gaps, ended, beyond, self._solved.value, explored, self._short, followed)
+        report = KReport(
+            self.optimal,
+            found,
+            gaps,
+            ended,
+            beyond,
+            self._solved.value,
+            explored,
+            self._short,
+            followed,
+        )
         if self._before is not None:
             report = report.add(self._before, all_asked=self.depth is None)
         return replace(report, ended=DECIDED) if report.complete else report
@@ -348,7 +382,9 @@ class KSearch:
         self._enter("asking for each k")
         higher = self._solvable and self.optimal.depth is not None
         answers.high = self._solved.high if higher else None
-        with limit_time(time_left() / 2 if higher else None):  # the rest is for what is not in the product
+        with limit_time(
+            time_left() / 2 if higher else None
+        ):  # the rest is for what is not in the product
             answers.ask(self.ks, self.questions)
             answers.ask_nearer()
         if self._ran and self._uncapped and not self.stopped:
@@ -356,7 +392,11 @@ class KSearch:
             with limit_time(self.plan.every_stack(time_left())):
                 answers.ask_every_stack(self.task)
         # What was stopped is to be reported at once.
-        soon = (self._ran and not self.stopped) or self._solved.high is not None or 0 < self.plan.high <= time_left()
+        soon = (
+            (self._ran and not self.stopped)
+            or self._solved.high is not None
+            or 0 < self.plan.high <= time_left()
+        )
         if soon and higher:
             self._enter("higher stacks")
             answers.ask_higher(self._solved, every_state=self._every_state)
@@ -374,15 +414,23 @@ class KSearch:
         proved = {k for k, at in found.items() if at["start"].reach == inf}
         walks, gaps = self._make_walks(), dict[int, Gap]()
         with limit_time(time_left() / 2):
-            values = {} if walks is None else self._follow_policies(walks, [k for k in found if k not in proved])
+            values = (
+                {}
+                if walks is None
+                else self._follow_policies(walks, [k for k in found if k not in proved])
+            )
         best = -inf, -inf
         for left, (k, at) in zip(range(len(found), 0, -1), found.items(), strict=True):
             start = at["start"]
             with limit_time(time_left() / left):
-                gap = measure_gap(self.optimal, k, start.choice, chosen_at=start.found_at, proved=k in proved)
+                gap = measure_gap(
+                    self.optimal, k, start.choice, chosen_at=start.found_at, proved=k in proved
+                )
                 best = max(best, gap.found, values.get(k, best))
                 if k in values and gap.action is not None and time_left() > 0 and walks is not None:
-                    best = max(best, walks.improve(k, [self._list_actions(gap.action, k)], self._advise)[0])
+                    best = max(
+                        best, walks.improve(k, [self._list_actions(gap.action, k)], self._advise)[0]
+                    )
             gaps[k] = gap if k in proved else replace(gap, found=best)
         return gaps
 
@@ -392,7 +440,9 @@ class KSearch:
         before: Advise = self._advise
         values, safe = dict[int, tuple[float, float]](), self._walk_safely()
         for left, k in zip(range(len(ks), 0, -1), ks, strict=True):
-            sure = {class_of(self.optimal.product, x, k): safe[x] for x in reversed(safe)}  # the first of each class
+            sure = {
+                class_of(self.optimal.product, x, k): safe[x] for x in reversed(safe)
+            }  # the first of each class
             with limit_time(time_left() / left):
                 found = [walks.improve(k, [sure, {}], self._advise), walks.improve(k, [{}], before)]
             values[k], policy = max(found, key=lambda one: one[0][0])
@@ -409,7 +459,11 @@ class KSearch:
         if product.bound.rule != "open" or not is_certain(self.task.finite):
             return None
         best = self.optimal.values.upper if known is None else known.upper
-        return Walks(self.task, self.discount, (find_worst(self.optimal), max(0.0, float(best.max(initial=0.0)))))
+        return Walks(
+            self.task,
+            self.discount,
+            (find_worst(self.optimal), max(0.0, float(best.max(initial=0.0)))),
+        )
 
     def _walk_safely(self) -> dict[int, int]:
         """What leads from the starts to the most that is certain, as far as the explored product goes: product states and actions, in order."""
@@ -418,7 +472,7 @@ class KSearch:
         for x in product.starts.tolist():
             while x != END and x not in found and product.expanded[x]:
                 found[x] = int(best[x])
-                x = int(product.next[x, found[x], 0])  # noqa: PLW2901 - the way goes on
+                x = int(product.next[x, found[x], 0])
         return found
 
     def _list_actions(self, action: Numbers, k: int) -> Policy:
@@ -487,7 +541,9 @@ class KSearch:
 
     def _explore(self, product: FiniteProduct, depth: int | None, known: Known | None) -> None:
         """Find the optimal actions of the states to ask about, of ever more of them."""
-        for found in deepen(product, self.discount, depth, self.most, watch=self._tell, known=known):
+        for found in deepen(
+            product, self.discount, depth, self.most, watch=self._tell, known=known
+        ):
             self.optimal = replace(found, product=product.snapshot())
             self._short = found.depth is not None and (found.depth != depth or self._hurried)
             if found.depth is None and self._ask_early():
@@ -497,12 +553,22 @@ class KSearch:
     def _look_further(self, product: FiniteProduct, known: Known | None) -> None:
         """Where each step leads to few new states, ask about states ever farther away. What is known of them counts once it is known of all."""
         steps = STEPS
-        while self.depth is None and product.frontier.size and steps < len(product.layers) and not self.optimal.capped:
+        while (
+            self.depth is None
+            and product.frontier.size
+            and steps < len(product.layers)
+            and not self.optimal.capped
+        ):
             steps *= 4
             product = self._explore_near(steps)
             depth = len(product.layers) - 1
-            *_, found = deepen(product, self.discount, depth, self.most, watch=self._tell, known=known)
-            self.optimal, self._short = replace(found, product=product.snapshot()), found.depth != depth
+            *_, found = deepen(
+                product, self.discount, depth, self.most, watch=self._tell, known=known
+            )
+            self.optimal, self._short = (
+                replace(found, product=product.snapshot()),
+                found.depth != depth,
+            )
             self._hurried = False
 
     def _ask_early(self) -> bool:
@@ -526,10 +592,14 @@ def _advise_as(policy: Policy, k: int, advise: Advise) -> Advise:
 
 
 @contextmanager
-def show_search(seconds: float | None, *, quiet: bool) -> Iterator[Callable[[KSearch, float], None]]:
+def show_search(
+    seconds: float | None, *, quiet: bool
+) -> Iterator[Callable[[KSearch, float], None]]:
     """Show how searches go until the end of the block; it gives a function that has one more search shown, of which some seconds were
     spent before."""
-    with show_progress(inf if seconds is None else seconds, "check-k", quiet=quiet, every=EVERY) as update:
+    with show_progress(
+        inf if seconds is None else seconds, "check-k", quiet=quiet, every=EVERY
+    ) as update:
         last: KSearch | None = None
 
         def attach(search: KSearch, before: float) -> None:
@@ -548,8 +618,7 @@ def show_search(seconds: float | None, *, quiet: bool) -> Iterator[Callable[[KSe
             update(seconds, last.progress[1])  # it may be done before its time is up
 
 
-@explain_arguments
-def check_k(  # noqa: PLR0913 - each is a choice of the user's
+def check_k(
     task: Task | DomainLike,
     machine: MachineLike | None = None,
     k: int | Iterable[int] | None = None,
@@ -617,26 +686,37 @@ def choose_questions(from_: str | None) -> tuple[str, ...]:
     """
     if from_ not in (None, "start"):
         fault = f"one can ask only from the `start`, not from `{from_}`"
-        raise UnknownChoice(fault, fix='from_="start" (--from start), or leave it out to ask about all states')
+        raise UnknownChoice(
+            fault, fix='from_="start" (--from start), or leave it out to ask about all states'
+        )
     return QUESTIONS if from_ is None else ("start",)
 
 
 def measure_memory(gib: float) -> int:
     """GiB in bytes."""
     if not gib > 0:
-        raise BadSetting(f"the memory is {gib:g} GiB", fix="use a number above 0: memory=4 (--memory 4)")
+        raise BadSetting(
+            f"the memory is {gib:g} GiB", fix="use a number above 0: memory=4 (--memory 4)"
+        )
     return int(gib * GIB)
 
 
 def look(
-    search: Callable[..., KSearch], depth: int | None, seconds: float | None, from_: str | None, *, quiet: bool
+    search: Callable[..., KSearch],
+    depth: int | None,
+    seconds: float | None,
+    from_: str | None,
+    *,
+    quiet: bool,
 ) -> tuple[KReport, bool]:
     """Search; from the start alone first with the start alone in view, and then, if something is open, in view of all states. What is known
     then, or when it is stopped, and whether it was. How it goes is said on standard error: by a bar on a terminal, a line now and then in a
     pipe."""
     with show_search(seconds, quiet=quiet) as attach:
         share = FROM_START if from_ and depth != 0 else 1.0
-        first = search(depth=0 if from_ else depth, seconds=None if seconds is None else share * seconds)
+        first = search(
+            depth=0 if from_ else depth, seconds=None if seconds is None else share * seconds
+        )
         attach(first, 0.0)
         report = first.find()
         left = None if seconds is None else seconds - first.spent

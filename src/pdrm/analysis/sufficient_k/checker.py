@@ -32,7 +32,7 @@ from pdrm.analysis.sufficient_k.certificate import (
 from pdrm.analysis.sufficient_k.stack_checker import StackCheck
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.paper_domains import names
-from pdrm.errors import BadCertificate, PdrmError, UnknownDomain, WrongKind, explain_arguments
+from pdrm.errors import BadCertificate, PdrmError, UnknownDomain, WrongKind
 from pdrm.files import MALFORMED
 from pdrm.language.loading import catalogue_names
 from pdrm.machines.configurations import Configuration
@@ -63,7 +63,11 @@ def find_ends(
     >>> sorted((int(paid), str(end)) for paid, end in found)
     [(0, 'speak, (empty)'), (0, 'speak, a'), (0, 'speak, b'), (1, 'done, #')]
     """
-    rule, otherwise, ends = machine.rule(here.state, label, here.top), machine.otherwise, here.top is None
+    rule, otherwise, ends = (
+        machine.rule(here.state, label, here.top),
+        machine.otherwise,
+        here.top is None,
+    )
     if rule is not None:
         todo: list[_Seen] = [(rule.target, rule.replacement(here.top), ends, read(rule.reward))]
     elif otherwise.action == "error":
@@ -73,19 +77,32 @@ def find_ends(
     found, seen = set[End](), set(todo)
     after: list[_Seen]
     for state, symbols, all_known, paid in todo:
-        if not symbols and not all_known:  # what lies below is seen only now: any symbol, or the end of the stack
-            after = [(state, (symbol,), False, paid) for symbol in machine.stack] + [(state, (), True, paid)]
+        if (
+            not symbols and not all_known
+        ):  # what lies below is seen only now: any symbol, or the end of the stack
+            after = [(state, (symbol,), False, paid) for symbol in machine.stack] + [
+                (state, (), True, paid)
+            ]
         else:
             top = symbols[0] if symbols else None
             silent = machine.rule(state, None, top)
             if silent is None:
                 found.add((paid, Configuration(state, symbols[:1])))
                 continue
-            after = [(silent.target, silent.replacement(top) + symbols[1:], all_known, paid + read(silent.reward))]
+            after = [
+                (
+                    silent.target,
+                    silent.replacement(top) + symbols[1:],
+                    all_known,
+                    paid + read(silent.reward),
+                )
+            ]
         todo.extend(one for one in after if one not in seen)
         seen.update(after)
         if len(seen) > MOST:
-            raise BadCertificate("one step of the machine can take too many silent moves", fix="bound the stack")
+            raise BadCertificate(
+                "one step of the machine can take too many silent moves", fix="bound the stack"
+            )
     return found
 
 
@@ -111,9 +128,13 @@ class Problem:
     Every step is made afresh; one that leads to a state the certificate does not list is a fault.
     """
 
-    def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate) -> None:
+    def __init__(
+        self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: Certificate
+    ) -> None:
         self.domain, self.machine, self.proof = domain, machine, proof
-        self.guesses = {number: read_guess(number, guess) for number, guess in proof.guesses.items()}
+        self.guesses = {
+            number: read_guess(number, guess) for number, guess in proof.guesses.items()
+        }
         demand(isinstance(proof.discount, int | float), "the discount is not a number")
         self.discount = self.read(proof.discount)
         demand(0 <= self.discount < 1, "the discount is out of range")
@@ -121,7 +142,10 @@ class Problem:
         self.symbol = {name: number for number, name in enumerate(machine.stack, start=1)}
         stacks: list[Stack] = [()]
         for below, top in proof.stacks[1:]:
-            demand(0 <= below < len(stacks) and 1 <= top <= len(machine.stack), "a stack is out of order")
+            demand(
+                0 <= below < len(stacks) and 1 <= top <= len(machine.stack),
+                "a stack is out of order",
+            )
             stacks.append((machine.stack[top - 1], *stacks[below]))
         self.listed = [(s, self.states[u], stacks[node]) for s, u, node in proof.states]
         self.number = {state: x for x, state in enumerate(self.listed)}
@@ -157,15 +181,21 @@ class Problem:
             found.append(outcomes)
         return found
 
-    def _move_environment(self, s: int, action: int) -> Iterator[tuple[Fraction, int, Fraction, int]]:
+    def _move_environment(
+        self, s: int, action: int
+    ) -> Iterator[tuple[Fraction, int, Fraction, int]]:
         """The outcomes of an action in the environment: chance, label, reward and the state after it."""
         outcomes = zip(*self._columns(s, action), strict=True)
         return ((p, label, self.read(own), s2) for p, label, own, s2 in outcomes if p)
 
-    def _columns(self, s: int, action: int) -> tuple[list[Fraction], list[int], list[float], list[int]]:
+    def _columns(
+        self, s: int, action: int
+    ) -> tuple[list[Fraction], list[int], list[float], list[int]]:
         """Chances, which are made to sum to 1 where they do not, labels, rewards and states of an action's outcomes."""
         arrays = self.domain.arrays
-        label, own, after = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
+        label, own, after = (
+            column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next)
+        )
         floats = arrays.probability[s, action].tolist()
         chances = [self.read(p) for p in floats]
         if sum(chances) != 1:
@@ -191,7 +221,11 @@ class Problem:
         says so, also to stay, or for the episode to be over. Nothing where the environment is over, or where a label has
         no move (such a state is an error, wherever it is reached)."""
         found: list[Ends] = []
-        instead: dict[str, list[tuple[int, int, int] | None]] = {"open": [], "block": [(s, u, top)], "fail": [None]}
+        instead: dict[str, list[tuple[int, int, int] | None]] = {
+            "open": [],
+            "block": [(s, u, top)],
+            "fail": [None],
+        }
         if self.domain.arrays.terminal[s]:
             return []
         for action in range(len(self.domain.actions)):
@@ -201,7 +235,13 @@ class Problem:
                 if ends is None:
                     return []
                 pays = [(paid + own, self._abstract(s2, after)) for paid, after in ends]
-                outcomes.append([(chance, paid, at) for paid, to in pays for at in (to, *instead[self.proof.rule])])
+                outcomes.append(
+                    [
+                        (chance, paid, at)
+                        for paid, to in pays
+                        for at in (to, *instead[self.proof.rule])
+                    ]
+                )
             found.append(outcomes)
         return found
 
@@ -210,11 +250,13 @@ class Problem:
             return None
         return s, self.states.index(here.state), self.symbol[here.stack[0]] if here.stack else 0
 
-    @cache  # noqa: B019 - a problem lives as long as its check
+    @cache
     def _find_ends(self, u: int, top: int, label: int) -> set[End] | None:
         """What reading a label pays and leads to, over all stacks with that top."""
         stack = (self.machine.stack[top - 1],) if top else ()
-        return find_ends(self.machine, Configuration(self.states[u], stack), self.domain.labels[label], self.read)
+        return find_ends(
+            self.machine, Configuration(self.states[u], stack), self.domain.labels[label], self.read
+        )
 
 
 Class = tuple[int, int, tuple[int, ...]]
@@ -238,12 +280,16 @@ def check_certificate(
     """Raise `BadCertificate` unless a certificate proves what it says of this domain and machine. Nothing of the solver that
     made it is used: every step is taken anew with the readable machine, and counted in fractions."""
     try:
-        demand((proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task")
+        demand(
+            (proof.domain, proof.machine) == (domain.name, machine.name), "it is about another task"
+        )
         if isinstance(proof, StackCertificate):
             StackCheck(domain, machine, proof).run()
             return
         demand(proof.rule in ("open", "block", "fail"), "there is no such rule at the bound")
-        demand(proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0")
+        demand(
+            proof.k >= 0 and (proof.depth is None or proof.depth >= 0), "k or the depth is below 0"
+        )
         demand(
             proof.question != "start" or proof.depth is None,
             "a policy from the start is followed to its end: there is no depth",
@@ -253,7 +299,6 @@ def check_certificate(
         raise BadCertificate(f"it {DAMAGED}", fix=AGAIN) from error
 
 
-@explain_arguments
 def verify(
     certificate: Certificate | StackCertificate | str | os.PathLike[str],
     task: DomainLike | Task | None = None,
@@ -303,7 +348,10 @@ def find_files(
         raise UnknownDomain(fault, fix="give the task, too: pdrm.verify(proof, task)")
     path = path or Path("proof.json")
     given = proof.files if isinstance(proof.files, dict) else {}
-    hints, found = {name: one for name, one in given.items() if isinstance(one, str)}, dict[str, str]()
+    hints, found = (
+        {name: one for name, one in given.items() if isinstance(one, str)},
+        dict[str, str](),
+    )
     for name in ("domain", "machine"):
         hint = hints.get(name)
         if hint is not None and (file := path.parent / hint).is_file():
@@ -313,7 +361,8 @@ def find_files(
     chosen = domain or found.get("domain", proof.domain)
     if chosen == proof.domain and chosen not in names():
         map_, task = (
-            Path(hints.get(name, other)).name for name, other in (("domain", "map.txt"), ("machine", "task.pdrm"))
+            Path(hints.get(name, other)).name
+            for name, other in (("domain", "map.txt"), ("machine", "task.pdrm"))
         )
         missing = f", and there is no {path.parent / hints['domain']}" if "domain" in hints else ""
         fix = (
@@ -332,7 +381,9 @@ class _Check:
         self.expanded = [bool(flag) for flag in proof.looked]
         self.steps = {x: problem.steps(x) for x in range(len(problem.listed)) if self.expanded[x]}
         self.exact = {int(x): read_fraction(value) for x, value in proof.exact.items()}
-        self.lower, self.upper = ([Fraction(float(value)) for value in bounds] for bounds in (proof.lower, proof.upper))
+        self.lower, self.upper = (
+            [Fraction(float(value)) for value in bounds] for bounds in (proof.lower, proof.upper)
+        )
         for x, value in self.exact.items():  # a value is its own bound, and no float comes as near
             demand(self.lower[x] <= value, f"the lower bound of state {x} does not hold")
             demand(self.upper[x] >= value, f"the upper bound of state {x} does not hold")
@@ -375,32 +426,48 @@ class _Check:
                 outside = self.upper[x] >= upper[s][u][top] and self.lower[x] <= lower[s][u][top]
                 demand(outside, f"state {x} is on the frontier, and its bounds are too tight")
 
-    def _evaluate_by_top(self, outcomes: Ends, bounds: list[list[list[float]]], outermost: Outermost) -> Fraction:
+    def _evaluate_by_top(
+        self, outcomes: Ends, bounds: list[list[list[float]]], outermost: Outermost
+    ) -> Fraction:
         """The value of an action where the stack below the top is the best, or the worst, for each outcome."""
         gamma, total = self.problem.discount, Fraction(0)
         for ends in outcomes:
             total += outermost(
-                p * (paid + (gamma * Fraction(float(bounds[at[0]][at[1]][at[2]])) if at else 0)) for p, paid, at in ends
+                p * (paid + (gamma * Fraction(float(bounds[at[0]][at[1]][at[2]])) if at else 0))
+                for p, paid, at in ends
             )
         return total
 
     def _check_bounds(self) -> None:
         """Bounds of expanded states do not move outwards; which actions are left in play by them."""
         for x, actions in self.steps.items():
-            meet = all(step.after == OVER or step.after in self.exact for outcomes in actions for step in outcomes)
+            meet = all(
+                step.after == OVER or step.after in self.exact
+                for outcomes in actions
+                for step in outcomes
+            )
             low = [self._evaluate(outcomes, self.lower) for outcomes in actions]
             high = low if meet else [self._evaluate(outcomes, self.upper) for outcomes in actions]
             wrong = f"the exact value of state {x} is wrong" if x in self.exact else ""
-            demand(max(low) >= self.lower[x], wrong or f"the lower bound of state {x} does not hold")
-            demand(max(high) <= self.upper[x], wrong or f"the upper bound of state {x} does not hold")
+            demand(
+                max(low) >= self.lower[x], wrong or f"the lower bound of state {x} does not hold"
+            )
+            demand(
+                max(high) <= self.upper[x], wrong or f"the upper bound of state {x} does not hold"
+            )
             self.in_play[x], self.low[x] = [a for a, q in enumerate(high) if q >= max(low)], low
 
     def _check_exact_values(self) -> None:
         """Exact values solve the Bellman equation among themselves, with the actions in play."""
         for x, value in self.exact.items():
             demand(self.expanded[x], f"the exact value of state {x} rests on the frontier")
-            for a in self.in_play[x] if self.problem.discount else ():  # at 0 what comes after does not count
-                demand(all(y == OVER or y in self.exact for _, _, y in self.steps[x][a]), f"state {x} leaves the rest")
+            for a in (
+                self.in_play[x] if self.problem.discount else ()
+            ):  # at 0 what comes after does not count
+                demand(
+                    all(y == OVER or y in self.exact for _, _, y in self.steps[x][a]),
+                    f"state {x} leaves the rest",
+                )
             best = max(self.low[x][a] for a in self.in_play[x])
             demand(best == value, f"the exact value of state {x} is wrong")
 
@@ -410,7 +477,10 @@ class _Check:
         for x in self.steps:
             if x not in self.exact and self.proof.block[x] >= 0:
                 offers = frozenset(self._offer(x, a) for a in self.in_play[x])
-                demand(first.setdefault(self.proof.block[x], offers) == offers, f"state {x} is not like its block")
+                demand(
+                    first.setdefault(self.proof.block[x], offers) == offers,
+                    f"state {x} is not like its block",
+                )
 
     def _name(self, y: int) -> object:
         """A name for a state's value: equal names, equal values."""
@@ -423,7 +493,9 @@ class _Check:
         return "block", self.proof.block[y]
 
     def _offer(self, x: int, a: int) -> object:
-        return frozenset(Counter((p, paid, self._name(y)) for p, paid, y in self.steps[x][a]).items())
+        return frozenset(
+            Counter((p, paid, self._name(y)) for p, paid, y in self.steps[x][a]).items()
+        )
 
     def _optimal_actions(self, x: int) -> set[int] | None:
         """All optimal actions of a state, or None where the proof does not tell."""
@@ -444,14 +516,19 @@ class _Check:
         depth = dict.fromkeys(self.problem.starts, 0)
         for x in (todo := list(depth)):
             if self.expanded[x]:
-                for y in dict.fromkeys(step.after for outcomes in self.steps[x] for step in outcomes):
+                for y in dict.fromkeys(
+                    step.after for outcomes in self.steps[x] for step in outcomes
+                ):
                     if y != OVER and y not in depth:
                         depth[y] = depth[x] + 1
                         todo.append(y)
         return depth
 
     def _check_question(self) -> None:
-        demand(self.proof.question in ("same_values", "everywhere", "start"), "there is no such question")
+        demand(
+            self.proof.question in ("same_values", "everywhere", "start"),
+            "there is no such question",
+        )
         choice = {(s, u, tuple(seen)): a for s, u, seen, a in self.proof.choice}
         demand(len(choice) == len(self.proof.choice), "a class has two actions")
         depths, limit = self._measure_depths(), self.proof.depth
@@ -462,7 +539,11 @@ class _Check:
         whole = all(self.expanded[x] for x in asked if limit is None or depths[x] < limit)
         if self.proof.question == "start":
             # A state alone in its class has an optimal action, whichever it is; that it is alone takes all states.
-            alone = {members[0] for members in groups.values() if len(members) == 1} if whole else set[int]()
+            alone = (
+                {members[0] for members in groups.values() if len(members) == 1}
+                if whole
+                else set[int]()
+            )
             self._check_policy(choice, alone)
             return
         demand(whole, "there are states to ask about beyond the frontier")
@@ -473,7 +554,10 @@ class _Check:
         """States that look alike have an optimal action in common, the chosen one; or values and all optimal actions."""
         if self.proof.question == "everywhere":
             demand(chosen is not None or len(members) == 1, f"no action is chosen for {name}")
-            demand(chosen is None or all(self._is_proved(x, chosen) for x in members), f"{name} chooses badly")
+            demand(
+                chosen is None or all(self._is_proved(x, chosen) for x in members),
+                f"{name} chooses badly",
+            )
         elif len(members) > 1:
             sets = {frozenset(self._optimal_actions(x) or ()) for x in members}
             demand(len(sets) == 1 and frozenset() not in sets, f"optimal actions of {name} differ")

@@ -54,7 +54,9 @@ def name_class(view: View, k: int) -> View:
     return view[0], view[1], view[2][:k]
 
 
-def is_never_less(one: ExactOperator, other: ExactOperator, box: Mapping[Exit, Interval], power: Powers) -> bool:
+def is_never_less(
+    one: ExactOperator, other: ExactOperator, box: Mapping[Exit, Interval], power: Powers
+) -> bool:
     """Whether an operator is at least as high as another wherever the worth of what is below is within the box.
 
     >>> line = lambda c, t: ExactOperator(None, {(0, 0): {t: Fraction(c)}})
@@ -82,7 +84,9 @@ def is_never_less(one: ExactOperator, other: ExactOperator, box: Mapping[Exit, I
     return True
 
 
-def find_corners(lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction) -> list[Fraction]:
+def find_corners(
+    lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
+) -> list[Fraction]:
     """Where the greatest of some lines (slope, height at 0) bends, and the ends.
 
     >>> [str(x) for x in find_corners([(Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))], Fraction(0), Fraction(4))]
@@ -91,7 +95,9 @@ def find_corners(lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fr
     best: dict[Fraction, Fraction] = {}
     for slope, height in lines:
         best[slope] = max(height, best.get(slope, height))
-    hull: list[tuple[Fraction, Fraction, Fraction]] = []  # slope, height, and where it becomes the highest
+    hull: list[
+        tuple[Fraction, Fraction, Fraction]
+    ] = []  # slope, height, and where it becomes the highest
     for slope, height in sorted(best.items()):
         begin = low
         while hull:
@@ -135,7 +141,11 @@ class EveryStack:
     def prove(self, question: str, k: int) -> StackCertificate | None:
         """The certificate of a yes; None where there is no yes, or it is not known."""
         try:
-            search = {"same_values": self._find_levels, "everywhere": self._find_actions, "start": self._find_policy}
+            search = {
+                "same_values": self._find_levels,
+                "everywhere": self._find_actions,
+                "start": self._find_policy,
+            }
             chosen = search[question](k)
         except (TooLarge, TimeoutError):
             return None
@@ -160,7 +170,9 @@ class EveryStack:
                 if len(found) >= MOST_VIEWS:
                     raise TooLarge
                 actions = self._moves(view).actions
-                found[view] = {action: set(self._rest(view, actions[action], size)) for action in followed}
+                found[view] = {
+                    action: set(self._rest(view, actions[action], size)) for action in followed
+                }
                 todo |= dict.fromkeys(after for afters in found[view].values() for after in afters)
         return found
 
@@ -188,8 +200,13 @@ class EveryStack:
                     more = [(silent.state, (*silent.symbols, *known[1:]), known[-1:])]
                 elif moves is not None and play.terminal[s]:
                     more = []
-                elif len(known) < size and END not in known:  # one symbol more, whichever may lie there
-                    more = [(u, (*known, under), (under,)) for under in play.below.get((known or last)[-1], ())]
+                elif (
+                    len(known) < size and END not in known
+                ):  # one symbol more, whichever may lie there
+                    more = [
+                        (u, (*known, under), (under,))
+                        for under in play.below.get((known or last)[-1], ())
+                    ]
                 else:
                     yield s, u, tuple(symbol for symbol in known if symbol != END)[:size]
                     more = []
@@ -207,7 +224,9 @@ class EveryStack:
         if (view, ends) not in self._values:
             below = (*seen[1:], *((END,) if ends and seen else ()))
             self._values[view, ends] = {
-                action: self._follow(effect.paid, effect.place, effect.state, (*effect.symbols, *below))
+                action: self._follow(
+                    effect.paid, effect.place, effect.state, (*effect.symbols, *below)
+                )
                 for action, (effect,) in enumerate(self.operators.play.moves[head].actions)
             }
         return self._values[view, ends]
@@ -272,7 +291,11 @@ class EveryStack:
                 name: {
                     action
                     for action in actions
-                    if all(best[name_class(after, k)] for view in members[name] for after in views[view][action])
+                    if all(
+                        best[name_class(after, k)]
+                        for view in members[name]
+                        for after in views[view][action]
+                    )
                 }
                 for name, actions in best.items()
             }
@@ -308,9 +331,13 @@ class EveryStack:
             return None
         exits = {e for value in values.values() for e in value.lines}
         low, high = ({e: box[e][end] for e in exits} for end in (0, 1))
-        least, most = ({a: value.at(at, power) for a, value in values.items()} for at in (low, high))
+        least, most = (
+            {a: value.at(at, power) for a, value in values.items()} for at in (low, high)
+        )
         greatest = max(least.values())
-        level = max(most.values()) == greatest and all(least[a] == greatest or most[a] < greatest for a in values)
+        level = max(most.values()) == greatest and all(
+            least[a] == greatest or most[a] < greatest for a in values
+        )
         return (greatest, frozenset(a for a in values if least[a] == greatest)) if level else None
 
     # --- Writing it down
@@ -318,9 +345,9 @@ class EveryStack:
     def _write(self, question: str, k: int, chosen: Mapping[View, int]) -> StackCertificate:
         found, domain, machine = self.operators, self.task.finite, self.task.pushdown
         table = tabulate(machine, domain.labels)
-        guesses = ExactSteps(domain.arrays, table, list_rewards(machine, domain.labels, table)).list_guesses(
-            self.discount
-        )
+        guesses = ExactSteps(
+            domain.arrays, table, list_rewards(machine, domain.labels, table)
+        ).list_guesses(self.discount)
         return StackCertificate(
             question,
             k,
@@ -333,11 +360,18 @@ class EveryStack:
                 (
                     *head,
                     None if operator.constant is None else format_fraction(operator.constant),
-                    [(*e, t, format_fraction(c)) for e, ways in operator.lines.items() for t, c in ways.items()],
+                    [
+                        (*e, t, format_fraction(c))
+                        for e, ways in operator.lines.items()
+                        for t, c in ways.items()
+                    ],
                 )
                 for head, operator in found.operator.items()
             ],
-            [(*head, format_fraction(low), format_fraction(high)) for head, (low, high) in found.range.items()],
+            [
+                (*head, format_fraction(low), format_fraction(high))
+                for head, (low, high) in found.range.items()
+            ],
             [(s, u, list(seen), action) for (s, u, seen), action in chosen.items()],
             guesses,
         )

@@ -68,13 +68,19 @@ def search_policy(optimal: Optimal, allowed: Numbers, k: int) -> Choice | tuple[
     """
     asked = np.zeros(len(optimal.product), np.bool_)
     asked[optimal.asked] = True
-    return Search(_Explored(optimal.product, allowed, asked, k, optimal.values.discount > 0), MOST_STEPS).run()
+    return Search(
+        _Explored(optimal.product, allowed, asked, k, optimal.values.discount > 0), MOST_STEPS
+    ).run()
 
 
 def class_of(product: FiniteProduct, x: int, k: int) -> Class:
     """What a k-policy sees of a product state."""
     states = product.states
-    return int(states.place[x]), int(states.state[x]), product.stacks.stack_of(int(states.node[x]))[:k]
+    return (
+        int(states.place[x]),
+        int(states.state[x]),
+        product.stacks.stack_of(int(states.node[x]))[:k],
+    )
 
 
 class Space(Protocol):
@@ -151,14 +157,18 @@ class _Ahead:
         while new:
             if time_left() <= 0 or len(known) > MOST_AHEAD:
                 return None
-            new = list(dict.fromkeys(y for x in new for y in _list_after(space, x) if y not in known))
+            new = list(
+                dict.fromkeys(y for x in new for y in _list_after(space, x) if y not in known)
+            )
             known.update(dict.fromkeys(new))
         return cls(space, list(known))
 
     def take_rest(self, states: list[int], action: dict[Hashable, tuple[int, int]]) -> Rest:
         """What is left to do with these states, when these actions are chosen."""
         met = reduce(or_, (self.classes[x] for x in states))
-        return frozenset(states), frozenset((name, a) for name, (a, _) in action.items() if self.bit[name] & met)
+        return frozenset(states), frozenset(
+            (name, a) for name, (a, _) in action.items() if self.bit[name] & met
+        )
 
 
 def _list_after(space: Space, x: int) -> list[int]:
@@ -201,10 +211,16 @@ class Search:
             name = self.space.name(x)
             allowed = self.space.allowed(x)
             if name not in self.action:
-                rest = None if self.ahead is None else self.ahead.take_rest(self.reached[done:], self.action)
+                rest = (
+                    None
+                    if self.ahead is None
+                    else self.ahead.take_rest(self.reached[done:], self.action)
+                )
                 if rest not in self.failed:
                     left = [a for a in range(allowed.bit_length()) if allowed >> a & 1]
-                    self.decisions.append(_Decision(x, left, len(self.reached), done, self.cut, rest))
+                    self.decisions.append(
+                        _Decision(x, left, len(self.reached), done, self.cut, rest)
+                    )
             elif allowed >> self.action[name][0] & 1:
                 self._follow(x, self.action[name][0])
                 done += 1

@@ -100,11 +100,11 @@ class HighWitnesses:
     """
 
     solution: Solution
-    random: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secrets
+    random: Random = field(default_factory=lambda: Random(0))
     known: dict[str, Pair] = field(default_factory=dict)
     """For each question the pair found last."""
     tries: int = TRIES
-    turns: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secrets
+    turns: Random = field(default_factory=lambda: Random(0))
     """For moves in a circle: they leave the other ways as they are."""
     _actions: dict[tuple[int, str, Stack], tuple[str, ...]] = field(default_factory=dict)
     _ways: list[Place] | None = None
@@ -147,20 +147,26 @@ class HighWitnesses:
             if k <= 2 * LONGEST:  # long words at random lead nowhere
                 yield from self._compare_ways(starts, ways, k)
             if tried < RAISED or k > 2 * LONGEST:
-                yield from self._raise_unevenly(question, self.turns.choice(ways if tried % 2 and ways else starts), k)
+                yield from self._raise_unevenly(
+                    question, self.turns.choice(ways if tried % 2 and ways else starts), k
+                )
 
     def _compare_ways(self, starts: list[Place], ways: list[Place], k: int) -> Iterator[Pair]:
         """Pairs that came to one place on different random ways, and then went the same way until they look alike."""
         met: dict[tuple[int, str], dict[Stack, Place]] = {}
         for _ in range(WAYS):
-            begin = self.random.choice(ways if ways and self.random.random() < FROM_WAYS else starts)
+            begin = self.random.choice(
+                ways if ways and self.random.random() < FROM_WAYS else starts
+            )
             place = self.walk(begin, self._draw(self.random.randint(0, LONGEST)))
             if place is not None:
                 met.setdefault((place.s, place.state), {}).setdefault(place.stack, place)
         for places in met.values():
             if len(places) > 1:
                 word = self._draw(k + self.random.randint(0, LONGEST - 2))
-                one, other = (self.walk(place, word) for place in self.random.sample(list(places.values()), 2))
+                one, other = (
+                    self.walk(place, word) for place in self.random.sample(list(places.values()), 2)
+                )
                 if one is not None and other is not None and look_alike(one, other, k):
                     yield one, other
 
@@ -171,10 +177,22 @@ class HighWitnesses:
             new = self.starts()[:MOST_WAYS]
             while new and len(found) < MOST_WAYS and time_left() > 0:
                 found.update({(place.s, place.state, place.stack): place for place in new})
-                after = (self.walk(one, (actions.index(name),)) for one in new for name in self.find_actions(one))
-                new = [one for one in after if one is not None and (one.s, one.state, one.stack) not in found]
+                after = (
+                    self.walk(one, (actions.index(name),))
+                    for one in new
+                    for name in self.find_actions(one)
+                )
+                new = [
+                    one
+                    for one in after
+                    if one is not None and (one.s, one.state, one.stack) not in found
+                ]
                 new = list({(one.s, one.state, one.stack): one for one in new}.values())[:MOST_WAYS]
-            beside = (self.walk(place, (action,)) for place in list(found.values()) for action in range(len(actions)))
+            beside = (
+                self.walk(place, (action,))
+                for place in list(found.values())
+                for action in range(len(actions))
+            )
             for one in beside:
                 if one is not None:
                     found.setdefault((one.s, one.state, one.stack), one)
@@ -198,12 +216,18 @@ class HighWitnesses:
                 times *= 2
             for _ in range(CIRCLES if len(raised) > 1 else 0):
                 word = self._draw(self.turns.randint(0, LONGEST), self.turns)
-                one, highest = (None if at is None else self.walk(at, word) for at in (raised[0], raised[-1]))
+                one, highest = (
+                    None if at is None else self.walk(at, word) for at in (raised[0], raised[-1])
+                )
                 if one is None or highest is None or not look_alike(one, highest, k):
                     continue
                 if self._proves(question, one, highest):  # and perhaps a lower one does
                     others = (self.walk(at, word) for at in raised[1:] if at is not None)
-                    yield from ((one, other) for other in others if other is not None and look_alike(one, other, k))
+                    yield from (
+                        (one, other)
+                        for other in others
+                        if other is not None and look_alike(one, other, k)
+                    )
 
     def _go_round(self, pair: Pair, k: int) -> Iterator[Pair]:
         """The pair after some moves that lead both back to where they were, again and again until they look alike up to k symbols."""
@@ -245,7 +269,11 @@ class HighWitnesses:
     def choose(self, s: int, u: int, stack: tuple[int, ...]) -> int:
         """An optimal action with the whole stack in view, by the numbers of the state and of the symbols (top first)."""
         values = self.solution.summaries.action_values(s, u, stack)
-        return max(range(len(values)), key=lambda a: -inf if values[a] is None else values[a] or 0.0, default=0)
+        return max(
+            range(len(values)),
+            key=lambda a: -inf if values[a] is None else values[a] or 0.0,
+            default=0,
+        )
 
     def follow_optimal(self, most: int = MOST_FOLLOWED) -> Followed:
         """Follow optimal actions from each start until the episode ends, so many steps at most, while there is time. Where one leads round in a
@@ -263,7 +291,9 @@ class HighWitnesses:
                 if (place.s, place.state, place.stack) in met:
                     continue
                 met.add((place.s, place.state, place.stack))
-                after = [self.walk(place, (actions.index(name),)) for name in self.find_actions(place)]
+                after = [
+                    self.walk(place, (actions.index(name),)) for name in self.find_actions(place)
+                ]
                 ends = None in after
                 if not ends:
                     ways.append([replace(one, way=()) for one in after if one is not None])
@@ -294,16 +324,26 @@ class HighWitnesses:
             here, label = machine.begin().after, int(arrays.start_label[number])
             if label != NO_LABEL and here.state not in machine.final:
                 here = machine.step(here, domain.labels[label]).after
-            if arrays.start_probability[number] > 0 and here.state not in machine.final and not arrays.terminal[s]:
+            if (
+                arrays.start_probability[number] > 0
+                and here.state not in machine.final
+                and not arrays.terminal[s]
+            ):
                 found.append(Place(s, here.state, here.stack, number))
         return found
 
     def _draw(self, length: int, random: Random | None = None) -> tuple[int, ...]:
-        return tuple((random or self.random).choices(range(len(self.solution.domain.actions)), k=length))
+        return tuple(
+            (random or self.random).choices(range(len(self.solution.domain.actions)), k=length)
+        )
 
     def walk(self, place: Place, actions: tuple[int, ...]) -> Place | None:
         """Where some actions lead, by the readable machine; None where the episode ends before."""
-        arrays, machine, labels = self.solution.domain.arrays, self.solution.machine, self.solution.domain.labels
+        arrays, machine, labels = (
+            self.solution.domain.arrays,
+            self.solution.machine,
+            self.solution.domain.labels,
+        )
         s, here = place.s, Configuration(place.state, place.stack)
         for action in actions:
             outcome = int(arrays.probability[s, action].argmax())
@@ -315,7 +355,10 @@ class HighWitnesses:
 
     def _describe(self, place: Place, k: int) -> Situation:
         solution, domain, arrays = self.solution, self.solution.domain, self.solution.domain.arrays
-        value, error = solution.value(place.s, place.state, place.stack), solution.error_at(len(place.stack))
+        value, error = (
+            solution.value(place.s, place.state, place.stack),
+            solution.error_at(len(place.stack)),
+        )
         s, first = int(arrays.start_state[place.start]), int(arrays.start_label[place.start])
         read = [] if first == NO_LABEL else [domain.labels[first]]
         for action in place.way:
@@ -382,7 +425,12 @@ def _list_alike(places: list[Place], k: int) -> Iterator[Pair]:
     alike: dict[tuple[int, str, Stack], list[Place]] = {}
     for place in places:
         alike.setdefault((place.s, place.state, place.stack[:k]), []).append(place)
-    pairs = ((one, other) for first, *rest in alike.values() for other in rest for one in (first, rest[-1]))
+    pairs = (
+        (one, other)
+        for first, *rest in alike.values()
+        for other in rest
+        for one in (first, rest[-1])
+    )
     yield from islice((pair for pair in pairs if look_alike(*pair, k)), MOST_PAIRS)
 
 
@@ -392,7 +440,11 @@ def may_apply(task: Task, discount: float) -> bool:
     >>> may_apply(Task("maze-5x5"), 0.99), may_apply(Task("letter"), 0.99)
     (True, False)
     """
-    return is_certain(task.finite) and discount > 0 and estimate_seconds(task, discount) <= MOST_SOLVING
+    return (
+        is_certain(task.finite)
+        and discount > 0
+        and estimate_seconds(task, discount) <= MOST_SOLVING
+    )
 
 
 def look_alike(one: Place, other: Place, k: int) -> bool:

@@ -18,7 +18,14 @@ from pdrm.domains.finite_domain import FiniteDomain
 
 DECIDED, TIME, STATES, EXPLORED, STOPPED = "decided", "time", "states", "explored", "stopped"
 """What ended a search: all is decided, time or the cap of states was up, all is explored that could help, or it was stopped before its end."""
-STUCK, DISCOUNT, UNCAPPED, WHOLE, SUMMARY, SETTING = "stuck", "discount", "uncapped", "whole", "summary", "setting"
+STUCK, DISCOUNT, UNCAPPED, WHOLE, SUMMARY, SETTING = (
+    "stuck",
+    "discount",
+    "uncapped",
+    "whole",
+    "summary",
+    "setting",
+)
 ROOM = 2
 """In training, how many times as many steps are allowed as optimal play takes: while it learns, an agent takes more."""
 WITH_CHANCE = {"learning_rate": 0.1, "epsilon_least": 0.1, "episodes": 50_000}
@@ -83,11 +90,15 @@ class Recommendation:
         agent = {TABLE: "CpRM", SUMMARY: "Summary"}.get(self.agent or "", "QLearning")
         seen = {} if self.agent == SUMMARY else {"k": "full" if self.k is None else self.k}
         own = {} if discount == DEFAULT_DISCOUNT else {"discount": discount}
-        given = ", ".join(f"{name}={value!r}" for name, value in (seen | own | self.settings).items())
+        given = ", ".join(
+            f"{name}={value!r}" for name, value in (seen | own | self.settings).items()
+        )
         return f"pdrm.train(task, pdrm.{agent}({given}))"
 
 
-def choose_k(k: int, domain: FiniteDomain, *, everywhere: bool = True, rows: float = inf) -> int | None:
+def choose_k(
+    k: int, domain: FiniteDomain, *, everywhere: bool = True, rows: float = inf
+) -> int | None:
     """The symbols to train with, where k are enough: at least one, unless they are everywhere; None: the whole stack. `rows`: of the table, at
     most.
 
@@ -118,15 +129,21 @@ def choose_settings(domain: FiniteDomain, followed: Followed | None) -> dict[str
     """
     random = not is_certain(domain) and domain.name not in names()
     long = followed is not None and followed.ends and followed.exceeds(domain.step_limit)
-    return (WITH_CHANCE if random else {}) | ({"step_limit": ROOM * followed.steps} if followed and long else {})
+    return (WITH_CHANCE if random else {}) | (
+        {"step_limit": ROOM * followed.steps} if followed and long else {}
+    )
 
 
 def explain_settings(
-    domain: FiniteDomain, followed: Followed | None, settings: Mapping[str, float], setting: str = FURTHER[SETTING]
+    domain: FiniteDomain,
+    followed: Followed | None,
+    settings: Mapping[str, float],
+    setting: str = FURTHER[SETTING],
 ) -> str:
     """Why these settings are needed, in sentences; `setting`: how one is written."""
     said = {
-        name: setting.format(name=name, dashed=name.replace("_", "-"), value=value) for name, value in settings.items()
+        name: setting.format(name=name, dashed=name.replace("_", "-"), value=value)
+        for name, value in settings.items()
     }
     limit = said.pop("step_limit", None)
     why = [f"Moves are random, so learn slowly: {' '.join(said.values())}"] if said else []

@@ -63,12 +63,16 @@ class Solved:
 class Answers:
     """The answers for some k, each found when it is asked for."""
 
-    def __init__(self, optimal: Optimal, *, short: bool, all_asked: bool = True, early: Answers | None = None) -> None:
+    def __init__(
+        self, optimal: Optimal, *, short: bool, all_asked: bool = True, early: Answers | None = None
+    ) -> None:
         """`short`: fewer states than were meant to be asked about. Then a yes about states none of which look alike, which
         says nothing, does not count. `all_asked`: no depth was given. `early`: what was answered about the same states, all there are,
         with less known of them."""
         self.optimal, self.short, self.all_asked, self.early = optimal, short, all_asked, early
-        self.classes: Classes = Classes(optimal.product, optimal.asked) if early is None else early.classes
+        self.classes: Classes = (
+            Classes(optimal.product, optimal.asked) if early is None else early.classes
+        )
         self.found: dict[int, dict[str, Answer]] = {}
         self.high: HighWitnesses | None = None
         """What finds a no from the start far beyond the product, where the task is solved."""
@@ -90,15 +94,22 @@ class Answers:
             self.found[k] = dict.fromkeys(QUESTIONS, Answer(UNDECIDED))
             self.cut.add(k)
         before = {} if self.early is None else self.early.found.get(k, {})
-        settled = {question: one for question, one in before.items() if one.verdict != UNDECIDED and one.depth is None}
+        settled = {
+            question: one
+            for question, one in before.items()
+            if one.verdict != UNDECIDED and one.depth is None
+        }
         if k not in self.found:
             new = len(settled) < len(QUESTIONS)
             start = self._refuse_from_start(k) if new else None
-            answers = (answer_questions(self.optimal, k, self.classes.at(k), start) if new else {}) | settled
+            answers = (
+                answer_questions(self.optimal, k, self.classes.at(k), start) if new else {}
+            ) | settled
             if self.classes.tells_apart(k):
                 empty = Answer(UNDECIDED) if self.short else None
                 answers = {
-                    q: one if one.depth is None else empty or replace(one, vacuous=True) for q, one in answers.items()
+                    q: one if one.depth is None else empty or replace(one, vacuous=True)
+                    for q, one in answers.items()
                 }
             self.found[k] = answers
             if time_left() <= 0 and answers["start"].verdict == UNDECIDED:
@@ -113,7 +124,9 @@ class Answers:
     def _refuse_from_start(self, k: int) -> Answer | None:
         """The no from the start, if there is one: following the optimal actions takes far less than a search of the product. The more symbols are
         seen, the harder it is to find one."""
-        if self.high is None or any(one["start"].verdict != NO for at, one in self.found.items() if at < k):
+        if self.high is None or any(
+            one["start"].verdict != NO for at, one in self.found.items() if at < k
+        ):
             return None
         with limit_time(time_left() / 4):
             clash = self.high.find_from_start(k)
@@ -142,7 +155,9 @@ class Answers:
 
         def fails(steps: int) -> bool:
             near = replace(self.optimal, asked=asked[depth <= steps], depth=steps)
-            with limit_time(0):  # for the search from the start, which takes longest and is not asked for
+            with limit_time(
+                0
+            ):  # for the search from the start, which takes longest and is not asked for
                 answer = answer_questions(near, k)[question]
             if answer.verdict == YES:
                 yes[steps] = answer
@@ -157,12 +172,18 @@ class Answers:
     def list_open(self, question: str) -> list[int]:
         """The k for which the answer is not yet a yes for all states, or a no."""
         asked = {k: answers[question] for k, answers in sorted(self.found.items())}
-        return [k for k, answer in asked.items() if answer.verdict == UNDECIDED or answer.depth is not None]
+        return [
+            k
+            for k, answer in asked.items()
+            if answer.verdict == UNDECIDED or answer.depth is not None
+        ]
 
     def ask_higher(self, solved: Solved, *, every_state: bool) -> None:
         """What is open may be a no farther away than any product reaches: from the start first, because that takes least, and what fails
         there fails everywhere. Unless all states are asked about, only from the start."""
-        high = self.high = solved.solve() if any(self.list_open(question) for question in QUESTIONS) else None
+        high = self.high = (
+            solved.solve() if any(self.list_open(question) for question in QUESTIONS) else None
+        )
         if high is None:
             return
         for k in self.list_open("start"):
@@ -171,8 +192,14 @@ class Answers:
                 break
             self.found[k]["start"] = refused
         _carry_to_stronger(self.found, all_asked=self.all_asked)
-        asked = [(question, k) for question in ("everywhere", "same_values") for k in self.list_open(question)]
-        for left, (question, k) in zip(range(len(asked), 0, -1), asked if every_state else (), strict=False):
+        asked = [
+            (question, k)
+            for question in ("everywhere", "same_values")
+            for k in self.list_open(question)
+        ]
+        for left, (question, k) in zip(
+            range(len(asked), 0, -1), asked if every_state else (), strict=False
+        ):
             with limit_time(time_left() / min(left, SHARED)):
                 pair = high.find(question, k) if time_left() > 0 else None
             if pair is not None:
@@ -192,7 +219,9 @@ class Answers:
         for question, ks in asked.items() if every else ():
             proof: StackCertificate | None = None
             for k in ks:
-                proof = proof or (self.found[k]["everywhere"].proof if question == "start" else None)
+                proof = proof or (
+                    self.found[k]["everywhere"].proof if question == "start" else None
+                )
                 proof = proof or (every.prove(question, k) if every and time_left() > 0 else None)
                 if proof is not None:
                     self.found[k][question] = Answer(YES, proof=proof)
@@ -213,7 +242,11 @@ class Answers:
                 return
         if top >= len(FIRST_KS):
             for question in questions:
-                if time_left() > 0 and not self._enough(FIRST_KS[-1], question) and self._enough(top, question):
+                if (
+                    time_left() > 0
+                    and not self._enough(FIRST_KS[-1], question)
+                    and self._enough(top, question)
+                ):
                     self._halve(question, len(FIRST_KS), top)
             if self.high is not None and not self._enough(top, "start"):
                 self._find_last_no(top)
@@ -255,7 +288,9 @@ def carry_over(found: dict[int, dict[str, Answer]], *, all_asked: bool) -> None:
         best, at = Answer(UNDECIDED), 0
         for k in ks:
             own = found[k][question]
-            if own.verdict != NO and (best.reach > own.reach or (own.vacuous and best.reach == own.reach)):
+            if own.verdict != NO and (
+                best.reach > own.reach or (own.vacuous and best.reach == own.reach)
+            ):
                 found[k][question] = replace(best, found_at=at)
             elif own.verdict == YES and not own.vacuous:
                 best, at = own, k if own.found_at is None else own.found_at

@@ -67,7 +67,11 @@ def measure_gap(
     number = Classes(product, np.arange(len(product))).at(k)
     action = _vote(optimal, number)
     if choice:
-        known = number if chosen_at in (None, k) else Classes(product, np.arange(len(product))).at(chosen_at or 0)
+        known = (
+            number
+            if chosen_at in (None, k)
+            else Classes(product, np.arange(len(product))).at(chosen_at or 0)
+        )
         chosen = np.full(int(known.max(initial=0)) + 1, -1)
         chosen[known[list(choice)]] = list(choice.values())
         action = np.where(chosen[known] >= 0, chosen[known], action)
@@ -121,7 +125,9 @@ def _evaluate(optimal: Optimal, action: Numbers, beyond: Floats) -> tuple[Floats
     value = np.where(product.expanded, 0.0, beyond)
     few, error = limit_sweeps(product.next.size), np.inf
     for _ in range(0, SWEEPS, few):
-        error = evaluate(product.steps, product.expanded, values.discount, action, value, min(few, SWEEPS))
+        error = evaluate(
+            product.steps, product.expanded, values.discount, action, value, min(few, SWEEPS)
+        )
         if error < LAST_CHANGE or time_left() <= 0:
             break
     return value, (error + values.slack) / values.gap
@@ -136,7 +142,9 @@ def _improve(optimal: Optimal, number: Numbers, action: Numbers, value: Floats) 
     discount = optimal.values.discount
     few, now, often = limit_sweeps(product.next.size), begin, begin.copy()
     for _ in range(0, SWEEPS, few):
-        now, moved = measure_occupancy(product.steps, discount, action, now, often, min(few, SWEEPS))
+        now, moved = measure_occupancy(
+            product.steps, discount, action, now, often, min(few, SWEEPS)
+        )
         if moved < LAST_STEP or time_left() <= 0:
             break
     q = q_values(product.steps, discount, value) * often[:, None]

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdrm.analysis.optimal import Optimal, find_optimal
-from pdrm.analysis.sufficient_k.certificate import DEPTH, EVERY_STACK, Certificate, StackCertificate, format_fraction
+from pdrm.analysis.sufficient_k.certificate import (
+    DEPTH,
+    EVERY_STACK,
+    Certificate,
+    StackCertificate,
+    format_fraction,
+)
 from pdrm.analysis.sufficient_k.from_start import class_of
 from pdrm.analysis.sufficient_k.high_witness import Followed
 from pdrm.analysis.sufficient_k.k_advice import (
@@ -144,12 +150,16 @@ class KReport:
 
     def __str__(self) -> str:
         advice = self.recommendation
-        following = [f"next: {advice.write_call(self.optimal.values.discount)}"] if advice.train else []
+        following = (
+            [f"next: {advice.write_call(self.optimal.values.discount)}"] if advice.train else []
+        )
         return "\n".join([*format_report(self), *explain_no(self), *following])
 
     def __repr__(self) -> str:
         product = self.optimal.product
-        said = ", ".join(f"{NAMES[question]} {self._format_smallest(question)}" for question in self._questions)
+        said = ", ".join(
+            f"{NAMES[question]} {self._format_smallest(question)}" for question in self._questions
+        )
         return f"<KReport of {product.domain.name} with {product.machine.name}: smallest k {said}>"
 
     def _format_smallest(self, question: str) -> str:
@@ -158,30 +168,47 @@ class KReport:
         return f"{'not known' if k is None else k}{'' if depth is None else f' (depth {depth})'}"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, picture, table  # noqa: PLC0415 - an analysis does not draw
-        from pdrm.drawing.plots import plot_bytes  # noqa: PLC0415
+        from pdrm.drawing.markup import html, picture, table
+        from pdrm.drawing.plots import plot_bytes
 
         first, second, *_ = format_report(self)
         rows = []
         for k in list_shown(self):
             found = self.answers[k]
             shown = ((_format_answer(found[q]), SHADES[found[q].verdict]) for q in NAMES)
-            cells = [html("span", text, style=f"color: {shade}; font-weight: 600") for text, shade in shown]
+            cells = [
+                html("span", text, style=f"color: {shade}; font-weight: 600")
+                for text, shade in shown
+            ]
             rows.append([str(k), *cells, _format_loss(self, k)])
         said = [html("li", f"{NAMES[question]}: {summarize(self, question)}") for question in NAMES]
         heads = ["k", *NAMES.values(), "loss from the start"]
         notes = [html("p", note) for note in explain_rows(self)]
         advice = html("p", html("b", recommend(self).text))
-        whole = [html("p", first, html("br"), second), table(heads, rows), *notes, html("ul", *said), advice]
+        whole = [
+            html("p", first, html("br"), second),
+            table(heads, rows),
+            *notes,
+            html("ul", *said),
+            advice,
+        ]
         if self.find_no(self._questions) is not None:
-            whole.append(picture(plot_bytes(self.draw(), "svg"), "svg", "witness", "Why not: these look alike."))
+            whole.append(
+                picture(
+                    plot_bytes(self.draw(), "svg"), "svg", "witness", "Why not: these look alike."
+                )
+            )
         return "".join(whole)
 
     @property
     def value_from_start(self) -> tuple[float, float]:
         """The interval of the optimal value from the start."""
         low, high = self.optimal.values.at_start(self.optimal.product)
-        return (low, high) if self.solved is None else (max(low, self.solved[0]), min(high, self.solved[1]))
+        return (
+            (low, high)
+            if self.solved is None
+            else (max(low, self.solved[0]), min(high, self.solved[1]))
+        )
 
     @property
     def capped(self) -> bool:
@@ -191,7 +218,11 @@ class KReport:
     @property
     def over_limit(self) -> bool | None:
         """Whether optimal play from the start takes more steps than the domain's step limit, which is not part of the problem; None: not known."""
-        return None if self.followed is None else self.followed.exceeds(self.optimal.product.domain.step_limit)
+        return (
+            None
+            if self.followed is None
+            else self.followed.exceeds(self.optimal.product.domain.step_limit)
+        )
 
     @property
     def optimal_steps(self) -> int | None:
@@ -204,13 +235,18 @@ class KReport:
         None: no k is known to be. `furthest` also counts a yes to whatever depth, and `answers[k][question].scope` says what one is about.
         """
         wanted = inf if depth is None else depth
-        return min((k for k, answer in self._take(question).items() if answer.reach >= wanted), default=None)
+        return min(
+            (k for k, answer in self._take(question).items() if answer.reach >= wanted),
+            default=None,
+        )
 
     def furthest(self, question: str) -> int | None:
         """Of the k whose yes reaches furthest from the start the smallest; None where there is no yes. One that says nothing (`Answer.vacuous`)
         is none."""
         answers = self._take(question).items()
-        found = {k: answer.reach for k, answer in answers if answer.verdict == YES and not answer.vacuous}
+        found = {
+            k: answer.reach for k, answer in answers if answer.verdict == YES and not answer.vacuous
+        }
         return min((k for k, reach in found.items() if reach == max(found.values())), default=None)
 
     @property
@@ -226,7 +262,10 @@ whole stack')
         return recommend(self)
 
     def draw(
-        self, k: int | str | os.PathLike[str] | None = None, question: str | None = None, path: PathLike | None = None
+        self,
+        k: int | str | os.PathLike[str] | None = None,
+        question: str | None = None,
+        path: PathLike | None = None,
     ) -> Plot:
         """A picture of the situations that prove a no: of the most telling one, or of that for `k` and a question.
 
@@ -234,14 +273,15 @@ whole stack')
         """
         if isinstance(k, str | os.PathLike):
             k, path = None, k
-        from pdrm.drawing.plots import Situation as Drawn  # noqa: PLC0415 - an analysis does not draw
-        from pdrm.drawing.plots import witness_plot  # noqa: PLC0415
+        from pdrm.drawing.plots import Situation as Drawn
+        from pdrm.drawing.plots import witness_plot
 
         chosen = self.find_no([question] if question else self._questions, k)
         if chosen is None:
             asked = f"k = {k}" if k is not None else "any k"
             raise DoesNotApply(
-                f"there is no witness to draw: nothing was answered no for {asked}", fix="print the report"
+                f"there is no witness to draw: nothing was answered no for {asked}",
+                fix="print the report",
             )
         at, about = chosen
         luck = not is_certain(self.optimal.product.domain)
@@ -269,7 +309,7 @@ whole stack')
         4  no           no          no     0.007
         5  yes          yes         yes    0
         """
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - an analysis does not draw
+        from pdrm.drawing.rows import Rows
 
         def make(place: int) -> KRow:
             k, found = list(self.answers.items())[place]
@@ -282,7 +322,11 @@ whole stack')
         """The most telling no, its k and question: the weakest question that fails, at the highest k, or at `k`."""
         several = [q for q in questions if q != "same_values"] if len(questions) > 1 else questions
         for question in sorted(several, key=QUESTIONS.index, reverse=True):
-            ks = [at for at, answer in self._take(question).items() if answer.verdict == NO and k in (None, at)]
+            ks = [
+                at
+                for at, answer in self._take(question).items()
+                if answer.verdict == NO and k in (None, at)
+            ]
             if ks:
                 return max(ks), question
         return None
@@ -290,14 +334,21 @@ whole stack')
     def _take(self, question: str) -> dict[int, Answer]:
         """The answers to one question."""
         if question not in self._questions:
-            raise BadSetting(f"there is no question `{question}`", fix=did_you_mean(str(question), self._questions))
+            raise BadSetting(
+                f"there is no question `{question}`",
+                fix=did_you_mean(str(question), self._questions),
+            )
         return {k: found[question] for k, found in self.answers.items()}
 
     def _answer(self, k: int, question: str) -> Answer:
         found = self._take(question)
         if k not in found:
-            fix = f"ask about it: check_k(…, k={k!r})" if isinstance(k, int) else "name one of these"
-            raise BadSetting(f"k = {k!r} was not asked about: there are k = {format_numbers(found)}", fix=fix)
+            fix = (
+                f"ask about it: check_k(…, k={k!r})" if isinstance(k, int) else "name one of these"
+            )
+            raise BadSetting(
+                f"k = {k!r} was not asked about: there are k = {format_numbers(found)}", fix=fix
+            )
         return found[k]
 
     @property
@@ -333,7 +384,10 @@ whole stack')
         tried = [*no[-1:], *after[:1], other.smallest("start")] if self.beyond is not None else []
         answers = {k: dict(found) for k, found in self.answers.items()}
         for k in [k for k in other.answers if k in answers or k in tried]:
-            own, theirs = answers.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED))), other.answers[k]["start"]
+            own, theirs = (
+                answers.setdefault(k, dict.fromkeys(QUESTIONS, Answer(UNDECIDED))),
+                other.answers[k]["start"],
+            )
             if theirs.settled and not own["start"].settled:
                 own["start"] = replace(theirs, found_on=theirs.found_on or other.optimal)
         answers = dict(sorted(answers.items()))
@@ -341,7 +395,9 @@ whole stack')
         gaps = {k: self.gaps[k] if k in self.gaps else other.gaps[k] for k in answers}
         for k in gaps.keys() & other.gaps.keys():
             gaps[k] = replace(gaps[k], found=max(gaps[k].found, other.gaps[k].found))
-        known = self.followed is not None and (self.followed.ends is not None or other.followed is None)
+        known = self.followed is not None and (
+            self.followed.ends is not None or other.followed is None
+        )
         return replace(
             self,
             answers=answers,
@@ -354,7 +410,9 @@ whole stack')
     def witness(self, k: int, question: str) -> list[Situation]:
         """The situations that prove a no."""
         answer = self._answer(k, question)
-        return [describe(answer.found_on or self.optimal, x, k) for x in answer.witness] or list(answer.situations)
+        return [describe(answer.found_on or self.optimal, x, k) for x in answer.witness] or list(
+            answer.situations
+        )
 
     def certificate(self, k: int, question: str) -> Certificate | StackCertificate:
         """The proof of a yes. Where only a policy from the start is asked about, on a product no larger than it needs. It may be one of fewer
@@ -368,7 +426,9 @@ whole stack')
             product = found.product
             small = FiniteProduct(product.domain, product.machine, product.bound, product.memory)
             with limit_time(AGAIN_SECONDS), suppress(TimeoutError):
-                near = find_optimal(small, found.values.discount, depth=0, most=max(len(product), AGAIN_STATES))
+                near = find_optimal(
+                    small, found.values.discount, depth=0, most=max(len(product), AGAIN_STATES)
+                )
                 again = answer_questions(near, k)[question]
                 if again.verdict == YES:
                     found, answer = near, again
@@ -401,7 +461,9 @@ whole stack')
             "step_limit": product.domain.step_limit,
             "over_limit": self.over_limit,
             "optimal_steps": self.optimal_steps,
-            "k": {str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()},
+            "k": {
+                str(k): {q: asked[q].verdict for q in asked} for k, asked in self.answers.items()
+            },
             "depths": {
                 str(k): {q: asked[q].depth for q in asked if asked[q].verdict == YES}
                 for k, asked in self.answers.items()
@@ -410,16 +472,26 @@ whole stack')
                 str(k): {q: asked[q].scope for q in asked if asked[q].verdict == YES}
                 for k, asked in self.answers.items()
             },
-            "vacuous": {str(k): [q for q in asked if asked[q].vacuous] for k, asked in self.answers.items()},
+            "vacuous": {
+                str(k): [q for q in asked if asked[q].vacuous] for k, asked in self.answers.items()
+            },
             "smallest": {question: self.smallest(question) for question in QUESTIONS},
             "furthest": {question: self.furthest(question) for question in QUESTIONS},
             "recommendation": asdict(self.recommendation),
             "witnesses": {
-                str(k): {q: [asdict(one) for one in self.witness(k, q)] for q in asked if asked[q].verdict == NO}
+                str(k): {
+                    q: [asdict(one) for one in self.witness(k, q)]
+                    for q in asked
+                    if asked[q].verdict == NO
+                }
                 for k, asked in self.answers.items()
             },
             "gap": {
-                str(k): {"loss": list(self.loss(k)), "disagreeing": gap.disagreeing, "spread": gap.spread}
+                str(k): {
+                    "loss": list(self.loss(k)),
+                    "disagreeing": gap.disagreeing,
+                    "spread": gap.spread,
+                }
                 for k, gap in self.gaps.items()
             },
         }
@@ -428,7 +500,10 @@ whole stack')
 def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certificate:
     """Write down the proof of a yes."""
     if answer.verdict != YES:
-        raise BadCertificate(f"the answer is {answer.verdict}: only a yes has a certificate", fix="look at its witness")
+        raise BadCertificate(
+            f"the answer is {answer.verdict}: only a yes has a certificate",
+            fix="look at its witness",
+        )
     product = optimal.product
     states, count = product.states, len(product)
     node, made = states.node[:count], int(product.stacks.made[0])
@@ -443,8 +518,16 @@ def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certific
         product.machine.name,
         product.bound.height,
         product.bound.rule,
-        list(zip(product.stacks.parent[:made].tolist(), product.stacks.symbol[:made].tolist(), strict=True)),
-        list(zip(product.place.tolist(), states.state[:count].tolist(), node.tolist(), strict=True)),
+        list(
+            zip(
+                product.stacks.parent[:made].tolist(),
+                product.stacks.symbol[:made].tolist(),
+                strict=True,
+            )
+        ),
+        list(
+            zip(product.place.tolist(), states.state[:count].tolist(), node.tolist(), strict=True)
+        ),
         product.expanded.astype(int).tolist(),
         optimal.values.lower.tolist(),
         optimal.values.upper.tolist(),
@@ -452,7 +535,11 @@ def certify(optimal: Optimal, k: int, question: str, answer: Answer) -> Certific
         above,
         {str(x): format_fraction(value) for x, value in optimal.exact.items()},
         np.where(optimal.tied_region, optimal.block, -1).tolist(),
-        [(s, u, list(top), action) for x, action in answer.choice.items() for s, u, top in [class_of(product, x, k)]],
+        [
+            (s, u, list(top), action)
+            for x, action in answer.choice.items()
+            for s, u, top in [class_of(product, x, k)]
+        ],
         product.exact.list_guesses(optimal.values.discount),
     )
 
@@ -483,8 +570,16 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
     found, product = report.optimal, report.optimal.product
     low, high = report.value_from_start
     count, bound = plural(len(found.asked), "state"), product.bound
-    beyond = "" if bound.height is None else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
-    longest = max(len(_format_answer(found_at_k[q])) for found_at_k in report.answers.values() for q in questions)
+    beyond = (
+        ""
+        if bound.height is None
+        else f", stacks up to {bound.height} symbols ({bound.rule} beyond)"
+    )
+    longest = max(
+        len(_format_answer(found_at_k[q]))
+        for found_at_k in report.answers.values()
+        for q in questions
+    )
     width = max(18, 2 + longest)
     far = f"all {count}" if found.depth is None else f"{count} within {plural(found.depth, 'step')}"
     if found.depth == 0 and list(questions) == ["start"]:
@@ -494,14 +589,25 @@ If it learns badly, use the agent pdrm.Summary(), which acts on the whole stack
         f"no step limit{beyond}",
         f"{far}, {_format_explored(report)}{ENDED.get(report.ended, '')}; the optimal value from the start is {format_value(low, high)}",
         "",
-        "k    " + "".join(f"{NAMES[question]:<{width}}" for question in questions) + "loss from the start",
+        "k    "
+        + "".join(f"{NAMES[question]:<{width}}" for question in questions)
+        + "loss from the start",
     ]
     for k in list_shown(report, questions):
         found_at_k = report.answers[k]
-        cells = (shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict) for q in questions)
+        cells = (
+            shade(f"{_format_answer(found_at_k[q]):<{width}}", found_at_k[q].verdict)
+            for q in questions
+        )
         rows.append(f"{k:<5}" + "".join(cells) + _format_loss(report, k))
     said = [f"{NAMES[question]}: {summarize(report, question, further)}" for question in questions]
-    return [*rows, *explain_rows(report, questions), "", *said, f"so: {recommend(report, questions, further).text}"]
+    return [
+        *rows,
+        *explain_rows(report, questions),
+        "",
+        *said,
+        f"so: {recommend(report, questions, further).text}",
+    ]
 
 
 def explain_no(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list[str]:
@@ -512,7 +618,11 @@ def explain_no(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> list
     (k, question), luck = shown, not is_certain(report.optimal.product.domain)
     witness = report.witness(k, question)
     common = set(witness[0].actions).intersection(*(one.actions for one in witness))
-    why = ", and whatever is chosen for both fails later" if common else " and have no best action in common"
+    why = (
+        ", and whatever is chosen for both fails later"
+        if common
+        else " and have no best action in common"
+    )
     told = (f"  {format_situation(one, luck=luck)}" for one in witness)
     return ["", f"why not {NAMES[question]} at k = {k}: these look alike{why}", *told]
 
@@ -536,24 +646,36 @@ def explain_rows(report: KReport, questions: Sequence[str] = tuple(NAMES)) -> li
     larger = [k for k in report.answers if k > FIRST] if report.beyond is not None else []
     if larger:
         *between, last = larger
-        why = "the first with which none" if last == report.beyond else "the largest with which some"
         why = (
-            f"{why} of the states asked about look alike" if report.optimal.depth else "as high as stacks were explored"
+            "the first with which none" if last == report.beyond else "the largest with which some"
+        )
+        why = (
+            f"{why} of the states asked about look alike"
+            if report.optimal.depth
+            else "as high as stacks were explored"
         )
         shown = list_shown(report, questions)
         near = [k for k in between if k in shown]
         halved = f"; {format_numbers(near)}: next to where the answers change" if near else ""
         left = [k for k in between if k not in shown]
-        notes.append(f"(k = {last}: {why}{halved}{f'; {format_numbers(left)} tried, too' if left else ''})")
+        notes.append(
+            f"(k = {last}: {why}{halved}{f'; {format_numbers(left)} tried, too' if left else ''})"
+        )
     if any(found[question].vacuous for found in report.answers.values() for question in questions):
-        notes.append("(vacuous: no two of these states look alike with k symbols, so this yes says nothing)")
+        notes.append(
+            "(vacuous: no two of these states look alike with k symbols, so this yes says nothing)"
+        )
     domain = report.optimal.product.domain
     if report.over_limit:
         notes.append(
             f"(in training an episode is cut off after {domain.step_limit:,} steps, and optimal play is not over by then: "
             "which k is enough may be different there)"
         )
-    elif report.over_limit is None and not is_certain(domain) and not _ends_in_time(report.optimal.product):
+    elif (
+        report.over_limit is None
+        and not is_certain(domain)
+        and not _ends_in_time(report.optimal.product)
+    ):
         notes.append(
             f"(in training an episode is cut off after {domain.step_limit:,} steps; moves are random, and it is not known how long optimal "
             "play takes: where many episodes end cut off, raise the step limit)"
@@ -585,7 +707,10 @@ def recommend(
         cap = plural(product.bound.height or 0, "symbol")
         text = f"{further[UNCAPPED]}: these answers are about the task capped at {cap} ({product.bound.rule} beyond), and training has no such cap"
         return replace(found, k=None, proved="nothing", loss=None, text=text, train=False)
-    if found.k is not None and choose_k(found.k, product.domain, rows=_count_rows(report, found.k)) is None:
+    if (
+        found.k is not None
+        and choose_k(found.k, product.domain, rows=_count_rows(report, found.k)) is None
+    ):
         why = found.text.partition(": ")[2].partition(". If ")[0]
         whole = further[SUMMARY if is_certain(product.domain) else WHOLE]
         text = f"train with {whole}: a table with k = {found.k} learns slowly. (For k = {found.k}: {why})"
@@ -610,15 +735,21 @@ def _count_rows(report: KReport, k: int) -> float:
     return places * sum(int(len(product.machine.stack) ** height) for height in range(k + 1))
 
 
-def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str]) -> Recommendation:
+def _choose(
+    report: KReport, questions: Sequence[str], further: Mapping[str, str]
+) -> Recommendation:
     everywhere = report.furthest("everywhere") if "everywhere" in questions else None
     certain = is_certain(report.optimal.product.domain)
     start, whole = report.furthest("start"), further[SUMMARY if certain else WHOLE]
     if everywhere is not None and (answer := report.answers[everywhere]["everywhere"]).reach == inf:
         far = "every stack" if answer.scope == EVERY_STACK else "all states"
         text = f"train with k = {everywhere}: proved enough for {far}, so it loses nothing. If it learns badly, use {whole}"
-        return Recommendation(everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere"))
-    more = _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
+        return Recommendation(
+            everywhere, str(answer.scope), 0.0, text, relies_on=(everywhere, "everywhere")
+        )
+    more = (
+        _say_further(report, further) if report.ended != DECIDED and not _is_stuck(report) else ""
+    )
     if start is not None:
         k = max(1, start)
         text = (
@@ -650,19 +781,33 @@ def _choose(report: KReport, questions: Sequence[str], further: Mapping[str, str
     return _choose_by_loss(report, shown, known, enough, more, whole)
 
 
-def _choose_by_loss(  # noqa: PLR0913, PLR0917 - what was found out before
-    report: KReport, shown: Sequence[int], known: Mapping[int, float], enough: str, more: str, whole: str
+def _choose_by_loss(
+    report: KReport,
+    shown: Sequence[int],
+    known: Mapping[int, float],
+    enough: str,
+    more: str,
+    whole: str,
 ) -> Recommendation:
     """Say what to train with where no k is known to be enough: one that loses little, or with chance one that may be enough, or the whole stack."""
-    small = min((at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale), default=None)
+    small = min(
+        (at for at, loss in known.items() if at and loss <= SMALL_LOSS * report._scale),
+        default=None,
+    )
     if small is not None:
-        judged = "it is not enough" if report.answers[small]["start"].verdict == NO else "it is not known to be enough"
+        judged = (
+            "it is not enough"
+            if report.answers[small]["start"].verdict == NO
+            else "it is not known to be enough"
+        )
         text = (
             f"train with k = {small}: {judged}, but loses {_format_share(report, known[small])}. "
             f"If that is too much, {f'{more}, or ' if more else ''}use {whole}"
         )
         return Recommendation(small, "loss", known[small], text)
-    maybe = min((at for at in shown if at and report.answers[at]["start"].verdict != NO), default=None)
+    maybe = min(
+        (at for at in shown if at and report.answers[at]["start"].verdict != NO), default=None
+    )
     if (
         not is_certain(report.optimal.product.domain)
         and maybe is not None
@@ -675,7 +820,11 @@ def _choose_by_loss(  # noqa: PLR0913, PLR0917 - what was found out before
         )
         return Recommendation(maybe, "nothing", None, text)
     best = min(known, key=lambda at: (known[at], at), default=None)
-    costs = "what one loses is not known" if best is None else f"k = {best} loses {_format_share(report, known[best])}"
+    costs = (
+        "what one loses is not known"
+        if best is None
+        else f"k = {best} loses {_format_share(report, known[best])}"
+    )
     text = f"train with {whole}: no k that was tried is known to be enough; {enough}{costs}"
     return Recommendation(None, "nothing", 0.0, text + (f". To know more, {more}" if more else ""))
 
@@ -688,7 +837,11 @@ def _say_near(report: KReport, k: int, answer: Answer) -> str:
 
 def _is_stuck(report: KReport) -> bool:
     """Whether more time is hardly of use: the task is solved, what follows from that is said, and exploring decided next to nothing."""
-    return report.ended == TIME and report.solved is not None and report.optimal.decided_share < FEW_DECIDED
+    return (
+        report.ended == TIME
+        and report.solved is not None
+        and report.optimal.decided_share < FEW_DECIDED
+    )
 
 
 def _say_further(report: KReport, further: Mapping[str, str]) -> str:
@@ -710,7 +863,11 @@ def _say_elsewhere(report: KReport, k: int, questions: Sequence[str]) -> str:
     at = report.answers.get(k, {}).get("everywhere") if "everywhere" in questions else None
     if at is None or at.verdict == UNDECIDED or at.vacuous:
         return "it is not known"
-    return "it is not enough" if at.verdict == NO else f"it is enough within {plural(at.depth or 0, 'step')}"
+    return (
+        "it is not enough"
+        if at.verdict == NO
+        else f"it is enough within {plural(at.depth or 0, 'step')}"
+    )
 
 
 def _bound_loss(report: KReport, k: int) -> float | None:
@@ -745,7 +902,11 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     unknown = [k for k in answers if k not in fails and k not in empty]
     if smallest is not None:
         depth, every = answers[smallest].depth, answers[smallest].scope == EVERY_STACK
-        far = (", for every stack" * every) if depth is None else f", within {plural(depth, 'step')} of the start"
+        far = (
+            (", for every stack" * every)
+            if depth is None
+            else f", within {plural(depth, 'step')} of the start"
+        )
         below = [k for k in unknown if k < smallest]
         parts = (
             ("undecided for k =", [k for k in below if answers[k].verdict != YES]),
@@ -757,7 +918,9 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
     if unknown:
         said.append(f"undecided for k = {format_numbers(unknown)}")
     if empty:
-        said.append(f"for k = {format_numbers(empty)} no two of these states look alike, so nothing is said")
+        said.append(
+            f"for k = {format_numbers(empty)} no two of these states look alike, so nothing is said"
+        )
     elif unknown:
         said.append(_say_further(report, further))
     elif (
@@ -767,7 +930,9 @@ def summarize(report: KReport, question: str, further: Mapping[str, str] = FURTH
         and max(fails) >= report.beyond - 1
     ):
         most = plural(max(fails), "symbol")
-        said.append(f"larger k cannot be judged: with more than {most} all states asked about look different")
+        said.append(
+            f"larger k cannot be judged: with more than {most} all states asked about look different"
+        )
     return "; ".join(said)
 
 
@@ -776,7 +941,10 @@ def _refuse(k: int) -> str:
 
 
 def _format_answer(answer: Answer) -> str:
-    said = {DEPTH: f" (depth {answer.depth}{', vacuous' * answer.vacuous})", EVERY_STACK: ", for every stack"}
+    said = {
+        DEPTH: f" (depth {answer.depth}{', vacuous' * answer.vacuous})",
+        EVERY_STACK: ", for every stack",
+    }
     return answer.verdict + said.get(answer.scope or "", "")
 
 
@@ -787,6 +955,8 @@ def _format_loss(report: KReport, k: int) -> str:
     if high <= NO_LOSS * scale:
         return "0"
     more = (
-        " (more than all of it)" if high > scale * (1 + NO_LOSS) else " (all of it)" * (high >= scale * (1 - NO_LOSS))
+        " (more than all of it)"
+        if high > scale * (1 + NO_LOSS)
+        else " (all of it)" * (high >= scale * (1 - NO_LOSS))
     )
     return f"at most {high:.6g}{more}"

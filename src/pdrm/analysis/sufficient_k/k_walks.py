@@ -65,12 +65,20 @@ class Walks:
         self._terminal = arrays.terminal.tolist()
         self._table = tabulate(task.pushdown, self.domain.labels)
         table = self._table
-        self._move, self._silent, self._target = table.move.tolist(), table.silent.tolist(), table.target.tolist()
+        self._move, self._silent, self._target = (
+            table.move.tolist(),
+            table.silent.tolist(),
+            table.target.tolist(),
+        )
         self._pops, self._paid = table.pops.tolist(), table.reward.tolist()
-        self._push = [table.push[move, :count].tolist() for move, count in enumerate(table.pushes.tolist())]
+        self._push = [
+            table.push[move, :count].tolist() for move, count in enumerate(table.pushes.tolist())
+        ]
         self._starts = self._list_starts()
 
-    def improve(self, k: int, policies: Iterable[Policy], advise: Advise) -> tuple[Interval, Policy]:
+    def improve(
+        self, k: int, policies: Iterable[Policy], advise: Advise
+    ) -> tuple[Interval, Policy]:
         """The best k-policy found, and its value from the start: each of some policies is changed at one view after the other while that is
         better and there is time. Views that a policy does not have get the action that is advised where they are first reached."""
         found = (self._climb(k, dict(given), advise) for given in policies)
@@ -78,11 +86,18 @@ class Walks:
 
     def _climb(self, k: int, policy: Policy, advise: Advise) -> tuple[Interval, Policy]:
         way, done = self.follow(k, policy, advise), set[View]()
-        while time_left() > 0 and (view := next((one for one in way.views if one not in done), None)) is not None:
+        while (
+            time_left() > 0
+            and (view := next((one for one in way.views if one not in done), None)) is not None
+        ):
             done.add(view)
             for action in self.actions:
                 changed = {**policy, view: action}
-                other = self.follow(k, changed, advise) if action != policy[view] and time_left() > 0 else way
+                other = (
+                    self.follow(k, changed, advise)
+                    if action != policy[view] and time_left() > 0
+                    else way
+                )
                 if other.value[0] > way.value[0] + 1e-9 * abs(way.value[0]):
                     way, policy, done = other, changed, {view}
         return way.value, policy
@@ -96,8 +111,15 @@ class Walks:
             low, high = low + chance * (paid + value[0]), high + chance * (paid + value[1])
         return Way((low, high), list(views))
 
-    def _walk(  # noqa: PLR0913, PLR0917 - a policy, and where it is
-        self, k: int, policy: Policy, advise: Advise, views: dict[View, None], s: int, u: int, stack: list[int]
+    def _walk(
+        self,
+        k: int,
+        policy: Policy,
+        advise: Advise,
+        views: dict[View, None],
+        s: int,
+        u: int,
+        stack: list[int],
     ) -> Interval:
         """The value of one way. The stack's top is the last symbol here."""
         total, size, weight, final = 0.0, 0.0, 1.0, self._table.first_final
@@ -114,7 +136,12 @@ class Walks:
                 value = before + (total - before) / (1 - weight / then)
                 return _widen(value, value, size / (1 - weight / then))
             if step == again:  # ways that repeat themselves later are seen to from a later mark
-                mark, at_mark, lowest, again = (s, u, tuple(stack)), (total, weight), len(stack), 2 * again
+                mark, at_mark, lowest, again = (
+                    (s, u, tuple(stack)),
+                    (total, weight),
+                    len(stack),
+                    2 * again,
+                )
             view = s, u, tuple(stack[: -k - 1 : -1])
             views.setdefault(view)
             if view not in policy:
@@ -132,7 +159,11 @@ class Walks:
                 stack.extend(self._push[move])
                 u = self._target[move]
                 move = self._silent[u][stack[-1] if stack else 0] if u < final else UNDEFINED_MOVE
-            total, size, weight = total + weight * paid, size + weight * abs(paid), weight * self.discount
+            total, size, weight = (
+                total + weight * paid,
+                size + weight * abs(paid),
+                weight * self.discount,
+            )
         return _widen(total + weight * self.within[0], total + weight * self.within[1], size)
 
     def _list_starts(self) -> list[tuple[float, float, int, int, tuple[int, ...]]]:
@@ -155,7 +186,9 @@ def _repeats(before: tuple[int, ...], stack: list[int], lowest: int, seen: int) 
     these are the same now."""
     if lowest < len(before):  # a symbol below the top of then was seen
         return len(before) == len(stack) and before == tuple(stack)
-    return before[-seen:] == tuple(stack[-seen:]) and (len(before) >= seen or len(before) == len(stack))
+    return before[-seen:] == tuple(stack[-seen:]) and (
+        len(before) >= seen or len(before) == len(stack)
+    )
 
 
 def _widen(low: float, high: float, size: float) -> Interval:

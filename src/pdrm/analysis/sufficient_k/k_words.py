@@ -19,9 +19,7 @@ def format_situation(one: Situation, *, luck: bool) -> str:
     best = " or ".join(one.actions) + ("" if one.certain else " (among them)")
     did = f" ({format_way(one, luck)})" if one.way or one.start else ""
     stack = fold(one.stack) or "(empty)"
-    return (
-        f"after `{fold(one.word.split()) or '(nothing)'}`{did}: {one.where}, {one.state}, stack {stack}; best: {best}"
-    )
+    return f"after `{fold(one.word.split()) or '(nothing)'}`{did}: {one.where}, {one.state}, stack {stack}; best: {best}"
 
 
 def format_way(one: Situation, luck: bool) -> str:
@@ -68,7 +66,9 @@ def format_numbers(numbers: Iterable[int]) -> str:
     ordered = list(numbers)
     breaks = [i for i, (a, b) in enumerate(pairwise(ordered), 1) if b != a + 1]
     runs = [ordered[a:b] for a, b in pairwise([0, *breaks, len(ordered)])]
-    return ", ".join(f"{run[0]}…{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+    return ", ".join(
+        f"{run[0]}…{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
+    )
 
 
 def format_value(low: float, high: float) -> str:

@@ -66,7 +66,10 @@ class Classes:
         self.product, states = product, product.states
         self._node = self._below = states.node[chosen].astype(np.int64)
         """[chosen state]: its stack; and the stack below the symbols that the last classes kept have seen."""
-        seen = states.place[chosen].astype(np.int64) * product.table.move.shape[0] + states.state[chosen]
+        seen = (
+            states.place[chosen].astype(np.int64) * product.table.move.shape[0]
+            + states.state[chosen]
+        )
         self._kept = [_number(seen)]
         self.height = int(product.stacks.height[self._below].max(initial=0))
         """The height of their highest stack."""
@@ -92,7 +95,9 @@ class Classes:
         if not most or self._tell_apart(number):
             return 0
         stacks, made = self.product.stacks, int(self.product.stacks.made[0])
-        tops = [(_number(stacks.symbol[:made].astype(np.int64)), stacks.parent[:made].astype(np.int64))]
+        tops = [
+            (_number(stacks.symbol[:made].astype(np.int64)), stacks.parent[:made].astype(np.int64))
+        ]
         while 1 << len(tops) <= most:
             top, below = tops[-1]
             tops.append((_number(top * (int(top.max()) + 1) + top[below]), below[below]))
@@ -115,7 +120,10 @@ class Classes:
         number, node = self._kept[-1], self._below
         stacks, symbols = self.product.stacks, self.product.table.move.shape[2]
         while True:
-            number, node = _number(number * symbols + stacks.symbol[node]), stacks.parent[node].astype(np.int64)
+            number, node = (
+                _number(number * symbols + stacks.symbol[node]),
+                stacks.parent[node].astype(np.int64),
+            )
             if len(self._kept) < KEPT:
                 self._kept.append(number)
                 self._below = node
@@ -156,7 +164,9 @@ class Answer:
         >>> Answer(YES, depth=3, choice={0: 1}), Answer(NO, witness=(3, 4))
         (<yes, depth 3>, <no>)
         """
-        far = {DEPTH: f", depth {self.depth}", EVERY_STACK: ", for every stack"}.get(self.scope or "", "")
+        far = {DEPTH: f", depth {self.depth}", EVERY_STACK: ", for every stack"}.get(
+            self.scope or "", ""
+        )
         return f"<{self.verdict}{far}{', vacuous' * self.vacuous}>"
 
     @property
@@ -188,7 +198,13 @@ class Answer:
         """
         if self.verdict != YES:
             return None
-        return DEPTH if self.depth is not None else ALL_STATES if self.proof is None else self.proof.scope
+        return (
+            DEPTH
+            if self.depth is not None
+            else ALL_STATES
+            if self.proof is None
+            else self.proof.scope
+        )
 
 
 def answer_questions(
@@ -201,7 +217,11 @@ def answer_questions(
     begins = np.flatnonzero(np.r_[True, np.diff(number[order]) > 0]) if len(order) else order
     groups = _Groups(optimal.asked[order], begins)
     everywhere = _answer_everywhere(optimal, groups)
-    answers = _answer_same_values(optimal, groups), everywhere, start or _answer_start(optimal, k, everywhere)
+    answers = (
+        _answer_same_values(optimal, groups),
+        everywhere,
+        start or _answer_start(optimal, k, everywhere),
+    )
     return dict(zip(QUESTIONS, answers, strict=True))
 
 
@@ -219,8 +239,12 @@ class _Groups(NamedTuple):
         """The members of the group whose nearest two are nearest to the start."""
         far = depth[self.states].astype(np.int64)
         sizes = np.diff(np.r_[self.begins, len(far)])
-        far = far[np.lexsort((far, np.repeat(np.arange(len(sizes)), sizes)))]  # in each group the nearest first
-        both = far[self.begins] + np.where(sizes > 1, far[np.minimum(self.begins + 1, len(far) - 1)], 0)
+        far = far[
+            np.lexsort((far, np.repeat(np.arange(len(sizes)), sizes)))
+        ]  # in each group the nearest first
+        both = far[self.begins] + np.where(
+            sizes > 1, far[np.minimum(self.begins + 1, len(far) - 1)], 0
+        )
         return self.members(int(np.where(groups, both, np.iinfo(np.int64).max).argmin()))
 
 
@@ -232,8 +256,12 @@ def _answer_same_values(optimal: Optimal, groups: _Groups) -> Answer:
     apart = np.maximum.reduceat(lower, begins) > np.minimum.reduceat(upper, begins)
     surely, possibly = optimal.surely[x], optimal.possibly[x]
     # Some member's sure action is certainly none of another's.
-    apart |= (np.bitwise_or.reduceat(surely, begins) & ~np.bitwise_and.reduceat(possibly, begins)) != 0
-    known = np.maximum.reduceat(optimal.block[x], begins) == np.minimum.reduceat(optimal.block[x], begins)
+    apart |= (
+        np.bitwise_or.reduceat(surely, begins) & ~np.bitwise_and.reduceat(possibly, begins)
+    ) != 0
+    known = np.maximum.reduceat(optimal.block[x], begins) == np.minimum.reduceat(
+        optimal.block[x], begins
+    )
     known &= np.minimum.reduceat(surely, begins) == np.maximum.reduceat(possibly, begins)
     sizes = np.diff(np.r_[begins, len(x)])
     known |= sizes == 1
@@ -265,7 +293,12 @@ def _find_difference(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     if not differs.any():
         return tuple(near.tolist())
     y = differs.argmax()
-    apart = (lower > upper[y]) | (lower[y] > upper) | (surely & ~possibly[y] != 0) | (surely[y] & ~possibly != 0)
+    apart = (
+        (lower > upper[y])
+        | (lower[y] > upper)
+        | (surely & ~possibly[y] != 0)
+        | (surely[y] & ~possibly != 0)
+    )
     apart |= known & known[y] & (value != value[y])
     return int(near[apart.argmax()]), int(near[y])
 
@@ -283,14 +316,18 @@ def _answer_everywhere(optimal: Optimal, groups: _Groups) -> Answer:
     if ((certain == 0) & ~alone).any():
         return Answer(UNDECIDED)
     lowest = (actions & -actions for actions in certain.tolist())  # the first action, as a bit
-    choice = {y: bit.bit_length() - 1 for y, bit in zip(x[begins].tolist(), lowest, strict=True) if bit}
+    choice = {
+        y: bit.bit_length() - 1 for y, bit in zip(x[begins].tolist(), lowest, strict=True) if bit
+    }
     return Answer(YES, optimal.depth, choice=choice)
 
 
 def find_clash(optimal: Optimal, members: Numbers) -> tuple[int, ...]:
     """Few members, the nearest first, that have no optimal action in common: two where two do."""
     near = members[np.argsort(optimal.product.states.depth[members], kind="stable")]
-    kinds = np.sort(np.unique(optimal.possibly[near], return_index=True)[1])  # of each kind the nearest
+    kinds = np.sort(
+        np.unique(optimal.possibly[near], return_index=True)[1]
+    )  # of each kind the nearest
     near = near[kinds]
     possibly = optimal.possibly[near]
     for second, actions in enumerate(possibly):

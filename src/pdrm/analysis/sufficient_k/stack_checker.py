@@ -16,7 +16,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from pdrm.analysis.sufficient_k.certificate import StackCertificate, demand, read_exactly, read_fraction, read_guess
+from pdrm.analysis.sufficient_k.certificate import (
+    StackCertificate,
+    demand,
+    read_exactly,
+    read_fraction,
+    read_guess,
+)
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.pushdown import PushdownRewardMachine
 
@@ -60,7 +66,11 @@ class Effect(NamedTuple):
 
 
 def is_covered(
-    below: Height, above: Height, low: dict[Place, Fraction], high: dict[Place, Fraction], power: Powers
+    below: Height,
+    above: Height,
+    low: dict[Place, Fraction],
+    high: dict[Place, Fraction],
+    power: Powers,
 ) -> bool:
     """Whether one height is nowhere more than another, wherever each worth is between its least and its greatest.
 
@@ -82,21 +92,30 @@ def is_covered(
         lines = [(power.of(way.t), way.c) for way in above.ways if way.at == at]
         lines += [(Fraction(0), max(flat))] if flat else []
         if not all(
-            _is_line_covered(power.of(way.t), way.c, lines, low[at], high[at]) for way in below.ways if way.at == at
+            _is_line_covered(power.of(way.t), way.c, lines, low[at], high[at])
+            for way in below.ways
+            if way.at == at
         ):
             return False
     return True
 
 
 def _is_line_covered(
-    slope: Fraction, c: Fraction, lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
+    slope: Fraction,
+    c: Fraction,
+    lines: list[tuple[Fraction, Fraction]],
+    low: Fraction,
+    high: Fraction,
 ) -> bool:
     """Whether one line is nowhere above the greatest of some others.
 
     It is above those no steeper than itself only from some worth on, above those that are steeper only up to some worth. It is nowhere above
     all of them if the one begins after the other has ended.
     """
-    begin, end = low, high  # where it is above all of them, the ends not included unless they are low or high
+    begin, end = (
+        low,
+        high,
+    )  # where it is above all of them, the ends not included unless they are low or high
     begin_open = end_open = False
     for steep, height in lines:
         if steep == slope:
@@ -133,9 +152,13 @@ class Powers:
 class StackCheck:
     """The parts of a proof, checked one after the other."""
 
-    def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: StackCertificate) -> None:
+    def __init__(
+        self, domain: FiniteDomain, machine: PushdownRewardMachine, proof: StackCertificate
+    ) -> None:
         self.domain, self.machine, self.proof = domain, machine, proof
-        self.guesses = {number: read_guess(number, guess) for number, guess in proof.guesses.items()}
+        self.guesses = {
+            number: read_guess(number, guess) for number, guess in proof.guesses.items()
+        }
         demand(isinstance(proof.discount, int | float), "the discount is not a number")
         self.power = Powers(self._read(proof.discount))
         demand(0 < self.power.discount < 1, "the discount is out of range")
@@ -152,8 +175,13 @@ class StackCheck:
             for s, u, z, constant, lines in proof.operators
         }
         demand(len(self.operator) == len(proof.operators), "a head has two operators")
-        self.range = {(s, u, z): (read_fraction(low), read_fraction(high)) for s, u, z, low, high in proof.ranges}
-        self.chosen: dict[View, int] = {(s, u, tuple(seen)): action for s, u, seen, action in proof.views}
+        self.range = {
+            (s, u, z): (read_fraction(low), read_fraction(high))
+            for s, u, z, low, high in proof.ranges
+        }
+        self.chosen: dict[View, int] = {
+            (s, u, tuple(seen)): action for s, u, seen, action in proof.views
+        }
         demand(len(self.chosen) == len(proof.views), "a view has two actions")
         demand(isinstance(proof.k, int) and proof.k >= 0, "k is below 0")
         self.size = max(proof.k, 1)
@@ -175,7 +203,8 @@ class StackCheck:
     def _find_effects(self, s: int, u: int, z: int) -> tuple[int, list[list[Effect]]]:
         """The steps that a move at a head takes, and the effects of each action: of one, where the move is silent."""
         demand(
-            0 <= s < self.domain.states and 0 <= u < self.final and 0 <= z <= len(self.symbol), "a head does not exist"
+            0 <= s < self.domain.states and 0 <= u < self.final and 0 <= z <= len(self.symbol),
+            "a head does not exist",
         )
         top = self.machine.stack[z - 1] if z else None
         silent = self.machine.rule(self.states[u], None, top)
@@ -201,11 +230,16 @@ class StackCheck:
             decimals = [Fraction(repr(p)) for p in floats]
             chances = [p / sum(decimals) for p in decimals]
         found: dict[tuple[Fraction, Place, tuple[int, ...]], Fraction] = {}
-        columns = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
+        columns = (
+            column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next)
+        )
         for chance, label, own, after in zip(chances, *columns, strict=True):
             if chance == 0:
                 continue
-            rule, otherwise = self.machine.rule(self.states[u], self.domain.labels[label], top), self.machine.otherwise
+            rule, otherwise = (
+                self.machine.rule(self.states[u], self.domain.labels[label], top),
+                self.machine.otherwise,
+            )
             if rule is not None:
                 target, symbols, paid = rule.target, rule.replacement(top), rule.reward
             else:
@@ -219,7 +253,9 @@ class StackCheck:
             found[effect] = found.get(effect, Fraction(0)) + chance
         return [Effect(chance, *effect) for effect, chance in found.items()]
 
-    def _replace(self, s: int, target: str, symbols: tuple[str, ...], z: int) -> tuple[Place, tuple[int, ...]]:
+    def _replace(
+        self, s: int, target: str, symbols: tuple[str, ...], z: int
+    ) -> tuple[Place, tuple[int, ...]]:
         numbers = tuple(self.symbol[symbol] for symbol in symbols)
         return (s, self.states.index(target)), (*numbers, NOTHING) if z == NOTHING else numbers
 
@@ -231,7 +267,11 @@ class StackCheck:
             if label != NO_LABEL and here.state not in self.machine.final:
                 here = self.machine.step(here, self.domain.labels[label]).after
             if chance > 0 and here.state not in self.machine.final and not arrays.terminal[s]:
-                yield s, self.states.index(here.state), tuple(self.symbol[symbol] for symbol in here.stack)
+                yield (
+                    s,
+                    self.states.index(here.state),
+                    tuple(self.symbol[symbol] for symbol in here.stack),
+                )
 
     # --- The parts
 
@@ -239,7 +279,10 @@ class StackCheck:
         """What happens at listed heads leads to listed heads, and symbols lie upon each other as listed."""
         for s, u, stack in self._starts():
             self._check_order((*stack, NOTHING))
-            demand((s, u, (*stack, NOTHING)[0]) in self.heads, f"a head of the start is missing: {(s, u)}")
+            demand(
+                (s, u, (*stack, NOTHING)[0]) in self.heads,
+                f"a head of the start is missing: {(s, u)}",
+            )
         demand(NOTHING not in self.below, "something lies below nothing")
         for (_, _, z), (_, actions) in self.effects.items():
             for effect in (effect for effects in actions for effect in effects):
@@ -248,14 +291,18 @@ class StackCheck:
                     if effect.symbols and effect.symbols[-1] not in (z, NOTHING):
                         under = self.below.get(effect.symbols[-1], set())
                         demand(
-                            self.below.get(z, set()) <= under, f"what lies below symbol {effect.symbols[-1]} is missing"
+                            self.below.get(z, set()) <= under,
+                            f"what lies below symbol {effect.symbols[-1]} is missing",
                         )
                     for head in self._heads_after(effect, z):
                         demand(head in self.heads, f"the head {head} is missing")
 
     def _check_order(self, symbols: tuple[int, ...]) -> None:
         for above, under in pairwise(symbols):
-            demand(under in self.below.get(above, set()), f"symbol {under} may lie below symbol {above}")
+            demand(
+                under in self.below.get(above, set()),
+                f"symbol {under} may lie below symbol {above}",
+            )
 
     def _heads_after(self, effect: Effect, z: int) -> list[Head]:
         """The heads that an effect may lead to: those that a pop may reveal, too."""
@@ -265,20 +312,30 @@ class StackCheck:
 
     def _check_ranges(self) -> None:
         """With what is below within the range, the worth is."""
-        demand(self.range.keys() == self.operator.keys(), "heads with an operator and heads with a range differ")
+        demand(
+            self.range.keys() == self.operator.keys(),
+            "heads with an operator and heads with a range differ",
+        )
         for head, operator in self.operator.items():
             demand(head in self.heads, f"{head} is not one of the heads")
             low, high = self._box(head[2], operator.ways)
             least, most = self.range[head]
             heights = [
-                [*operator.constants, *(way.c + self.power.of(way.t) * bound[way.at] for way in operator.ways)]
+                [
+                    *operator.constants,
+                    *(way.c + self.power.of(way.t) * bound[way.at] for way in operator.ways),
+                ]
                 for bound in (low, high)
             ]
-            demand(bool(heights[0]) and least <= most, f"the operator or the range at {head} is empty")
+            demand(
+                bool(heights[0]) and least <= most, f"the operator or the range at {head} is empty"
+            )
             demand(least <= max(heights[0]), f"the worth at {head} may be less than its range says")
             demand(max(heights[1]) <= most, f"the worth at {head} may be more than its range says")
 
-    def _box(self, z: int, ways: Iterable[Way]) -> tuple[dict[Place, Fraction], dict[Place, Fraction]]:
+    def _box(
+        self, z: int, ways: Iterable[Way]
+    ) -> tuple[dict[Place, Fraction], dict[Place, Fraction]]:
         """The least and the greatest worth of what is below a symbol, at the places that lines lead to."""
         low, high = dict[Place, Fraction](), dict[Place, Fraction]()
         for at in {way.at for way in ways}:
@@ -296,12 +353,20 @@ class StackCheck:
                 demand(len(effects) == 1, f"what happens at {head} depends on chance")
                 for after in self._heads_after(effects[0], head[2]):
                     demand(after in self.operator, f"the operator at {after} is missing")
-                one = self._compose(effects[0].at, effects[0].symbols, self.power.of(time) * effects[0].paid, time)
+                one = self._compose(
+                    effects[0].at, effects[0].symbols, self.power.of(time) * effects[0].paid, time
+                )
                 moved.constants.extend(one.constants)
                 moved.ways.extend(one.ways)
             low, high = self._box(head[2], [*moved.ways, *operator.ways])
-            demand(is_covered(moved, operator, low, high, self.power), f"the operator at {head} is too low")
-            demand(is_covered(operator, moved, low, high, self.power), f"the operator at {head} is too high")
+            demand(
+                is_covered(moved, operator, low, high, self.power),
+                f"the operator at {head} is too low",
+            )
+            demand(
+                is_covered(operator, moved, low, high, self.power),
+                f"the operator at {head} is too high",
+            )
 
     def _compose(self, at: Place, symbols: tuple[int, ...], paid: Fraction, time: int) -> Height:
         """The worth somewhere with some symbols on top of what is below, after something was paid and some steps."""
@@ -331,7 +396,10 @@ class StackCheck:
         question, k = self.proof.question, self.proof.k
         demand(question in ("same_values", "everywhere", "start"), "there is no such question")
         for s, u, stack in self._starts():
-            demand((s, u, stack[: self.size]) in self.chosen, f"a view of the start is missing: {(s, u)}")
+            demand(
+                (s, u, stack[: self.size]) in self.chosen,
+                f"a view of the start is missing: {(s, u)}",
+            )
         classes: dict[View, object] = {}
         for view, action in self.chosen.items():
             s, u, seen = view
@@ -341,12 +409,17 @@ class StackCheck:
             demand(time == 1 and bool(actions), f"nothing is done in {view}")
             if question == "same_values":
                 says: object = self._find_level(view)
-                demand(says is not None, f"values or optimal actions of {view} depend on what is below")
+                demand(
+                    says is not None, f"values or optimal actions of {view} depend on what is below"
+                )
             else:
                 says = action
                 demand(0 <= action < len(actions), f"no action is chosen for {view}")
                 self._check_dominance(view, action)
-            demand(classes.setdefault((s, u, seen[:k]), says) == says, f"views that look like {view} differ")
+            demand(
+                classes.setdefault((s, u, seen[:k]), says) == says,
+                f"views that look like {view} differ",
+            )
             followed = [action] if question == "start" else range(len(actions))
             for effect in (effect for number in followed for effect in actions[number]):
                 for after in self._rest(effect, seen):
@@ -369,7 +442,9 @@ class StackCheck:
         if all(set(effects) == set(actions[0]) for effects in actions):
             return  # they all do the same
         values = self._find_values(view)
-        low, high = self._box(seen[-1] if seen else NOTHING, [way for value in values for way in value.ways])
+        low, high = self._box(
+            seen[-1] if seen else NOTHING, [way for value in values for way in value.ways]
+        )
         for other, value in enumerate(values):
             covered = is_covered(value, values[action], low, high, self.power)
             demand(covered, f"in {view} action {other} may be better than action {action}")
@@ -377,15 +452,24 @@ class StackCheck:
     def _find_level(self, view: View) -> object:
         """The value and the optimal actions of a view, if they are the same whatever is below."""
         values = self._find_values(view)
-        low, high = self._box((view[2] or (NOTHING,))[-1], [way for value in values for way in value.ways])
+        low, high = self._box(
+            (view[2] or (NOTHING,))[-1], [way for value in values for way in value.ways]
+        )
         least, most = (
             [
-                max([*value.constants, *(way.c + self.power.of(way.t) * bound[way.at] for way in value.ways)])
+                max(
+                    [
+                        *value.constants,
+                        *(way.c + self.power.of(way.t) * bound[way.at] for way in value.ways),
+                    ]
+                )
                 for value in values
             ]
             for bound in (low, high)
         )
-        if max(most) != max(least) or any(least[a] < max(least) <= most[a] for a in range(len(values))):
+        if max(most) != max(least) or any(
+            least[a] < max(least) <= most[a] for a in range(len(values))
+        ):
             return None
         return max(least), tuple(a for a in range(len(values)) if least[a] == max(least))
 
@@ -411,7 +495,9 @@ class StackCheck:
                 lowest = known[-1] if known else last
                 after = [(u, (*known, under), under) for under in self.below.get(lowest, set())]
             else:
-                found.add((s, u, tuple(symbol for symbol in known if symbol != NOTHING)[: self.size]))
+                found.add(
+                    (s, u, tuple(symbol for symbol in known if symbol != NOTHING)[: self.size])
+                )
                 continue
             todo += [one for one in after if one not in met]
             met.update(after)
@@ -419,5 +505,8 @@ class StackCheck:
 
 
 def _whole(t: object) -> int:
-    demand(isinstance(t, int) and not isinstance(t, bool) and t >= 0, "the steps of a line are not a whole number")
+    demand(
+        isinstance(t, int) and not isinstance(t, bool) and t >= 0,
+        "the steps of a line are not a whole number",
+    )
     return int(str(t))

@@ -49,7 +49,9 @@ class Evidence:
         """What is recorded of a line; `NotRecorded` where nothing is."""
         study, where = self._panel(panel)
         if (panel, line) not in self._read:
-            self._read[panel, line] = known_curves(study.seeded(self.seeds), where, where.line(line), self.store)
+            self._read[panel, line] = known_curves(
+                study.seeded(self.seeds), where, where.line(line), self.store
+            )
         found = self._read[panel, line]
         if found is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
@@ -60,7 +62,9 @@ class Evidence:
     def anything(self) -> bool:
         """Whether a run of the paper's figures was made in the folder."""
         return any(
-            self.store.done(spec) for study in (*self.studies, *EVERY) for _, _, spec in study.seeded(self.seeds).runs()
+            self.store.done(spec)
+            for study in (*self.studies, *EVERY)
+            for _, _, spec in study.seeded(self.seeds).runs()
         )
 
     def paper_lines(self, panel: str) -> list[str]:
@@ -144,7 +148,9 @@ class Judged:
     def knife_edge(self) -> str:
         """The parts that one seed decides, if the verdict rests on them; else nothing. A verdict that fails for other reasons
         as well does not."""
-        deciding = [part for part in self.parts if part.close and part.holds == (self.verdict == HOLDS)]
+        deciding = [
+            part for part in self.parts if part.close and part.holds == (self.verdict == HOLDS)
+        ]
         others = [part for part in self.parts if not part.holds and not part.close]
         if not deciding or (self.verdict == DOES_NOT_HOLD and others):
             return ""
@@ -160,13 +166,32 @@ class Judged:
     def record(self) -> dict[str, Any]:
         """As JSON values."""
         parts = [
-            {"text": part.text, "holds": part.holds, "numbers": dict(part.numbers), "close": part.close}
+            {
+                "text": part.text,
+                "holds": part.holds,
+                "numbers": dict(part.numbers),
+                "close": part.close,
+            }
             for part in self.parts
         ]
-        own = {"id": self.claim.id, "verdict": self.verdict, "claim": self.claim.text, "figure": self.claim.study}
+        own = {
+            "id": self.claim.id,
+            "verdict": self.verdict,
+            "claim": self.claim.text,
+            "figure": self.claim.study,
+        }
         lines = {name: list(seeds) for name, seeds in self.rests_on.items()}
-        rests = {"seeds": self.seeds, "of_seeds": self.of_seeds, "recorded_on": self.recorded_on, "rests_on": lines}
-        more = {"why": self.why, "chosen_after_results": self.claim.afterwards, "knife_edge": self.knife_edge}
+        rests = {
+            "seeds": self.seeds,
+            "of_seeds": self.of_seeds,
+            "recorded_on": self.recorded_on,
+            "rests_on": lines,
+        }
+        more = {
+            "why": self.why,
+            "chosen_after_results": self.claim.afterwards,
+            "knife_edge": self.knife_edge,
+        }
         return {**own, **rests, "parts": parts, **more}
 
 
@@ -179,11 +204,23 @@ def judge(claim: Claim, evidence: Evidence) -> Judged:
         return Judged(claim, NOT_RUN, why=error.message)
     verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
     counts = ((len(curves.seeds), len(study.seed_numbers)) for study, curves in evidence.used)
-    seeds, of_seeds = min(counts, key=lambda count: (count[0] >= count[1], count), default=(None, None))
+    seeds, of_seeds = min(
+        counts, key=lambda count: (count[0] >= count[1], count), default=(None, None)
+    )
     devices = {curves.origin.device for _, curves in evidence.used if curves.origin is not None}
-    rests_on = {f"{curves.panel.name}, {curves.line.name}": curves.seeds for _, curves in evidence.used}
+    rests_on = {
+        f"{curves.panel.name}, {curves.line.name}": curves.seeds for _, curves in evidence.used
+    }
     recorded_on = ", ".join(sorted(devices))
-    return Judged(claim, verdict, parts, seeds=seeds, of_seeds=of_seeds, recorded_on=recorded_on, rests_on=rests_on)
+    return Judged(
+        claim,
+        verdict,
+        parts,
+        seeds=seeds,
+        of_seeds=of_seeds,
+        recorded_on=recorded_on,
+        rests_on=rests_on,
+    )
 
 
 def write_claims(judged: Sequence[Judged], folder: Path) -> None:
@@ -217,13 +254,23 @@ def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
 def achieves(evidence: Evidence, panel: str, line: str) -> Part:
     """In the median over the seeds, all episodes of the final test achieve the task."""
     numbers = success(evidence, panel, line)
-    return Part(f"{line} achieves {panel}", numbers["median_success"] == 1, numbers, _one_seed_decides(numbers))
+    return Part(
+        f"{line} achieves {panel}",
+        numbers["median_success"] == 1,
+        numbers,
+        _one_seed_decides(numbers),
+    )
 
 
 def does_not_achieve(evidence: Evidence, panel: str, line: str) -> Part:
     """The opposite."""
     numbers = success(evidence, panel, line)
-    return Part(f"{line} does not achieve {panel}", numbers["median_success"] < 1, numbers, _one_seed_decides(numbers))
+    return Part(
+        f"{line} does not achieve {panel}",
+        numbers["median_success"] < 1,
+        numbers,
+        _one_seed_decides(numbers),
+    )
 
 
 def _one_seed_decides(numbers: Mapping[str, float]) -> bool:
@@ -237,7 +284,9 @@ def _seeds_text(numbers: Mapping[str, Any]) -> str:
     return f"{numbers['seeds_achieving']} of {numbers['seeds']} seeds achieve it (95 % interval of the share: {low} to {high})"
 
 
-def rule_of_success(achieving: Iterable[tuple[str, str]] = (), failing: Iterable[tuple[str, str]] = ()) -> Rule:
+def rule_of_success(
+    achieving: Iterable[tuple[str, str]] = (), failing: Iterable[tuple[str, str]] = ()
+) -> Rule:
     """The rule that some agents achieve their tasks and others do not, each given as panel and line."""
     yes, no = tuple(achieving), tuple(failing)
     return lambda evidence: [
@@ -246,21 +295,29 @@ def rule_of_success(achieving: Iterable[tuple[str, str]] = (), failing: Iterable
     ]
 
 
-def ends_below(evidence: Evidence, panel: str, lower: str, higher: Sequence[str], *, named: str = "") -> Part:
+def ends_below(
+    evidence: Evidence, panel: str, lower: str, higher: Sequence[str], *, named: str = ""
+) -> Part:
     """The median return of one agent's final tests is below those of the others."""
     finals = {line: evidence.curves(panel, line).final_median for line in (lower, *higher)}
     where = f" on {named}" if named else ""
     return Part(
-        f"{lower} ends below {', '.join(higher)}{where}", finals[lower] < min(finals[line] for line in higher), finals
+        f"{lower} ends below {', '.join(higher)}{where}",
+        finals[lower] < min(finals[line] for line in higher),
+        finals,
     )
 
 
-def learns_before(evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]) -> Part:
+def learns_before(
+    evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]
+) -> Part:
     """Each of the first agents needs fewer episodes than each of the later ones."""
     needed = {line: evidence.training(panel, line) for line in (*first, *later)}
     latest = max(_or_never(needed[line]) for line in first)
     soonest = min(_or_never(needed[line]) for line in later)
-    return Part(f"{', '.join(first)} before {', '.join(later)} on {panel}", latest < soonest, needed)
+    return Part(
+        f"{', '.join(first)} before {', '.join(later)} on {panel}", latest < soonest, needed
+    )
 
 
 def as_fast(evidence: Evidence, panel: str, one: str, other: str) -> Part:

@@ -39,7 +39,9 @@ def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
     (('mall', 'store', 'mall', 'post'), ('cafe', 'cafe', 'post', 'post'))
     """
     if count > len(TYPES) ** length:
-        raise BadSetting(f"there are no {count:,} sequences of {length}", fix=f"ask for {len(TYPES) ** length:,}")
+        raise BadSetting(
+            f"there are no {count:,} sequences of {length}", fix=f"ask for {len(TYPES) ** length:,}"
+        )
     rng, found = Rng(seed_streams(seed, 1)), dict[Places, None]()
     while len(found) < count:
         found[tuple(TYPES[rng.below(len(TYPES))] for _ in range(length))] = None
@@ -51,7 +53,9 @@ def deliver_machine(long: Sequence[Places], short: Sequence[Places]) -> str:
     named = [(f"seq_{n}", places) for n, places in enumerate(long, 1)]
     named += [(f"short_{n}", places) for n, places in enumerate(short, 1)]
     events = " ".join((*TYPES, *(event for event, _ in named)))
-    rules = "\n".join(f"wait -> deliver : {{{event}}}, # / {' '.join(places)} #, 0" for event, places in named)
+    rules = "\n".join(
+        f"wait -> deliver : {{{event}}}, # / {' '.join(places)} #, 0" for event, places in named
+    )
     return f"""name      deliver
 events    {events}
 exclusive {events}
@@ -68,7 +72,9 @@ deliver -> done : {{}}, # / #, 1e3
 """
 
 
-def deliver_tasks(long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None) -> tuple[Task, Task]:
+def deliver_tasks(
+    long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None
+) -> tuple[Task, Task]:
     """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (None: the catalogue's).
 
     >>> from pdrm.language.loading import catalogue
@@ -77,19 +83,28 @@ def deliver_tasks(long: Sequence[Places], short: Sequence[Places], grid: GridMap
     ('deliver-8', 4, 4990.0)
     """
     where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
-    longs, shorts = ([f"{kind}_{n}" for n in range(1, count + 1)] for kind, count in _counts(long, short))
+    longs, shorts = (
+        [f"{kind}_{n}" for n in range(1, count + 1)] for kind, count in _counts(long, short)
+    )
     machine = parse(deliver_machine(long, short))
 
     def world(name: str, events: Sequence[str], sequences: Sequence[Places]) -> FiniteDomain:
-        shortest, deliveries = min(fewest_steps(where, places) for places in sequences), len(sequences[0])
-        return deliver_world(name, events, deliveries, every=(*longs, *shorts), grid=where, shortest=shortest)
+        shortest, deliveries = (
+            min(fewest_steps(where, places) for places in sequences),
+            len(sequences[0]),
+        )
+        return deliver_world(
+            name, events, deliveries, every=(*longs, *shorts), grid=where, shortest=shortest
+        )
 
     eight, test = world("deliver-8", longs, long), world("deliver-4-8, test", longs, long)
     four_eight = replace(world("deliver-4-8", shorts, short), tests=(test,))
     return Task(eight, machine, success="done"), Task(four_eight, machine, success="done")
 
 
-def _counts(long: Sequence[Places], short: Sequence[Places]) -> tuple[tuple[str, int], tuple[str, int]]:
+def _counts(
+    long: Sequence[Places], short: Sequence[Places]
+) -> tuple[tuple[str, int], tuple[str, int]]:
     return ("seq", len(long)), ("short", len(short))
 
 
@@ -101,7 +116,9 @@ def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places,
     True
     """
     pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from(machine.start)]
-    return tuple(one for one in pushed if len(one) == LONG), tuple(one for one in pushed if len(one) == SHORT)
+    return tuple(one for one in pushed if len(one) == LONG), tuple(
+        one for one in pushed if len(one) == SHORT
+    )
 
 
 def fewest_steps(grid: GridMap, places: Places) -> int:
@@ -113,7 +130,9 @@ def fewest_steps(grid: GridMap, places: Places) -> int:
     return min(best.values()) + 1
 
 
-def _nearest(grid: GridMap, best: dict[Cell, int], wanted: Iterable[Cell]) -> Iterator[tuple[Cell, int]]:
+def _nearest(
+    grid: GridMap, best: dict[Cell, int], wanted: Iterable[Cell]
+) -> Iterator[tuple[Cell, int]]:
     """The fewest steps to each of the wanted cells; standing on one, it takes two to step off and on again."""
     ways = [(steps, distances(grid, cell)) for cell, steps in best.items()]
     for cell in wanted:
@@ -142,7 +161,9 @@ class Difficulty:
     """The share of 2,000 random walks, as long as an episode, that come to the treasure (or the first of them)."""
 
 
-def draw_maze(size: int, seed: int, *, away: int, treasures: str = "t", opened: float = 0.15) -> GridMap:
+def draw_maze(
+    size: int, seed: int, *, away: int, treasures: str = "t", opened: float = 0.15
+) -> GridMap:
     """A maze of `size` × `size` with its start on the left and a treasure `away` steps from it.
 
     Cells are carved by a depth-first walk, which reaches all of them; then walls between two of them are opened at random
@@ -167,7 +188,9 @@ def draw_maze(size: int, seed: int, *, away: int, treasures: str = "t", opened: 
         for letter in treasures[1:]:
             shown[_pick([cell for cell in others if cell not in shown], rng)] = letter
         return _draw(size, floor, shown, "".join(dict.fromkeys(treasures)))
-    raise BadSetting(f"no maze of {size} × {size} has a cell {away} steps away", fix="ask for fewer steps")
+    raise BadSetting(
+        f"no maze of {size} × {size} has a cell {away} steps away", fix="ask for fewer steps"
+    )
 
 
 def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
@@ -189,7 +212,11 @@ def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
         floor |= {wall, cell}
         way.append(cell)
     walls = [(r, c) for r in range(1, size - 1) for c in range(1, size - 1) if (r, c) not in floor]
-    between = [(r, c) for r, c in walls if {(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor]
+    between = [
+        (r, c)
+        for r, c in walls
+        if {(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor
+    ]
     for _ in range(round(opened * len(between))):
         floor.add(between.pop(rng.below(len(between))))
     return floor
@@ -200,7 +227,10 @@ def _pick(several: Sequence[A], rng: Rng) -> A:
 
 
 def _draw(size: int, floor: set[Cell], shown: dict[Cell, str], places: str = "") -> GridMap:
-    rows = ["".join(shown.get((r, c), ".") if (r, c) in floor else "#" for c in range(size)) for r in range(size)]
+    rows = [
+        "".join(shown.get((r, c), ".") if (r, c) in floor else "#" for c in range(size))
+        for r in range(size)
+    ]
     return parse_map("\n".join(rows), places={*"x", *places}, start="x")
 
 
@@ -212,8 +242,15 @@ def rate_maze(grid: GridMap, steps: int, walks: int = 2_000, seed: int = 0) -> D
     """
     (start,), goals = grid.starts, frozenset(grid.places("t"))
     near, rng, found = grid.distances(start), Rng(seed_streams(seed, 1)), 0
-    exits = {cell: [grid.beside(cell, action) for action in range(len(DIRECTIONS))] for cell in grid.cells}
-    ends = [cell for cell in near if len({*exits[cell]} - {cell}) == 1 and cell != start and cell not in goals]
+    exits = {
+        cell: [grid.beside(cell, action) for action in range(len(DIRECTIONS))]
+        for cell in grid.cells
+    }
+    ends = [
+        cell
+        for cell in near
+        if len({*exits[cell]} - {cell}) == 1 and cell != start and cell not in goals
+    ]
     for _ in range(walks):
         cell = start
         for _ in range(steps):
@@ -221,4 +258,6 @@ def rate_maze(grid: GridMap, steps: int, walks: int = 2_000, seed: int = 0) -> D
             if cell in goals:
                 found += 1
                 break
-    return Difficulty(2 * min(near[goal] for goal in goals), len(grid.cells), len(ends), found / walks)
+    return Difficulty(
+        2 * min(near[goal] for goal in goals), len(grid.cells), len(ends), found / walks
+    )

@@ -70,9 +70,7 @@ IF_NOTHING_IS_LEFT = (
     "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), the claim does not "
     "hold (reading `lose`)"
 )
-TREASURE = (
-    ". And where the treasure of our 20×20 map lies: 39 steps away, no agent learnt anything, so it was moved to 24"
-)
+TREASURE = ". And where the treasure of our 20×20 map lies: 39 steps away, no agent learnt anything, so it was moved to 24"
 A_MICROSECOND = (
     "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second the claim "
     "does not hold (reading `python`)"
@@ -87,7 +85,13 @@ def _soon(evidence: Evidence) -> list[Part]:
     for multi, single in zip(MULTI, LARGE, strict=True):
         needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
         first, later = (inf if episodes is None else episodes for episodes in needed.values())
-        parts.append(Part(f"1-pdRM learns {multi} in no more episodes than {single}", first <= later < inf, needed))
+        parts.append(
+            Part(
+                f"1-pdRM learns {multi} in no more episodes than {single}",
+                first <= later < inf,
+                needed,
+            )
+        )
     return parts
 
 
@@ -120,7 +124,9 @@ def _less_consistent(evidence: Evidence) -> Part:
 def _at_the_bottom(evidence: Evidence) -> Part:
     curves = evidence.curves(EIGHT, "pdRM")
     highest = float(curves.quartiles(curves.normalised).median.max())
-    return Part("pdRM stays at the bottom", highest <= BOTTOM, {"highest normalised median": highest})
+    return Part(
+        "pdRM stays at the bottom", highest <= BOTTOM, {"highest normalised median": highest}
+    )
 
 
 def _order(evidence: Evidence) -> list[Part]:
@@ -131,7 +137,10 @@ def _order(evidence: Evidence) -> list[Part]:
             groups[evidence.curves(panel, line).line.agent_name].append(line)
         parts += [learns_before(evidence, panel, groups["cprm"], groups["hrm"] + groups["q"])]
         parts += [learns_before(evidence, panel, groups["hrm"], groups["q"])]
-    return [*parts, learns_before(evidence, EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"])]
+    return [
+        *parts,
+        learns_before(evidence, EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"]),
+    ]
 
 
 def _four_eight(evidence: Evidence) -> list[Part]:
@@ -184,7 +193,11 @@ def _paint(evidence: Evidence) -> list[Part]:
     rising = [finals[line] for line in names]
     optimal = [line for line in names if finals[line] >= OPTIMUM - ROUNDING]
     return [
-        Part("the more symbols are seen, the higher the return", rising == sorted(set(rising)), finals),
+        Part(
+            "the more symbols are seen, the higher the return",
+            rising == sorted(set(rising)),
+            finals,
+        ),
         Part("only k = 5 is optimal", optimal == names[-1:], {**finals, "optimum": OPTIMUM}),
     ]
 
@@ -207,7 +220,9 @@ def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[Part]:
     """What the paper says of 17 × 17, by the runs of a panel."""
     machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
     before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
-    spreads = {curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)}
+    spreads = {
+        curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)
+    }
     shown = {line: round(spread, 1) for line, spread in spreads.items()}
     improves = after - before > spreads[RECURRENT]
     gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
@@ -243,9 +258,15 @@ def judge_physics(study: Study, evidence: Evidence) -> list[Judged]:
     """The claims about Figure 5 by a study of other physics, in which recurrent PPO was not run: a claim does not hold if what is
     seen without it does not; it cannot be seen to hold."""
     found = []
-    for claim, panel in zip((one for one in CLAIMS if one.id in BY_TWO_AGENTS), study.panels, strict=True):
-        judged = judge(replace(claim, rule=partial(BY_TWO_AGENTS[claim.id], panel=panel.name)), evidence)
-        found.append(replace(judged, verdict=NOT_RUN, why=TWO_AGENTS) if judged.verdict == HOLDS else judged)
+    for claim, panel in zip(
+        (one for one in CLAIMS if one.id in BY_TWO_AGENTS), study.panels, strict=True
+    ):
+        judged = judge(
+            replace(claim, rule=partial(BY_TWO_AGENTS[claim.id], panel=panel.name)), evidence
+        )
+        found.append(
+            replace(judged, verdict=NOT_RUN, why=TWO_AGENTS) if judged.verdict == HOLDS else judged
+        )
     return found
 
 
@@ -256,7 +277,9 @@ FIRST_DIP, LAST_DIP = 5, 20
 def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
     curves = evidence.curves(panel, WITH)
     if len(curves.at) <= LAST_DIP:
-        raise NotRecorded(f"{panel}, {WITH}: the run has {len(curves.at)} tests", fix=f"pdrm reproduce {panel}")
+        raise NotRecorded(
+            f"{panel}, {WITH}: the run has {len(curves.at)} tests", fix=f"pdrm reproduce {panel}"
+        )
     return curves
 
 
@@ -272,7 +295,11 @@ def _dip(evidence: Evidence) -> list[Part]:
     )
     numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
     return [
-        Part(f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test", dip < before, numbers),
+        Part(
+            f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test",
+            dip < before,
+            numbers,
+        ),
         Part(f"{WITH} ends above its first tests", final > before, numbers),
     ]
 
@@ -300,7 +327,7 @@ def size_facts(folder: Path) -> dict[str, Any]:
 
 
 def _count_sizes() -> dict[str, Any]:
-    from pdrm.analysis.size_claims import size_claims  # noqa: PLC0415 - most often they are cached
+    from pdrm.analysis.size_claims import size_claims
 
     return {fact["id"]: fact for fact in size_claims()}
 
@@ -313,13 +340,18 @@ def _size(name: str, evidence: Evidence) -> list[Part]:
 def _translate(_evidence: Evidence) -> list[Part]:
     """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
     automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
-    if not isinstance(automaton, CountingRewardAutomaton) or not isinstance(printed, PushdownRewardMachine):
+    if not isinstance(automaton, CountingRewardAutomaton) or not isinstance(
+        printed, PushdownRewardMachine
+    ):
         raise TypeError("Appendix A has one machine of each kind")
     translated = pushdown_machine(automaton)
     labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
     words = [word for length in range(LONGEST_WORD + 1) for word in product(labels, repeat=length)]
     parts = []
-    for name, machine in (("Appendix B's translation", translated), ("Appendix A's machine", printed)):
+    for name, machine in (
+        ("Appendix B's translation", translated),
+        ("Appendix A's machine", printed),
+    ):
         differing = sum(automaton.run(word).reward != machine.run(word).reward for word in words)
         text = f"{name} pays what the automaton pays"
         parts.append(Part(text, not differing, {"words": len(words), "differing": differing}))
@@ -336,7 +368,12 @@ CLAIMS = (
         _best,
         BY_MEANS,
     ),
-    Claim("letter-speed", "both CpRM agents converge first; 1-pdRM about as fast as CQL-CRA", "letter", _speed),
+    Claim(
+        "letter-speed",
+        "both CpRM agents converge first; 1-pdRM about as fast as CQL-CRA",
+        "letter",
+        _speed,
+    ),
     Claim(
         "maze-5",
         "all -pdRM agents and Q-CRA achieve 5×5",
@@ -395,8 +432,18 @@ CLAIMS = (
         "deliver",
         _four_eight,
     ),
-    Claim("deliver-q-best", "1-pdRM is the best of the Q-learning agents in both plots", "deliver", _best_of_q),
-    Claim("deliver-pace", "in DeliverWorld-4-8 hierarchical 1 and 2 converge at the same pace", "deliver", _same_pace),
+    Claim(
+        "deliver-q-best",
+        "1-pdRM is the best of the Q-learning agents in both plots",
+        "deliver",
+        _best_of_q,
+    ),
+    Claim(
+        "deliver-pace",
+        "in DeliverWorld-4-8 hierarchical 1 and 2 converge at the same pace",
+        "deliver",
+        _same_pace,
+    ),
     Claim(
         "deliver-longer",
         "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
@@ -409,19 +456,46 @@ CLAIMS = (
         "water",
         water_17,
     ),
-    Claim("water-17-dip", "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers", "water", _dip),
+    Claim(
+        "water-17-dip",
+        "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers",
+        "water",
+        _dip,
+    ),
     Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20),
-    Claim("water-20-from", "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on", "water", _from_the_20th),
-    Claim("paint", "the more symbols seen, the higher the return; only k = 5 is optimal", "paint", _paint),
-    Claim("size-full", "Theorem 1: rows of full policies against the bound", "", partial(_size, "size-full")),
-    Claim("size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")),
+    Claim(
+        "water-20-from",
+        "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on",
+        "water",
+        _from_the_20th,
+    ),
+    Claim(
+        "paint",
+        "the more symbols seen, the higher the return; only k = 5 is optimal",
+        "paint",
+        _paint,
+    ),
+    Claim(
+        "size-full",
+        "Theorem 1: rows of full policies against the bound",
+        "",
+        partial(_size, "size-full"),
+    ),
+    Claim(
+        "size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")
+    ),
     Claim(
         "size-cra",
         "Theorems 3 and 4: counters need no more than whole stacks, and 2ⁿ configurations for marked palindromes",
         "",
         partial(_size, "size-cra"),
     ),
-    Claim("translate", "Appendices A and B: the translated machine pays the same on every word", "", _translate),
+    Claim(
+        "translate",
+        "Appendices A and B: the translated machine pays the same on every word",
+        "",
+        _translate,
+    ),
 )
 
 

@@ -34,23 +34,46 @@ AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
 OURS = ("0-pdRM (ours)", "1-CpRM, deduplicated (ours)")
 
 
-def _line(name: str, seconds: float | None = None, gigabytes: float = 0.5, **settings: float) -> Line:
+def _line(
+    name: str, seconds: float | None = None, gigabytes: float = 0.5, **settings: float
+) -> Line:
     agent, k, own = AGENTS[name]
     given = {**own, **settings}
-    return Line(name=name, agent=agent, k=k, settings=given, ours="ours" in name, seconds=seconds, gigabytes=gigabytes)
+    return Line(
+        name=name,
+        agent=agent,
+        k=k,
+        settings=given,
+        ours="ours" in name,
+        seconds=seconds,
+        gigabytes=gigabytes,
+    )
 
 
 def _panel(name: str, title: str, figure: str, success: str, lines: Iterable[Line]) -> Panel:
-    return Panel(name=name, domain=name, title=title, figure=figure, success=(success,), lines=tuple(lines))
+    return Panel(
+        name=name, domain=name, title=title, figure=figure, success=(success,), lines=tuple(lines)
+    )
 
 
 # --- Figure 2: LetterEnv, six agents.
 
-_LETTER = ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", *OURS, "CpRM, co-observed (ours)")
+_LETTER = (
+    "pdRM",
+    "1-pdRM",
+    "CpRM",
+    "1-CpRM",
+    "Q-CRA",
+    "CQL-CRA",
+    *OURS,
+    "CpRM, co-observed (ours)",
+)
 LETTER = Study(
     name="letter",
     title="LetterEnv",
-    panels=(_panel("letter", "LetterEnv", "Figure 2", "u2", (_line(name, 0.1) for name in _LETTER)),),
+    panels=(
+        _panel("letter", "LetterEnv", "Figure 2", "u2", (_line(name, 0.1) for name in _LETTER)),
+    ),
 )
 
 
@@ -88,7 +111,9 @@ def _maze(size: str) -> Panel:
     budget, title = round(PER_SECOND * SECONDS[size]), size.replace("x", "×")
     lines = [_maze_line(name, size) for name in ("pdRM", "1-pdRM")]
     lines += [_maze_line(name, size, updates_per_episode=budget) for name in ("CpRM", "1-CpRM")]
-    lines += [_maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")]
+    lines += [
+        _maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")
+    ]
     lines += [_line("0-pdRM (ours)", 0.3), _line("1-CpRM, deduplicated (ours)", 0.4)]
     lines += [_line("CpRM, co-observed (ours)", 2)] if size == "5x5" else []
     return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", "home", lines)
@@ -105,7 +130,9 @@ def _timed_maze(size: str) -> Panel:
     return replace(panel, name=f"maze-{size}-wall-clock")
 
 
-MAZE = Study(name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=tuple(map(_maze, SECONDS)))
+MAZE = Study(
+    name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=tuple(map(_maze, SECONDS))
+)
 MAZE_WALL_CLOCK = Study(
     name="maze-wall-clock",
     title="1-TreasureMaze, with the paper's limits of wall-clock time",
@@ -140,7 +167,13 @@ _DELIVER_SECONDS = {"CpRM": 10.0, "2-CpRM": 5.0, "1-CpRM": 3.0}
 
 
 def _deliver(name: str, title: str, figure: str, lines: Iterable[str]) -> Panel:
-    return _panel(name, title, figure, "done", (_line(line, _DELIVER_SECONDS.get(line, 0.5)) for line in lines))
+    return _panel(
+        name,
+        title,
+        figure,
+        "done",
+        (_line(line, _DELIVER_SECONDS.get(line, 0.5)) for line in lines),
+    )
 
 
 DELIVER = Study(
@@ -176,13 +209,17 @@ DELIVER_LONGER = Study(
 # --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
 
 _SEEN = [
-    Line(name="pdRM" if k == 5 else f"{k}-pdRM", agent="q", k=str(k), colour=f"{k}-pdRM", seconds=0.1)
+    Line(
+        name="pdRM" if k == 5 else f"{k}-pdRM", agent="q", k=str(k), colour=f"{k}-pdRM", seconds=0.1
+    )
     for k in range(1, 6)
 ]
 PAINT = Study(
     name="paint",
     title="PaintWorld",
-    panels=(_panel("paint", "PaintWorld", "Appendix C", "clean", (*_SEEN, _line("0-pdRM (ours)", 0.1))),),
+    panels=(
+        _panel("paint", "PaintWorld", "Appendix C", "clean", (*_SEEN, _line("0-pdRM (ours)", 0.1))),
+    ),
 )
 
 
@@ -190,12 +227,36 @@ PAINT = Study(
 
 WITH, WITHOUT, RECURRENT = "PPO + 1-pdRM", "PPO", "recurrent PPO"
 WATER_MAPS = ("water-17", "water-20")
-_PRINTED = {"n_envs": 5, "n_steps": 10_000, "linear_decay": True, "net_arch": (64, 64), "test_every": 100_000}
+_PRINTED = {
+    "n_envs": 5,
+    "n_steps": 10_000,
+    "linear_decay": True,
+    "net_arch": (64, 64),
+    "test_every": 100_000,
+}
 _CLIPPED = {"clip_range": 0.15, "target_kl": 0.3, "clip_range_vf": 1_000.0}
-_UNTUNED = {"ent_coef": 0.0, "reward_scale": 1.0, "reward_clip": None, "staggered": False, "test_episodes": 5}
+_UNTUNED = {
+    "ent_coef": 0.0,
+    "reward_scale": 1.0,
+    "reward_clip": None,
+    "staggered": False,
+    "test_episodes": 5,
+}
 """Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
-_PRINTED_PPO = {"batch_size": 3_000, "n_epochs": 30, "discount": 0.99, "gae_lambda": 0.9, "vf_coef": 0.5}
-_PRINTED_RPPO = {"batch_size": 2_000, "n_epochs": 20, "discount": 0.95, "gae_lambda": 0.95, "vf_coef": 1.0}
+_PRINTED_PPO = {
+    "batch_size": 3_000,
+    "n_epochs": 30,
+    "discount": 0.99,
+    "gae_lambda": 0.9,
+    "vf_coef": 0.5,
+}
+_PRINTED_RPPO = {
+    "batch_size": 2_000,
+    "n_epochs": 20,
+    "discount": 0.95,
+    "gae_lambda": 0.95,
+    "vf_coef": 1.0,
+}
 _LSTM = {"sequence_length": 20, "lstm_hidden_size": 256}
 _BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
 """Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""
@@ -204,7 +265,11 @@ _SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
 
 
 def _water_panel(
-    name: str, lines: Iterable[Line], study: str, machine: str | None = None, figure: str = "beside Figure 5"
+    name: str,
+    lines: Iterable[Line],
+    study: str,
+    machine: str | None = None,
+    figure: str = "beside Figure 5",
 ) -> Panel:
     side = name.removeprefix("water-")
     panel = _panel(name, f"{side} × {side}", figure, "done", lines)
@@ -240,7 +305,9 @@ WATER_TUNED, WATER_STRICT = (
     Study(
         name=name,
         title=title,
-        panels=tuple(_water_panel(one, _three({}, {}, ours=True), name, machine) for one in WATER_MAPS),
+        panels=tuple(
+            _water_panel(one, _three({}, {}, ours=True), name, machine) for one in WATER_MAPS
+        ),
     )
     for name, title, machine in (
         ("water-tuned", "WaterWorld, tuned", None),
@@ -248,7 +315,13 @@ WATER_TUNED, WATER_STRICT = (
     )
 )
 _OFF_POLICY = [
-    Line(name=f"{agent.upper()} + {name}", agent=agent, k=1, settings={"counterfactuals": imagined}, ours=True)
+    Line(
+        name=f"{agent.upper()} + {name}",
+        agent=agent,
+        k=1,
+        settings={"counterfactuals": imagined},
+        ours=True,
+    )
     for agent in ("dqn", "sac")
     for imagined, name in ((0, "1-pdRM"), (2, "1-CpRM"))
 ]
@@ -282,14 +355,28 @@ def _under(physics: str, *, scaled: bool) -> Study:
     for one in WATER_MAPS:
         panel = _printed(one, name, **{"test_every": 200_000, **(_SCALED if scaled else {})})
         world = WaterWorld(
-            side=SIDES[one], radius=radius, ball_speed=ball_speed, acceleration=acceleration, top_speed=top_speed
+            side=SIDES[one],
+            radius=radius,
+            ball_speed=ball_speed,
+            acceleration=acceleration,
+            top_speed=top_speed,
         )
-        panels.append(replace(panel, domain=world, machine="water", figure="beside Figure 5", lines=panel.lines[:2]))
+        panels.append(
+            replace(
+                panel,
+                domain=world,
+                machine="water",
+                figure="beside Figure 5",
+                lines=panel.lines[:2],
+            )
+        )
     title = f"WaterWorld, {physics}{', rewards of a thousandth' * scaled}"
     return Study(name=name, title=title, panels=tuple(panels), seeds=3)
 
 
-WATER_READINGS = tuple(_under(physics, scaled=scaled) for physics in PHYSICS for scaled in (False, True))
+WATER_READINGS = tuple(
+    _under(physics, scaled=scaled) for physics in PHYSICS for scaled in (False, True)
+)
 
 
 # --- Ours: the agent `summary`, with the whole stack in view, beside 1-CpRM. A study of its own and not lines of the figures, because it needs tests after
@@ -319,7 +406,11 @@ def _beside_summary(domain: str) -> Panel:
     return replace(_panel(domain, title, f"beside {figure}", success, lines), name=f"ours-{domain}")
 
 
-FOUND = Study(name="ours", title="Ours: with the whole stack in view", panels=tuple(map(_beside_summary, _FINDS)))
+FOUND = Study(
+    name="ours",
+    title="Ours: with the whole stack in view",
+    panels=tuple(map(_beside_summary, _FINDS)),
+)
 
 
 DEEP = (WATER, WATER_TUNED, WATER_OFF_POLICY, WATER_STRICT, WATER_SCALED)
@@ -370,7 +461,9 @@ def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     found: list[Study] = []
     for name in names or [study.name for study in STUDIES]:
         if name not in known:
-            raise UnknownStudy(f"the paper has no figure `{name}`", fix=did_you_mean(name, [*known, *GROUPS]))
+            raise UnknownStudy(
+                f"the paper has no figure `{name}`", fix=did_you_mean(name, [*known, *GROUPS])
+            )
         earlier = {panel.name for one in found for panel in one.panels}
         panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
         found += [replace(known[name], panels=panels)] if panels else []

@@ -25,7 +25,13 @@ from pdrm.domains.paper_domains import (
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.paper.claims import HOLDS, NOT_RUN, Evidence, Judged
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, draw_maze, draw_sequences, rate_maze, sequences_of
+from pdrm.experiments.paper.generated_tasks import (
+    deliver_tasks,
+    draw_maze,
+    draw_sequences,
+    rate_maze,
+    sequences_of,
+)
 from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
 from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES, WATER, WATER_READINGS
 from pdrm.experiments.store import Store
@@ -58,7 +64,12 @@ class Reading:
         """What is run. Panels that do not change share their runs with the default reading."""
         (default,) = (study for study in STUDIES if study.name == self.figure)
         panels = tuple(self.change(panel) for panel in default.panels)
-        return replace(default, name=f"{self.figure} {self.name}", title=f"{default.title}, {self.name}", panels=panels)
+        return replace(
+            default,
+            name=f"{self.figure} {self.name}",
+            title=f"{default.title}, {self.name}",
+            panels=panels,
+        )
 
 
 # --- The changes that readings make to a panel: another task, another setting of some lines.
@@ -69,7 +80,9 @@ def _with_task(panel: Panel, task: Task) -> Panel:
     success = panel.success or task.success
     settings = PAPER_SETTINGS.get(panel.name, {})
     return replace(
-        panel, domain=Task(task.domain, task.machine, success=success), settings={**settings, **panel.settings}
+        panel,
+        domain=Task(task.domain, task.machine, success=success),
+        settings={**settings, **panel.settings},
     )
 
 
@@ -79,13 +92,18 @@ def _with_domain(name: str, make: Callable[[], FiniteDomain], panel: Panel) -> P
 
 def _with_otherwise(text: str, panel: Panel) -> Panel:
     """The same machine with another answer to a label that no rule reads."""
-    machine = catalogue_text(str(panel.task.machine.name)).replace("otherwise stay 0", f"otherwise {text}")
+    machine = catalogue_text(str(panel.task.machine.name)).replace(
+        "otherwise stay 0", f"otherwise {text}"
+    )
     return replace(panel, machine=machine)
 
 
 def _with_setting(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
     """Some agents with other settings."""
-    return replace(panel, lines=tuple(_set(line, settings) if line.agent in agents else line for line in panel.lines))
+    return replace(
+        panel,
+        lines=tuple(_set(line, settings) if line.agent in agents else line for line in panel.lines),
+    )
 
 
 def _set(line: Line, settings: Mapping[str, Any]) -> Line:
@@ -96,7 +114,10 @@ def _at_python_speed(panel: Panel) -> Panel:
     """Exhaustive counterfactuals within what a plain Python program updates in the printed time."""
     budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
     exhaustive = [line for line in panel.lines if "updates_per_episode" in line.settings]
-    lines = tuple(_set(line, {"updates_per_episode": budget}) if line in exhaustive else line for line in panel.lines)
+    lines = tuple(
+        _set(line, {"updates_per_episode": budget}) if line in exhaustive else line
+        for line in panel.lines
+    )
     return replace(panel, lines=lines)
 
 
@@ -169,8 +190,18 @@ def draw_places(seed: int) -> GridMap:
 def _nothing_left(figure: str) -> list[Reading]:
     """What else may happen where the machine has nothing left to retrace."""
     return [
-        Reading("end", figure, f"{NOTHING_LEFT}the episode ends and pays 0", partial(_with_otherwise, "go lost 0")),
-        Reading("lose", figure, f"{NOTHING_LEFT}the task is lost (−1e5)", partial(_with_otherwise, "go lost -1e5")),
+        Reading(
+            "end",
+            figure,
+            f"{NOTHING_LEFT}the episode ends and pays 0",
+            partial(_with_otherwise, "go lost 0"),
+        ),
+        Reading(
+            "lose",
+            figure,
+            f"{NOTHING_LEFT}the task is lost (−1e5)",
+            partial(_with_otherwise, "go lost -1e5"),
+        ),
     ]
 
 
@@ -182,7 +213,10 @@ TREASURES = {10: 15, 20: 24}
 """How far the treasure of a generated maze is: as far as that of ours."""
 SETS, SET_SEEDS, MAZES, MAPS = (4, 16, 64), range(1, 6), range(1, 21), range(1, 6)
 NOTHING_LEFT = "with nothing left to retrace, "
-SLOW_RATES = {name: PAPER_SETTINGS["deliver-8"][name] for name in ("learning_rate", "epsilon_decay", "epsilon_least")}
+SLOW_RATES = {
+    name: PAPER_SETTINGS["deliver-8"][name]
+    for name in ("learning_rate", "epsilon_decay", "epsilon_least")
+}
 
 READINGS: tuple[Reading, ...] = (
     Reading(
@@ -222,7 +256,12 @@ READINGS: tuple[Reading, ...] = (
         "10×10 with the printed limit of 15 steps",
         partial(_with_domain, "maze-10x10", partial(domain, "maze-10x10", step_limit=15)),
     ),
-    Reading("python", "maze", "exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
+    Reading(
+        "python",
+        "maze",
+        "exhaustive CpRM at 45,000 updates a second, not a million",
+        _at_python_speed,
+    ),
     *(
         Reading(
             f"maze-{n}",
@@ -252,7 +291,10 @@ READINGS: tuple[Reading, ...] = (
     ),
     *(
         Reading(
-            f"map-{n}", "deliver", f"the places put elsewhere, seed {n}", partial(_delivering, partial(drawn_places, n))
+            f"map-{n}",
+            "deliver",
+            f"the places put elsewhere, seed {n}",
+            partial(_delivering, partial(drawn_places, n)),
         )
         for n in MAPS
     ),
@@ -263,7 +305,10 @@ READINGS: tuple[Reading, ...] = (
         partial(_with_setting, ("hrm",), {"r_plus": 1_000.0}),
     ),
     Reading(
-        "slow", "paint", "the rates of DeliverWorld, not those of the mazes", partial(_with_setting, ("q",), SLOW_RATES)
+        "slow",
+        "paint",
+        "the rates of DeliverWorld, not those of the mazes",
+        partial(_with_setting, ("q",), SLOW_RATES),
     ),
 )
 
@@ -276,7 +321,11 @@ def reading_of(figure: str, name: str) -> Reading:
     """
     known = {reading.name: reading for reading in READINGS if reading.figure == figure}
     if name not in known:
-        fix = did_you_mean(name, known) if known else "pdrm claims --readings lists those of every figure"
+        fix = (
+            did_you_mean(name, known)
+            if known
+            else "pdrm claims --readings lists those of every figure"
+        )
         if name in about_readings(figure):  # physics are studies of their own
             fix = f"pdrm reproduce {figure}-{name}"
         raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
@@ -311,12 +360,16 @@ class Cell:
         return sum(bool(part["holds"]) for part in self.record["parts"]), len(self.record["parts"])
 
 
-def judge_reading(reading: Reading | None, figure: str, folder: Path, seeds: int | None = None) -> list[Judged]:
+def judge_reading(
+    reading: Reading | None, figure: str, folder: Path, seeds: int | None = None
+) -> list[Judged]:
     """The claims about a figure under a reading (None: the default), by the runs in a folder.
 
     Where a claim compares two figures, both are taken under the reading of that name, if both have one.
     """
-    studies = () if reading is None else tuple(one.study for one in READINGS if one.name == reading.name)
+    studies = (
+        () if reading is None else tuple(one.study for one in READINGS if one.name == reading.name)
+    )
     return judge_claims(Evidence(folder, seeds, studies), {figure})
 
 
@@ -353,7 +406,9 @@ def count_holding(found: Iterable[Cell], claim: str) -> str:
     >>> count_holding([Cell("paint", name, record, False) for name in ("default", "slow")], "paint")
     '2 of 2'
     """
-    verdicts = [cell.verdict for cell in found if cell.record["id"] == claim and cell.verdict != NOT_RUN]
+    verdicts = [
+        cell.verdict for cell in found if cell.record["id"] == claim and cell.verdict != NOT_RUN
+    ]
     return f"{verdicts.count(HOLDS)} of {len(verdicts)}"
 
 
@@ -374,7 +429,9 @@ def _each() -> Iterator[tuple[str, Reading | None]]:
         yield from ((study.name, reading) for reading in READINGS if reading.figure == study.name)
 
 
-def _own(reading: Reading | None, figure: str, folder: Path, seeds: int | None) -> list[dict[str, Any]]:
+def _own(
+    reading: Reading | None, figure: str, folder: Path, seeds: int | None
+) -> list[dict[str, Any]]:
     """The records of the claims that runs in the folder judge; none: nothing was run there."""
     if not Store.below(folder).root.exists():
         return []
@@ -392,7 +449,9 @@ def run_here(folder: Path) -> list[str]:
 def note_run(reading: Reading, folder: Path) -> None:
     """Note that a reading is run in a folder."""
     names = dict.fromkeys((*run_here(folder), f"{reading.figure} {reading.name}"))
-    write_atomically(ensure_folder(folder) / RUN_HERE, (json.dumps(list(names), indent=1) + "\n").encode())
+    write_atomically(
+        ensure_folder(folder) / RUN_HERE, (json.dumps(list(names), indent=1) + "\n").encode()
+    )
 
 
 def readings_record(found: Iterable[Cell]) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -52,7 +52,11 @@ def known_curves(study: Study, panel: Panel, line: Line, store: Store) -> Curves
 
 def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies of which something is known, in order."""
-    found = ((study, known_curves(study, panel, line, store)) for study in studies for panel, line in study.lines())
+    found = (
+        (study, known_curves(study, panel, line, store))
+        for study in studies
+        for panel, line in study.lines()
+    )
     return [(study, curves) for study, curves in found if curves is not None]
 
 
@@ -72,7 +76,9 @@ def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
     returns, steps, success = (values[:, :, [place]] for place in range(len(VALUES)))
     lowest, highest = return_range(panel.task)
     at, unit = np.array(times), found.unit
-    return Curves(panel, line, tuple(seeds), unit, at, returns, steps, success, lowest, highest, found.origin)
+    return Curves(
+        panel, line, tuple(seeds), unit, at, returns, steps, success, lowest, highest, found.origin
+    )
 
 
 def keep_record(study: Study, store: Store, name: str, command: str, device: str) -> None:
@@ -81,7 +87,10 @@ def keep_record(study: Study, store: Store, name: str, command: str, device: str
     for panel, line in study.lines():
         curves = curves_of(panel, line, study.seed_numbers, store)
         if curves is None or len(curves.seeds) < len(study.seed_numbers):
-            raise NotRecorded(f"{panel.name}, {line.name}: not every seed is done", fix=f"pdrm reproduce {study.name}")
+            raise NotRecorded(
+                f"{panel.name}, {line.name}: not every seed is done",
+                fix=f"pdrm reproduce {study.name}",
+            )
         lines.append(curves)
     rows, runs = io.StringIO(), [store.run(spec) for _, _, spec in study.runs()]
     table = csv.writer(rows, lineterminator="\n")
@@ -102,7 +111,9 @@ def keep_record(study: Study, store: Store, name: str, command: str, device: str
         "timesteps": sum(int(run.result["steps"]) for run in runs),
     }
     write_atomically(FOLDER / f"{study.name}-{name}.csv", rows.getvalue().encode())
-    write_atomically(FOLDER / f"{study.name}-{name}.json", (json.dumps(about, indent=1) + "\n").encode())
+    write_atomically(
+        FOLDER / f"{study.name}-{name}.json", (json.dumps(about, indent=1) + "\n").encode()
+    )
     _recorded.cache_clear()
 
 
@@ -119,5 +130,7 @@ def _recorded(study: str) -> dict[tuple[str, str], Record]:
                     continue
                 unit = next(name for name in UNITS if name in row)
                 record = found.setdefault((row["domain"], row["line"]), Record({}, unit, origin))
-                record.tests[int(row[unit]), int(row["seed"])] = [float(row[name]) for name in VALUES]
+                record.tests[int(row[unit]), int(row["seed"])] = [
+                    float(row[name]) for name in VALUES
+                ]
     return found

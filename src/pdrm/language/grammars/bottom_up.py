@@ -38,7 +38,11 @@ def reduce_bottom_up(automaton: Automaton, options: TaskOptions) -> Draft:
 class _Reading:
     def __init__(self, automaton: Automaton, options: TaskOptions) -> None:
         self.automaton, self.options = automaton, options
-        self.grammar, self.productions, self.states = automaton.grammar, automaton.productions, automaton.states
+        self.grammar, self.productions, self.states = (
+            automaton.grammar,
+            automaton.productions,
+            automaton.states,
+        )
         self.before = accessing(automaton)
         self.moves: list[Move] = []
         self.begun: set[_Part] = set()
@@ -60,7 +64,11 @@ class _Reading:
             self.moves.append(Move(READ, None, number, DONE, (number,), self.options.reward))
         elif number in self.automaton.stops:
             self._reduce(_Begin(READ, None, number, 0.0), (number,), NO_MORE)
-        elif number > 0 and not state.shift and len({way for found in state.reduce.values() for way in found}) == 1:
+        elif (
+            number > 0
+            and not state.shift
+            and len({way for found in state.reduce.values() for way in found}) == 1
+        ):
             self._reduce(_Begin(READ, None, number, 0.0), (number,), None)
         else:
             for letter in range(len(self.automaton.letters.cubes)):
@@ -90,7 +98,9 @@ class _Reading:
         if len(paid) > 1:
             label = self.automaton.letters.example(letter)
             fix = "pay both alike, or make rules of them and pay for those"
-            raise BadGrammar(f"label `{label}` can be read as two events, which pay differently", fix=fix)
+            raise BadGrammar(
+                f"label `{label}` can be read as two events, which pay differently", fix=fix
+            )
         return paid.pop()
 
     def _reduce(self, begin: _Begin, stack: tuple[int, ...], letter: int | None) -> None:
@@ -135,7 +145,9 @@ class _Reading:
             self._move(begin, LOST, stack, self.options.paid_for_failing)
 
     def _move(self, begin: _Begin, target: str, push: tuple[int, ...], paid: float) -> None:
-        self.moves.append(Move(begin.source, begin.read, begin.top, target, push, add_rewards(begin.paid, paid)))
+        self.moves.append(
+            Move(begin.source, begin.read, begin.top, target, push, add_rewards(begin.paid, paid))
+        )
 
     # --- Names
 
@@ -145,7 +157,11 @@ class _Reading:
         if letter is not None:
             name += f".{'end' if letter == NO_MORE else self.automaton.letters.example(letter)}"
         name += f".{pops}" if pops else ""
-        while self.called.setdefault(name, (left, letter, pops)) != (left, letter, pops) or name in (READ, DONE, LOST):
+        while self.called.setdefault(name, (left, letter, pops)) != (
+            left,
+            letter,
+            pops,
+        ) or name in (READ, DONE, LOST):
             name += "_"
         return name
 

@@ -84,12 +84,20 @@ class _Explaining:
             found[number] = word, stack
             state = self.states[number]
             steps: list[tuple[int, Word, Tree]] = []
-            steps += [(after, (letter,), self._example(letter)) for letter, after in state.shift.items()]
-            steps += [(after, *self.yields[symbol]) for symbol, after in state.goto.items() if symbol in self.yields]
+            steps += [
+                (after, (letter,), self._example(letter)) for letter, after in state.shift.items()
+            ]
+            steps += [
+                (after, *self.yields[symbol])
+                for symbol, after in state.goto.items()
+                if symbol in self.yields
+            ]
             for after, more, tree in steps:
                 spend(1 + len(stack) // 8)
                 if after not in found and length + len(more) <= LONGEST:
-                    heappush(waiting, (length + len(more), after, word + more, (*stack, (after, tree))))
+                    heappush(
+                        waiting, (length + len(more), after, word + more, (*stack, (after, tree)))
+                    )
         return found
 
     def _example(self, letter: int) -> Tree:
@@ -126,13 +134,18 @@ class _Explaining:
     def _follow(self, word: Word, letter: int, stack: Stack) -> Conflict | None:
         """Both ways of going on, to the same word if there is one."""
         reduced = self.productions[max(self.states[stack[-1][0]].reduce[letter])]
-        ways = [[way] if read else list(self._read(way, letter)) for way, read in islice(self._act(stack, letter), 2)]
+        ways = [
+            [way] if read else list(self._read(way, letter))
+            for way, read in islice(self._act(stack, letter), 2)
+        ]
         read = (letter,)
         if letter == NO_MORE:
             if len(ways) == 2 and all(ways):
                 return Conflict(word, (word, word), (ways[0][0][-1][1], ways[1][0][-1][1]), reduced)
             return None
-        if (same := self._finish([(one, other) for one in ways[0] for other in ways[1]])) is not None:
+        if (
+            same := self._finish([(one, other) for one in ways[0] for other in ways[1]])
+        ) is not None:
             rest, (one, other) = same
             whole = (*word, *read, *rest)
             return Conflict(word, (whole, whole), (one[-1][1], other[-1][1]), reduced)
@@ -154,17 +167,23 @@ class _Explaining:
             if key in known:
                 continue
             known.add(key)
-            if (left := next(self._read(one, NO_MORE), None)) and (right := next(self._read(other, NO_MORE), None)):
+            if (left := next(self._read(one, NO_MORE), None)) and (
+                right := next(self._read(other, NO_MORE), None)
+            ):
                 return word, (left, right)
             for letter in self.letters:
                 seconds = list(islice(self._read(other, letter), 4))
                 firsts = islice(self._read(one, letter), 4) if seconds else ()
-                waiting += [((*word, letter), (first, second)) for first in firsts for second in seconds]
+                waiting += [
+                    ((*word, letter), (first, second)) for first in firsts for second in seconds
+                ]
         return None
 
     def _complete(self, stack: Stack) -> tuple[Word, Tree] | None:
         """A shortest word that a stack can be read to, and the derivation: what is begun is completed, the innermost first."""
-        waiting: list[tuple[int, int, int, Word, Tree]] = [(0, len(stack) - 1, stack[-1][0], (), stack[-1][1])]
+        waiting: list[tuple[int, int, int, Word, Tree]] = [
+            (0, len(stack) - 1, stack[-1][0], (), stack[-1][1])
+        ]
         known: set[tuple[int, int]] = set()
         while waiting:
             length, depth, number, word, tree = heappop(waiting)
@@ -180,7 +199,9 @@ class _Explaining:
                 if len(more) < len(rest) or length + len(after) > LONGEST:
                     continue
                 below = depth - dot
-                trees = [one for _, one in stack[below + 1 : depth]] + [tree] + [one for _, one in more]
+                trees = (
+                    [one for _, one in stack[below + 1 : depth]] + [tree] + [one for _, one in more]
+                )
                 if way == 0:
                     return word + after, " ".join(trees)
                 target = self.states[stack[below][0]].goto.get(production.left)

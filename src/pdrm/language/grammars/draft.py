@@ -38,13 +38,26 @@ class Draft:
 # --- Names and rules
 
 SIGNS = str.maketrans(
-    {"&": "·", "|": "∨", "!": "¬", "+": "⁺", "(": "⟨", ")": "⟩", "{": "⟨", "}": "⟩", ",": "·", '"': None}
+    {
+        "&": "·",
+        "|": "∨",
+        "!": "¬",
+        "+": "⁺",
+        "(": "⟨",
+        ")": "⟩",
+        "{": "⟨",
+        "}": "⟩",
+        ",": "·",
+        '"': None,
+    }
 )
 
 
 def _call(draft: Draft) -> dict[int, str]:
     """A name for each symbol that occurs: the first of those it may have that no other may have, too."""
-    occurring = dict.fromkeys(symbol for move in draft.moves for symbol in (move.top, *move.push) if symbol)
+    occurring = dict.fromkeys(
+        symbol for move in draft.moves for symbol in (move.top, *move.push) if symbol
+    )
     options = {symbol: [_clean(name) for name in draft.names[symbol]] for symbol in occurring}
     wanted = Counter(name for names in options.values() for name in set(names))
     taken = {"#", ANY, NONE, *RESERVED}
@@ -62,19 +75,25 @@ def _call(draft: Draft) -> dict[int, str]:
 def _call_states(draft: Draft) -> Draft:
     """Names for the states that the language can write."""
     names: dict[str, str] = {DONE: DONE, LOST: LOST}
-    for state in dict.fromkeys([draft.start, *(one for move in draft.moves for one in (move.source, move.target))]):
+    for state in dict.fromkeys(
+        [draft.start, *(one for move in draft.moves for one in (move.source, move.target))]
+    ):
         if state not in names:
             name, number = _clean(state), 2
             while name in (*names.values(), *RESERVED):
                 name, number = f"{_clean(state)}.{number}", number + 1
             names[state] = name
-    moves = [move._replace(source=names[move.source], target=names[move.target]) for move in draft.moves]
+    moves = [
+        move._replace(source=names[move.source], target=names[move.target]) for move in draft.moves
+    ]
     return Draft(moves, draft.names, names[draft.start])
 
 
 def _clean(name: str) -> str:
     """A text as the language writes names."""
-    short = re.sub(r"\s+", ".", name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨"))[:60].strip("-.")
+    short = re.sub(r"\s+", ".", name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨"))[
+        :60
+    ].strip("-.")
     return short if NAME.fullmatch(short) else re.sub(r"[^\w*?·¬∨⟨⟩⁺.…]", "", short) or "part"
 
 
@@ -92,15 +111,28 @@ def build(draft: Draft, letters: Letters, options: TaskOptions, name: str) -> Pu
         states = sources if options.fail is not None else [*sources, LOST]
         if letters.others:
             reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
-            rules += [Transition(state, state, letters.pass_over(), ANY, (ANY,), options.step) for state in reading]
+            rules += [
+                Transition(state, state, letters.pass_over(), ANY, (ANY,), options.step)
+                for state in reading
+            ]
     stack = tuple(called.values())
     alphabet = letters.alphabet
     return PushdownRewardMachine(
-        name, alphabet.events, stack, draft.start, final, otherwise, tuple(rules), alphabet.exclusive, tuple(states)
+        name,
+        alphabet.events,
+        stack,
+        draft.start,
+        final,
+        otherwise,
+        tuple(rules),
+        alphabet.exclusive,
+        tuple(states),
     )
 
 
-def _write(draft: Draft, letters: Letters, called: dict[int, str], options: TaskOptions) -> list[Transition]:
+def _write(
+    draft: Draft, letters: Letters, called: dict[int, str], options: TaskOptions
+) -> list[Transition]:
     """The rules: letters with the same effect are one guard, and tops with the same effect one rule with `z`."""
     read: dict[tuple[str, str, str, Stack, float], set[int]] = {}
     tops: dict[str, set[int]] = {}

@@ -15,18 +15,48 @@ from pdrm.errors import (
     PdrmError,
     Undecidable,
     Where,
-    explain_arguments,
     warn_caller,
 )
 from pdrm.language.grammars.bottom_up import reduce_bottom_up
 from pdrm.language.grammars.conflicts import explain_conflict
 from pdrm.language.grammars.draft import build
-from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence, read_rules
-from pdrm.language.grammars.lr_tables import ALL, BY_ENDS, NOT_AT_ALL, Automaton, automate, looks_ahead
+from pdrm.language.grammars.grammar_text import (
+    Calls,
+    Choice,
+    Expression,
+    Reads,
+    Repeat,
+    Rule,
+    Sequence,
+    read_rules,
+)
+from pdrm.language.grammars.lr_tables import (
+    ALL,
+    BY_ENDS,
+    NOT_AT_ALL,
+    Automaton,
+    automate,
+    looks_ahead,
+)
 from pdrm.language.grammars.owed import NotTopDown, owe
-from pdrm.language.grammars.productions import START, Letters, Productions, expand, find_word_in_word, tell_apart
+from pdrm.language.grammars.productions import (
+    START,
+    Letters,
+    Productions,
+    expand,
+    find_word_in_word,
+    tell_apart,
+)
 from pdrm.language.grammars.shrinking import shrink, size_of
-from pdrm.language.task_text import END, IGNORE, TaskOptions, TaskText, check_names, check_text, read_task_text
+from pdrm.language.task_text import (
+    END,
+    IGNORE,
+    TaskOptions,
+    TaskText,
+    check_names,
+    check_text,
+    read_task_text,
+)
 from pdrm.limits import reading
 from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Guard, events_of
@@ -35,8 +65,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 KIND = "grammar"
 
 
-@explain_arguments
-def from_grammar(  # noqa: PLR0913 - each is a header line of a grammar file
+def from_grammar(
     text: str,
     *,
     accept: str = "first",
@@ -70,7 +99,10 @@ def from_grammar(  # noqa: PLR0913 - each is a header line of a grammar file
     check_text(text, 'the rules: pdrm.from_grammar(\'start: "a" "b"\')')
     check_text(name, 'its name: name="pairs"', "the name")
     if complete is not None and not isinstance(complete, Mapping):
-        raise BadSetting(f"`complete` is {str(complete)[:40]!r}", fix='give numbers by rule: complete={"pair": 0.1}')
+        raise BadSetting(
+            f"`complete` is {str(complete)[:40]!r}",
+            fix='give numbers by rule: complete={"pair": 0.1}',
+        )
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     with reading("<grammar>"):
         return _machine(read_task_text(text, "<grammar>", KIND, name, options))
@@ -86,7 +118,11 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
     by_name = {rule.name: rule for rule in rules}
     if START not in by_name:
         where = rules[0].where if rules else Where(task.file)
-        raise BadGrammar("no rule is called `start`", where=where, fix="call the rule that all words come from `start`")
+        raise BadGrammar(
+            "no rule is called `start`",
+            where=where,
+            fix="call the rule that all words come from `start`",
+        )
     try:
         return _translate(task, rules, by_name)
     except PdrmError as error:
@@ -96,7 +132,9 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
         raise
 
 
-def _translate(task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]) -> PushdownRewardMachine:
+def _translate(
+    task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]
+) -> PushdownRewardMachine:
     places = _places(rules)
     known = [*by_name, *(f'"{guard}"' for guard in places)]
     check_names(task.options.complete, known, "a rule, or an event in quotes", task.where)
@@ -104,14 +142,18 @@ def _translate(task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]) -
         where := next((at for one, at in places.items() if END in events_of(one)), None)
     ):
         raise BadGrammar(
-            "with `accept end`, the event `end` ends every word", where=where, fix="leave it out of the rules"
+            "with `accept end`, the event `end` ends every word",
+            where=where,
+            fix="leave it out of the rules",
         )
     grammar = expand(rules, task.options, left=False)
     _check_endless(grammar, by_name)
     letters = _letters(grammar, task, places)
     if not grammar.guards:
         fix = "let it read an event"
-        raise BadGrammar("only the empty word comes from `start`", where=by_name[START].where, fix=fix)
+        raise BadGrammar(
+            "only the empty word comes from `start`", where=by_name[START].where, fix=fix
+        )
     try:
         drafts = [owe(grammar, letters, task.options)]
     except NotTopDown:
@@ -123,7 +165,9 @@ def _translate(task: TaskText, rules: list[Rule], by_name: Mapping[str, Rule]) -
         drafts = [reduce_bottom_up(automaton, task.options) for automaton in automata]
     machine = build(min(map(shrink, drafts), key=size_of), letters, task.options, task.name)
     if grammar.end is None and (found := find_word_in_word(grammar)) is not None:
-        one, other = (" ".join(letters.example(min(letters.of[event])) for event in word) for word in found)
+        one, other = (
+            " ".join(letters.example(min(letters.of[event])) for event in word) for word in found
+        )
         warn_caller(EarlyAcceptance(by_name[START].where, (one, other)))
     return machine
 
@@ -144,7 +188,11 @@ def _automata(
     found: list[Automaton] = []
     for merge in (ALL, BY_ENDS):
         automaton = automate(grammar, letters, merge=merge, most=MOST_STATES)
-        if automaton.knows_ends and not automaton.find_conflicts() and not (exact and looks_ahead(automaton)):
+        if (
+            automaton.knows_ends
+            and not automaton.find_conflicts()
+            and not (exact and looks_ahead(automaton))
+        ):
             found.append(automaton)
             if len(automaton.states) > FEW_STATES:
                 break
@@ -174,7 +222,9 @@ def _explain(automaton: Automaton, rules: Mapping[str, Rule]) -> Undecidable:
     shared = " ".join(spelt[0][: len(conflict.prefix) + 1])
     if conflict.ambiguous:
         fault = f"the {f'word `{one}`' if one else 'empty word'} has two derivations: {first} and {second}"
-        error = Undecidable(fault, where=where, fix="write the rules so that each word has one derivation")
+        error = Undecidable(
+            fault, where=where, fix="write the rules so that each word has one derivation"
+        )
     else:
         begin = f"`{one}` and `{other}` begin alike (`{_cut(shared)}`)"
         fault = f"{begin}, and one event ahead does not say how to read them: {first} and {second}"
@@ -207,7 +257,9 @@ def _check_endless(grammar: Productions, rules: Mapping[str, Rule]) -> None:
         name = grammar.names[symbol]
         if name in rules:
             fix = "give it an alternative that does not need itself"
-            raise BadGrammar(f"no word comes from rule `{name}`: it never ends", where=rules[name].where, fix=fix)
+            raise BadGrammar(
+                f"no word comes from rule `{name}`: it never ends", where=rules[name].where, fix=fix
+            )
 
 
 def _letters(grammar: Productions, task: TaskText, places: Mapping[Guard, Where]) -> Letters:

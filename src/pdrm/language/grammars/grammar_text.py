@@ -75,7 +75,9 @@ class Repeat:
     most: int | None
 
     def __str__(self) -> str:
-        sign = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get((self.least, self.most), f"~{self.least}..{self.most}")
+        sign = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get(
+            (self.least, self.most), f"~{self.least}..{self.most}"
+        )
         return _grouped(self.inner) + sign
 
 
@@ -145,10 +147,14 @@ def read_expression(lines: Iterable[Line]) -> Expression:
     >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')]))
     "a" ("b" | "c")* "d"
     """
-    tokens = list(islice((token for line in lines for token in _tokens(line, rules=False)), MOST_WORDS + 1))
+    tokens = list(
+        islice((token for line in lines for token in _tokens(line, rules=False)), MOST_WORDS + 1)
+    )
     if len(tokens) > MOST_WORDS:
         fault = f"the expression has more than {MOST_WORDS:,} words and signs"
-        raise TooLarge(fault, where=tokens[-1].where, fix="split the task, and combine its machines")
+        raise TooLarge(
+            fault, where=tokens[-1].where, fix="split the task, and combine its machines"
+        )
     for token in tokens:
         if token.kind == "name":
             fix = f'write events in double quotes: `"{token.text}"`; an expression has no rules (a grammar has)'
@@ -164,7 +170,11 @@ def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
         count += len(tokens)
         if count > MOST_TOKENS:
             fix = "use fewer rules, or build the machine in Python"
-            raise TooLarge(f"the grammar has more than {MOST_TOKENS:,} words and signs", where=line.at(1), fix=fix)
+            raise TooLarge(
+                f"the grammar has more than {MOST_TOKENS:,} words and signs",
+                where=line.at(1),
+                fix=fix,
+            )
         begins = [token.text for token in tokens[1:2]] == [":"] and tokens[0].kind == "name"
         if begins and depth <= 0:
             if rule:
@@ -172,10 +182,14 @@ def _split_rules(lines: Iterable[Line]) -> Iterator[list[_Token]]:
             rule, indent, depth = tokens, line.indent, 0
         elif not rule or (depth <= 0 and line.indent <= indent and tokens[0].text != "|"):
             fix = 'write NAME: WHAT IT STANDS FOR, for example `pair: "open" pair* "close"`'
-            raise BadGrammar("a rule begins with its name and a colon", where=tokens[0].where, fix=fix)
+            raise BadGrammar(
+                "a rule begins with its name and a colon", where=tokens[0].where, fix=fix
+            )
         else:
             rule += tokens
-        depth += sum((token.text in "([") - (token.text in ")]") for token in tokens if token.kind == "sign")
+        depth += sum(
+            (token.text in "([") - (token.text in ")]") for token in tokens if token.kind == "sign"
+        )
         if depth > DEEPEST:
             raise _too_deep(tokens[-1])
     if rule:
@@ -190,7 +204,11 @@ def _tokens(line: Line, *, rules: bool) -> Iterator[_Token]:
         spend(2, where := line.at(found.start(kind) + 1, len(found[kind])))
         if kind == "odd":
             fix = HINTS.get(found[kind], 'write rules such as `pair: "open" pair* "close"`')
-            if rules and found[kind] in ARROWS and code[: found.start(kind)].strip(" \t:").isidentifier():
+            if (
+                rules
+                and found[kind] in ARROWS
+                and code[: found.start(kind)].strip(" \t:").isidentifier()
+            ):
                 fix = 'after the name of a rule comes a colon, and events are in double quotes: `start: "a" start "b"`'
             raise BadGrammar(f"`{found[kind]}` does not belong in a grammar", where=where, fix=fix)
         yield _Token(kind, found[kind], where)
@@ -232,7 +250,9 @@ class _Reading:
 
     def _sequence(self, depth: int) -> Expression:
         parts: list[Expression] = []
-        while (token := self._peek()) is not None and (token.kind in ("name", "string") or token.text in "(["):
+        while (token := self._peek()) is not None and (
+            token.kind in ("name", "string") or token.text in "(["
+        ):
             parts.append(self._item(token, depth))
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
@@ -247,7 +267,9 @@ class _Reading:
         while (sign := self._peek()) is not None and sign.kind == "sign" and sign.text in "?*+~":
             self.next += 1
             least, most = (
-                self._times(sign) if sign.text == "~" else {"?": (0, 1), "*": (0, None), "+": (1, None)}[sign.text]
+                self._times(sign)
+                if sign.text == "~"
+                else {"?": (0, 1), "*": (0, None), "+": (1, None)}[sign.text]
             )
             inner = _repeat(inner, least, most)
         return inner
@@ -259,7 +281,9 @@ class _Reading:
         if self._take(closing) is None:
             found = self._peek()
             where = token.where if found is None else found.where
-            raise BadGrammar(f"a `{closing}` is missing", where=where, fix=f"close the `{token.text}`")
+            raise BadGrammar(
+                f"a `{closing}` is missing", where=where, fix=f"close the `{token.text}`"
+            )
         return inner if token.text == "(" else _repeat(inner, 0, 1)
 
     def _times(self, sign: _Token) -> tuple[int, int]:
@@ -268,13 +292,17 @@ class _Reading:
             most = self._number(sign)
         if not 0 <= least <= most <= MOST_TIMES or not most:
             fix = f"write ~ 3, or ~ 1..3; {MOST_TIMES} is the most"
-            raise BadGrammar(f"nothing can be repeated {least} to {most} times", where=sign.where, fix=fix)
+            raise BadGrammar(
+                f"nothing can be repeated {least} to {most} times", where=sign.where, fix=fix
+            )
         return least, most
 
     def _number(self, sign: _Token) -> int:
         token = self._peek()
         if token is None or token.kind != "number":
-            raise BadGrammar("a number of times is missing", where=sign.where, fix="write ~ 3, or ~ 1..3")
+            raise BadGrammar(
+                "a number of times is missing", where=sign.where, fix="write ~ 3, or ~ 1..3"
+            )
         self.next += 1
         return int(token.text)
 
@@ -284,7 +312,11 @@ MOST_WORDS = 4 * MOST_SYMBOLS
 
 
 def _too_deep(token: _Token) -> TooDeep:
-    return TooDeep(f"groups nested more than {DEEPEST} deep", where=token.where, fix="give the inner one a name")
+    return TooDeep(
+        f"groups nested more than {DEEPEST} deep",
+        where=token.where,
+        fix="give the inner one a name",
+    )
 
 
 MOST_TOKENS = 4 * MOST_SYMBOLS
@@ -314,5 +346,9 @@ def _guard_of(token: _Token) -> Guard:
         fix = 'write an event, as in `"open"`, or a guard, as in `"open & !key"`'
         raise BadGrammar(error.message, where=place, fix=fix) from error
     if isinstance(guard, Silent):
-        raise BadGrammar("`eps` is no event", where=where, fix="leave it away: an empty alternative reads nothing")
+        raise BadGrammar(
+            "`eps` is no event",
+            where=where,
+            fix="leave it away: an empty alternative reads nothing",
+        )
     return guard

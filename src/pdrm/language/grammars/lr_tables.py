@@ -11,7 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pdrm.errors import TooLarge
-from pdrm.language.grammars.productions import Letters, Production, Productions, first_letters, first_of
+from pdrm.language.grammars.productions import (
+    Letters,
+    Production,
+    Productions,
+    first_letters,
+    first_of,
+)
 from pdrm.limits import spend
 
 NO_MORE = -1
@@ -60,7 +66,11 @@ def looks_ahead(automaton: Automaton) -> bool:
     """Whether the next letter ever decides about a reduction."""
     return any(
         state.reduce
-        and (number == 0 or state.shift or len({way for ways in state.reduce.values() for way in ways}) > 1)
+        and (
+            number == 0
+            or state.shift
+            or len({way for ways in state.reduce.values() for way in ways}) > 1
+        )
         for number, state in enumerate(automaton.states)
     )
 
@@ -78,7 +88,10 @@ class _Automating:
     def __init__(self, grammar: Productions, letters: Letters, merge: str, most: int) -> None:
         self.grammar, self.letters, self.merge, self.most = grammar, letters, merge, most
         whole = (grammar.start,) if grammar.end is None else (grammar.start, grammar.end)
-        self.productions = [Production(len(grammar.of), whole), *(one for of in grammar.of for one in of)]
+        self.productions = [
+            Production(len(grammar.of), whole),
+            *(one for of in grammar.of for one in of),
+        ]
         self.of: dict[int, list[int]] = {}
         for number, production in enumerate(self.productions):
             self.of.setdefault(production.left, []).append(number)
@@ -93,14 +106,18 @@ class _Automating:
         self._add({(0, 0): frozenset([NO_MORE])})
         while self.waiting:
             self._finish(self.waiting.pop(0))
-        ends = {number for number, state in enumerate(self.states) if number and NO_MORE in state.reduce}
+        ends = {
+            number for number, state in enumerate(self.states) if number and NO_MORE in state.reduce
+        }
         knows = True
         if self.merge == ALL:
             last = self.states[0].goto[self.grammar.start] if self.grammar.end is None else None
             stops = {number for number in ends if 0 in self.states[number].reduce[NO_MORE]}
             knows = all(map(self._single, ends)) and (last is None or stops == {last})
             ends = stops
-        return Automaton(self.grammar, self.letters, self.productions, self.states, frozenset(ends), knows)
+        return Automaton(
+            self.grammar, self.letters, self.productions, self.states, frozenset(ends), knows
+        )
 
     def _single(self, number: int) -> bool:
         """Whether there is one thing to do in a state, whatever comes."""
@@ -120,7 +137,8 @@ class _Automating:
         if number == len(self.states):
             if number >= self.most:
                 raise TooLarge(
-                    f"reading this grammar bottom-up takes more than {self.most:,} states", fix="use fewer rules"
+                    f"reading this grammar bottom-up takes more than {self.most:,} states",
+                    fix="use fewer rules",
                 )
             self.states.append(State(dict(kernel)))
             self.waiting.append(number)
@@ -169,12 +187,18 @@ class _Automating:
             # The word is complete: all that is left is to reduce.
             state.reduce, by_letter = {NO_MORE: state.reduce[NO_MORE]}, {}
             only = frozenset([NO_MORE])
-            _, after = self._move_on({item: only for item, follow in state.closure.items() if NO_MORE in follow})
+            _, after = self._move_on(
+                {item: only for item, follow in state.closure.items() if NO_MORE in follow}
+            )
         for letter in sorted(by_letter):
             state.shift[letter] = self._add(by_letter[letter])
         for symbol in sorted(after):
             state.goto[symbol] = target = self._add(after[symbol])
-            if number in self.begins and self.grammar.nullable[symbol] and target not in self.begins:
+            if (
+                number in self.begins
+                and self.grammar.nullable[symbol]
+                and target not in self.begins
+            ):
                 self.begins.add(target)
                 if target not in self.waiting:
                     self.waiting.append(target)

@@ -9,7 +9,13 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 from pdrm.language.grammars.draft import Draft, Move
-from pdrm.language.grammars.productions import Letters, Production, Productions, first_letters, first_of
+from pdrm.language.grammars.productions import (
+    Letters,
+    Production,
+    Productions,
+    first_letters,
+    first_of,
+)
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 from pdrm.limits import spend
 
@@ -48,14 +54,19 @@ class _Owing:
         grammar = self.grammar
         self.nothing = [0.0] * len(grammar.of)
         empty: list[list[Production]] = [
-            [one for one in of if all(grammar.nullable[part] for part in one.right)] for of in grammar.of
+            [one for one in of if all(grammar.nullable[part] for part in one.right)]
+            for of in grammar.of
         ]
         if any(len(ways) > 1 for ways in empty):
             raise NotTopDown
-        for symbol in TopologicalSorter({at: ways[0].right for at, ways in enumerate(empty) if ways}).static_order():
+        for symbol in TopologicalSorter(
+            {at: ways[0].right for at, ways in enumerate(empty) if ways}
+        ).static_order():
             if empty[symbol]:
                 way = empty[symbol][0]
-                self.nothing[symbol] = add_rewards(way.reward, *(self.nothing[part] for part in way.right))
+                self.nothing[symbol] = add_rewards(
+                    way.reward, *(self.nothing[part] for part in way.right)
+                )
 
     def _open(self) -> list[bool]:
         """Whether more may follow in a symbol when what must be there has been read."""
@@ -66,7 +77,9 @@ class _Owing:
             grew = False
             for symbol in range(grammar.start, len(grammar.of)):
                 spend(len(grammar.of[symbol]))
-                if not opened[symbol] and any(opened[one.right[-1]] for one in grammar.of[symbol] if one.right):
+                if not opened[symbol] and any(
+                    opened[one.right[-1]] for one in grammar.of[symbol] if one.right
+                ):
                     opened[symbol] = grew = True
         return opened
 
@@ -102,7 +115,9 @@ class _Owing:
                 return paid
             if symbol > PAID and not self.grammar.nullable[symbol]:
                 return None
-            paid = add_rewards(paid, self.due[PAID - symbol] if symbol <= PAID else self.nothing[symbol])
+            paid = add_rewards(
+                paid, self.due[PAID - symbol] if symbol <= PAID else self.nothing[symbol]
+            )
         return None
 
     def _mark(self, production: Production) -> Debt:
@@ -131,11 +146,15 @@ class _Owing:
                 )
             elif letter in self.first[symbol]:
                 ways = [
-                    one for one in self.grammar.of[symbol] if letter in first_of(self.grammar, self.first, one.right)
+                    one
+                    for one in self.grammar.of[symbol]
+                    if letter in first_of(self.grammar, self.first, one.right)
                 ]
                 expanded += 1
                 after = (part for part in rest if part >= 0)
-                later = self.grammar.nullable[symbol] and letter in first_of(self.grammar, self.first, after)
+                later = self.grammar.nullable[symbol] and letter in first_of(
+                    self.grammar, self.first, after
+                )
                 if len(ways) > 1 or later or expanded > len(self.grammar.of):
                     raise NotTopDown
                 owed = self._mark(ways[0]) + rest
@@ -158,8 +177,19 @@ class _Owing:
             number, pending = numbers[debt], self._may_end(debt)
             source = begins if debt == self.bottom else READ
             if pending is not None:
-                moves.append(Move(READ, None, number, DONE, (number,), add_rewards(self.options.reward, pending)))
-            for letter in range(len(self.letters.cubes)) if pending is None or source == BEGIN else ():
+                moves.append(
+                    Move(
+                        READ,
+                        None,
+                        number,
+                        DONE,
+                        (number,),
+                        add_rewards(self.options.reward, pending),
+                    )
+                )
+            for letter in (
+                range(len(self.letters.cubes)) if pending is None or source == BEGIN else ()
+            ):
                 read = self._read(debt, letter)
                 if read is not None:
                     owed, now = self._pay_now(read[0])
@@ -175,7 +205,11 @@ class _Owing:
                             waiting.append(one)
                         if len(one) > LONGEST_DEBT or len(numbers) > MOST_DEBTS:
                             raise NotTopDown
-                    moves.append(Move(source, letter, number, READ, tuple(numbers[one] for one in debts), paid))
+                    moves.append(
+                        Move(
+                            source, letter, number, READ, tuple(numbers[one] for one in debts), paid
+                        )
+                    )
         return Draft(moves, [self._names(debt) for debt in numbers], begins)
 
     def _names(self, debt: Debt) -> tuple[str, ...]:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
-from pdrm.language.grammars.grammar_text import Calls, Choice, Expression, Reads, Repeat, Rule, Sequence
+from pdrm.language.grammars.grammar_text import (
+    Calls,
+    Choice,
+    Expression,
+    Reads,
+    Repeat,
+    Rule,
+    Sequence,
+)
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
 from pdrm.machines.alphabet import Alphabet, Cube
@@ -93,18 +101,27 @@ class Productions:
 
 def first_letters(grammar: Productions, letters: list[frozenset[int]]) -> list[frozenset[int]]:
     """The letters that what a symbol stands for can begin with."""
-    first = [letters[symbol] if grammar.is_terminal(symbol) else frozenset[int]() for symbol in range(len(grammar.of))]
+    first = [
+        letters[symbol] if grammar.is_terminal(symbol) else frozenset[int]()
+        for symbol in range(len(grammar.of))
+    ]
     grew = True
     while grew:
         grew = False
-        for symbol in reversed(range(grammar.start, len(grammar.of))):  # rules most often use later ones
-            found = first[symbol].union(*(first_of(grammar, first, one.right) for one in grammar.of[symbol]))
+        for symbol in reversed(
+            range(grammar.start, len(grammar.of))
+        ):  # rules most often use later ones
+            found = first[symbol].union(
+                *(first_of(grammar, first, one.right) for one in grammar.of[symbol])
+            )
             if found != first[symbol]:
                 first[symbol], grew = found, True
     return first
 
 
-def first_of(grammar: Productions, first: list[frozenset[int]], sequence: Iterable[int]) -> frozenset[int]:
+def first_of(
+    grammar: Productions, first: list[frozenset[int]], sequence: Iterable[int]
+) -> frozenset[int]:
     """The letters that a sequence of symbols can begin with."""
     found: frozenset[int] = frozenset()
     for symbol in sequence:
@@ -126,11 +143,15 @@ def find_word_in_word(grammar: Productions) -> tuple[tuple[int, ...], tuple[int,
     least = _shortest_lengths(grammar)
     words: set[tuple[int, ...]] = set()
     seen: set[tuple[int, ...]] = {(grammar.start,)}
-    waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = [(0, 0, (), (grammar.start,))]
+    waiting: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = [
+        (0, 0, (), (grammar.start,))
+    ]
     for number in range(1, MOST_FORMS):
         if not waiting:
             break
-        _, _, read, rest = heappop(waiting)  # leftmost derivations, those that can end in the shortest word first
+        _, _, read, rest = heappop(
+            waiting
+        )  # leftmost derivations, those that can end in the shortest word first
         spend(1 + len(rest) // 8)
         if not rest:
             begins = next((read[:end] for end in range(1, len(read)) if read[:end] in words), None)
@@ -142,7 +163,9 @@ def find_word_in_word(grammar: Productions) -> tuple[tuple[int, ...], tuple[int,
             form = (*read, *production.right, *rest[1:])
             if form not in seen and len(form) <= LONGEST_FORM:
                 seen.add(form)
-                place = next((at for at, one in enumerate(form) if not grammar.is_terminal(one)), len(form))
+                place = next(
+                    (at for at, one in enumerate(form) if not grammar.is_terminal(one)), len(form)
+                )
                 entry = sum(least[one] for one in form), number, form[:place], form[place:]
                 heappush(waiting, entry)
     return None
@@ -169,7 +192,9 @@ def _shortest_lengths(grammar: Productions) -> list[int]:
 
 def expand(rules: list[Rule], options: TaskOptions, *, left: bool) -> Productions:
     """The productions of some rules; repetitions become nonterminals of their own, left-recursive ones if `left`."""
-    return _Expanding(rules, options.complete, left).productions(Event(END) if options.accept == END else None)
+    return _Expanding(rules, options.complete, left).productions(
+        Event(END) if options.accept == END else None
+    )
 
 
 _Body = tuple[int | str, ...]
@@ -200,7 +225,9 @@ class _Expanding:
         for name in order:
             paid = self.complete.get(name, 0.0)
             for body in dict.fromkeys(body for body in self.bodies[name] if body != (name,)):
-                right = tuple(number[symbol] if isinstance(symbol, str) else symbol for symbol in body)
+                right = tuple(
+                    number[symbol] if isinstance(symbol, str) else symbol for symbol in body
+                )
                 of[number[name]].append(Production(number[name], right, paid))
         texts = list(map(str, self.guards))
         rewards = [self.complete.get(f'"{text}"', 0.0) for text in texts]
@@ -274,13 +301,19 @@ class _Expanding:
                 symbols = self._sequence(once)
                 self._count(None, len(symbols) * least)
                 rest = None if most is None else most - least
-                return symbols * least + (() if rest == 0 else (self._helper(Repeat(once, 0, rest)),))
+                return symbols * least + (
+                    () if rest == 0 else (self._helper(Repeat(once, 0, rest)),)
+                )
         return (self._helper(inner),)
 
     def _rule(self, name: str, where: Where) -> str:
         if name not in self.rules:
             hint = did_you_mean(name, self.rules)
-            fix = hint if hint.startswith("did") else f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
+            fix = (
+                hint
+                if hint.startswith("did")
+                else f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
+            )
             raise BadGrammar(f"there is no rule `{name[:40]}`", where=where, fix=fix)
         if name not in self.bodies:
             self.bodies[name] = []
@@ -304,7 +337,9 @@ class _Expanding:
         self.symbols += symbols
         if self.symbols > MOST_SYMBOLS:
             fix = "use fewer rules, or build the machine in Python"
-            raise TooLarge(f"the grammar has more than {MOST_SYMBOLS:,} symbols", where=where, fix=fix)
+            raise TooLarge(
+                f"the grammar has more than {MOST_SYMBOLS:,} symbols", where=where, fix=fix
+            )
 
 
 # --- Letters
@@ -329,7 +364,11 @@ class Letters:
                 return guard
         parts: list[Guard] = []
         left = set(wanted)
-        fitting = [(guard, letters) for guard, letters in zip(self.guards, self.of, strict=True) if letters <= wanted]
+        fitting = [
+            (guard, letters)
+            for guard, letters in zip(self.guards, self.of, strict=True)
+            if letters <= wanted
+        ]
         while fitting:
             guard, letters = max(fitting, key=lambda one: len(left & one[1]))
             if not left & letters:
@@ -337,7 +376,10 @@ class Letters:
             left -= letters
             parts.append(guard)
         cubes = [cube for letter in sorted(left) for cube in self.cubes[letter]]
-        formulas = [*(as_formula(self.alphabet, part) for part in parts), *map(self.alphabet.formula, cubes)]
+        formulas = [
+            *(as_formula(self.alphabet, part) for part in parts),
+            *map(self.alphabet.formula, cubes),
+        ]
         return formulas[0] if len(formulas) == 1 else Or(tuple(formulas))
 
     def example(self, letter: int) -> str:
@@ -346,13 +388,17 @@ class Letters:
 
     def pass_over(self) -> Guard:
         """The guard of the labels that no other guard holds for: that some events are not there, where this says it."""
-        named = list(dict.fromkeys(event for guard in self.guards for event in sorted(events_of(guard))))
+        named = list(
+            dict.fromkeys(event for guard in self.guards for event in sorted(events_of(guard)))
+        )
         for event in reversed(named.copy()):
             rest = [one for one in named if one != event]
             if self._none_hold(rest):
                 named = rest
         left = self.alphabet.complement(self.guards)
-        if self._none_hold(named) and not self.alphabet.subtract(left, [self.alphabet.cube(forbidden=named)]):
+        if self._none_hold(named) and not self.alphabet.subtract(
+            left, [self.alphabet.cube(forbidden=named)]
+        ):
             return self.alphabet.formula(self.alphabet.cube(forbidden=named))
         formulas = tuple(map(self.alphabet.formula, left))
         return formulas[0] if len(formulas) == 1 else Or(formulas)
@@ -360,7 +406,11 @@ class Letters:
     def _none_hold(self, without: list[str]) -> bool:
         """Whether no guard holds for a label without these events."""
         cube = self.alphabet.cube(forbidden=without)
-        return not any(self.alphabet.meet(cube, one) for guard in self.guards for one in self.alphabet.cubes(guard))
+        return not any(
+            self.alphabet.meet(cube, one)
+            for guard in self.guards
+            for one in self.alphabet.cubes(guard)
+        )
 
 
 def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:
@@ -390,9 +440,14 @@ def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
         cells = split
         if len(cells) > MOST_LETTERS:
             fix = "declare which events exclude each other, or use simpler guards"
-            raise TooLarge(f"the events of the grammar make more than {MOST_LETTERS} different labels", fix=fix)
+            raise TooLarge(
+                f"the events of the grammar make more than {MOST_LETTERS} different labels", fix=fix
+            )
     named = [cell for cell in cells if cell[1]]
     of = tuple(
-        frozenset(letter for letter, (_, names) in enumerate(named) if number in names) for number in range(len(listed))
+        frozenset(letter for letter, (_, names) in enumerate(named) if number in names)
+        for number in range(len(listed))
     )
-    return Letters(alphabet, listed, of, tuple(tuple(cubes) for cubes, _ in named), len(named) < len(cells))
+    return Letters(
+        alphabet, listed, of, tuple(tuple(cubes) for cubes, _ in named), len(named) < len(cells)
+    )

@@ -68,7 +68,9 @@ def _fuse(moves: list[Move]) -> list[Move] | None:
 
 def _fuse_in(move: Move, symbol: int, below: int) -> Move:
     push = list(move.push) + [below] * (move.top == symbol)
-    fused = [one for place, one in enumerate(push) if one != below or push[place - 1 : place] != [symbol]]
+    fused = [
+        one for place, one in enumerate(push) if one != below or push[place - 1 : place] != [symbol]
+    ]
     return move._replace(push=tuple(fused))
 
 
@@ -85,7 +87,8 @@ def _linger(moves: list[Move]) -> list[Move]:
                 break
             rest = silent.push[1:]
             by_head[head] = [
-                Move(silent.source, one.letter, silent.top, one.target, one.push + rest, one.reward) for one in after
+                Move(silent.source, one.letter, silent.top, one.target, one.push + rest, one.reward)
+                for one in after
             ]
             silent = by_head[head][0]
     return [move for here in by_head.values() for move in here]
@@ -106,7 +109,11 @@ def _join(moves: list[Move]) -> list[Move]:
         if target in _LAST:
             push = (move.top,)  # nothing reads the stack any more
         joined.append(
-            move._replace(target=target, push=push, reward=add_rewards(*paid) if len(paid) > 1 else move.reward)
+            move._replace(
+                target=target,
+                push=push,
+                reward=add_rewards(*paid) if len(paid) > 1 else move.reward,
+            )
         )
     return joined
 
@@ -147,15 +154,21 @@ def _end_early(moves: list[Move], start: str) -> list[Move]:
     paid: dict[str, set[float]] = {}
     for move in moves:
         ends = move.letter is None and move.target in _LAST
-        goes_on = move.letter is None and move.target == move.source and not move.push and not move.reward
+        goes_on = (
+            move.letter is None and move.target == move.source and not move.push and not move.reward
+        )
         paid.setdefault(move.source, set()).update(
             [move.reward] if ends and move.target == DONE else [] if goes_on else [0, 1]
         )
-    for state, _ in _Reaching(moves).heads_from((start, 0)) - {(move.source, move.top) for move in moves}:
+    for state, _ in _Reaching(moves).heads_from((start, 0)) - {
+        (move.source, move.top) for move in moves
+    }:
         paid.pop(state, None)  # it may stop on the way
     sure = {state: rewards.pop() for state, rewards in paid.items() if len(rewards) == 1}
     return [
-        move._replace(target=DONE, push=(move.top,), reward=add_rewards(move.reward, sure[move.target]))
+        move._replace(
+            target=DONE, push=(move.top,), reward=add_rewards(move.reward, sure[move.target])
+        )
         if move.target in sure
         else move
         for move in moves
@@ -182,7 +195,9 @@ def _redirect(moves: list[Move]) -> list[Move]:
             for move in here:
                 spend(1)
                 known = classes.get((move.target, move.push[0])) if move.push else None
-                leads: Hashable = (known, move.push[1:]) if known is not None else (move.target, move.push)
+                leads: Hashable = (
+                    (known, move.push[1:]) if known is not None else (move.target, move.push)
+                )
                 does.add((move.letter, move.reward, move.target if move.target in _LAST else leads))
             keys[head] = classes[head], frozenset(does)
         numbers = _number(keys.values())
@@ -241,7 +256,9 @@ class _Alike:
                 continue
             if type(left) is not type(right) or {left, right} & set(_LAST):
                 break
-            if right == self.start or (isinstance(left, int) and isinstance(right, int) and right < left):
+            if right == self.start or (
+                isinstance(left, int) and isinstance(right, int) and right < left
+            ):
                 left, right = right, left
             mine, yours = self.heads.get(left, {}), self.heads.get(right, {})
             demands = [self._compare(at, mine, yours) for at in yours]
@@ -264,7 +281,9 @@ class _Alike:
         """The pairs that must be one if two do the same at a place; None where they do not."""
         spend(1)
         found = self.find(at)
-        same = at if at in mine else next((place for place in mine if self.find(place) == found), None)
+        same = (
+            at if at in mine else next((place for place in mine if self.find(place) == found), None)
+        )
         if same is None:
             return []
         if mine[same].keys() != yours[at].keys():
@@ -279,7 +298,11 @@ class _Alike:
 
     def worth_trying(self, one: int | str, other: int | str) -> bool:
         """Whether they do something at the same place, or are called the same: else one name would mean two things."""
-        if isinstance(one, int) and isinstance(other, int) and self.names[one][0] == self.names[other][0]:
+        if (
+            isinstance(one, int)
+            and isinstance(other, int)
+            and self.names[one][0] == self.names[other][0]
+        ):
             return True
         return bool(self.heads.get(one, {}).keys() & self.heads.get(other, {}).keys())
 
@@ -293,7 +316,11 @@ def _merge(moves: list[Move], names: list[tuple[str, ...]], start: str) -> list[
         for number, other in enumerate(group):
             for one in group[:number]:
                 spend(1)
-                if alike.find(one) == one and alike.find(other) == other and alike.worth_trying(one, other):
+                if (
+                    alike.find(one) == one
+                    and alike.find(other) == other
+                    and alike.worth_trying(one, other)
+                ):
                     alike.unite(one, other)
 
     def state(one: str) -> str:

@@ -60,7 +60,9 @@ class LabelMoves:
             if target != state:
                 least = self.store.rename_leaves(moves, partial(eq, target), {})
                 most = self.store.choose(self.impossible, TRUE, least)
-                found.append(Reading(target, formula_of(self.store.cover(least, most), self.alphabet)))
+                found.append(
+                    Reading(target, formula_of(self.store.cover(least, most), self.alphabet))
+                )
         return found
 
 
@@ -96,8 +98,12 @@ def reward_machine(
         _warn_of_early_acceptance(acceptor, where)
         acceptor = _begin_outside(acceptor)
     followers = acceptor.followers()
-    alive = _leading_to(followers, [state for state, accepts in enumerate(acceptor.accepting) if accepts])
-    kinds = [_kind(acceptor.accepting[state], state in alive, options) for state in range(len(followers))]
+    alive = _leading_to(
+        followers, [state for state, accepts in enumerate(acceptor.accepting) if accepts]
+    )
+    kinds = [
+        _kind(acceptor.accepting[state], state in alive, options) for state in range(len(followers))
+    ]
     number = _minimise(acceptor, kinds, followers)
     machine = _Building(acceptor, kinds, number, options)
     final = (DONE, LOST) if isinstance(options.fail, float) and machine.loses else (DONE,)
@@ -150,7 +156,11 @@ def _warn_of_early_acceptance(acceptor: Acceptor, where: Where | None) -> None:
     seen, todo = {0}, [0]
     while todo:
         for state in followers[todo.pop()]:
-            if acceptor.accepting[state] and state in breaks and any(target in goes_on for target in followers[state]):
+            if (
+                acceptor.accepting[state]
+                and state in breaks
+                and any(target in goes_on for target in followers[state])
+            ):
                 warn_caller(EarlyAcceptance(where))
                 return
             if state not in seen and not acceptor.accepting[state]:
@@ -189,11 +199,17 @@ def _number(keys: Iterable[Hashable]) -> list[int]:
 class _Building:
     """The names and rules of the machine, from the start on."""
 
-    def __init__(self, acceptor: Acceptor, kinds: list[int], number: list[int], options: TaskOptions) -> None:
+    def __init__(
+        self, acceptor: Acceptor, kinds: list[int], number: list[int], options: TaskOptions
+    ) -> None:
         self.options, self.rules, self.loses = options, list[RewardTransition](), False
         member = {one: state for state, one in reversed(list(enumerate(number)))}
         kind = {one: kinds[state] for one, state in member.items()}
-        name = {one: DONE if what == COMPLETE else LOST for one, what in kind.items() if what in (COMPLETE, HOPELESS)}
+        name = {
+            one: DONE if what == COMPLETE else LOST
+            for one, what in kind.items()
+            if what in (COMPLETE, HOPELESS)
+        }
         name[number[0]] = "u0"
         order = [number[0]] if kind[number[0]] != HOPELESS else []
         for one in order:  # it grows
@@ -209,9 +225,16 @@ class _Building:
 
     def _add(self, source: str, target: str, guard: Formula) -> None:
         if len(self.rules) > MOST_RULES:
-            raise TooLarge(f"the task takes more than {MOST_RULES:,} rules", fix="split it, and combine its machines")
+            raise TooLarge(
+                f"the task takes more than {MOST_RULES:,} rules",
+                fix="split it, and combine its machines",
+            )
         fail = self.options.fail
         if target != LOST or fail != IGNORE:
             self.loses |= target == LOST
-            more = {DONE: self.options.reward, LOST: fail if isinstance(fail, float) else 0.0}.get(target, 0.0)
-            self.rules.append(RewardTransition(source, target, guard, add_rewards(self.options.step, more)))
+            more = {DONE: self.options.reward, LOST: fail if isinstance(fail, float) else 0.0}.get(
+                target, 0.0
+            )
+            self.rules.append(
+                RewardTransition(source, target, guard, add_rewards(self.options.step, more))
+            )

@@ -11,11 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where, explain_arguments
+from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
 from pdrm.language.grammars import grammar_text as text_form
 from pdrm.language.grammars.grammar_text import Choice, Expression, Reads, Repeat, read_expression
 from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
-from pdrm.language.task_text import END, TaskOptions, TaskText, check_text, groups_of, read_task_text
+from pdrm.language.task_text import (
+    END,
+    TaskOptions,
+    TaskText,
+    check_text,
+    groups_of,
+    read_task_text,
+)
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT, reading, spend
 from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.decision_diagrams import FALSE, Diagrams
@@ -25,8 +32,7 @@ from pdrm.machines.reward_machine import RewardMachine
 KIND = "regex"
 
 
-@explain_arguments
-def from_regex(  # noqa: PLR0913 - the options of a task, each with a name
+def from_regex(
     expression: str,
     *,
     accept: str = "first",
@@ -66,15 +72,23 @@ def read_task(text: str, file: str, name: str) -> RewardMachine:
 
 def _build(task: TaskText, file: str) -> RewardMachine:
     if not task.body:
-        raise BadGrammar("the expression is empty", where=Where(file), fix='write events in double quotes: `"a" "b"*`')
+        raise BadGrammar(
+            "the expression is empty",
+            where=Where(file),
+            fix='write events in double quotes: `"a" "b"*`',
+        )
     expression, options = read_expression(task.body), task.options
     positions = _Positions(expression)
     letters = dict.fromkeys(
-        event for reads in positions.reads for event in sorted(events_of(reads.guard), key=str(reads).find)
+        event
+        for reads in positions.reads
+        for event in sorted(events_of(reads.guard), key=str(reads).find)
     )
     if options.complete:
         where = task.where.get("complete")
-        raise BadSetting("an expression has no rules that are completed", where=where, fix="write a grammar")
+        raise BadSetting(
+            "an expression has no rules that are completed", where=where, fix="write a grammar"
+        )
     if options.accept == "end":
         for reads in positions.reads:
             if END in events_of(reads.guard):
@@ -82,7 +96,9 @@ def _build(task: TaskText, file: str) -> RewardMachine:
                 raise BadGrammar(fault, where=reads.where, fix="leave it out of the expression")
     ending = (END,) if options.accept == "end" else ()
     events = tuple(dict.fromkeys((*letters, *options.events, *ending)))
-    groups = ((events,) if len(events) > 1 else ()) if options.exclusive is None else options.exclusive
+    groups = (
+        ((events,) if len(events) > 1 else ()) if options.exclusive is None else options.exclusive
+    )
     alphabet, where = Alphabet(events, groups), task.body[0].at(1)
     with placing(where):
         acceptor = _explore(positions, alphabet, END if ending else None)
@@ -163,7 +179,11 @@ def _check_size(expression: Expression) -> None:
             _check_size(inner)
     if _count(expression) > MOST_SYMBOLS:
         fault = f"with its repetitions, the expression has more than {MOST_SYMBOLS:,} events"
-        raise TooLarge(fault, where=_place_of(expression), fix="repeat less often, or use a stack: a grammar can count")
+        raise TooLarge(
+            fault,
+            where=_place_of(expression),
+            fix="repeat less often, or use a stack: a grammar can count",
+        )
 
 
 def _count(expression: Expression) -> int:
@@ -216,14 +236,18 @@ class _Letters:
         self.nowhere = store.leaf(None)
         self.possible = store.possible(alphabet)
         if end is not None:
-            self.possible = store.choose(store.variable(alphabet.events.index(end)), FALSE, self.possible)
+            self.possible = store.choose(
+                store.variable(alphabet.events.index(end)), FALSE, self.possible
+            )
         at: dict[Guard, int] = {}
         for number, reads in enumerate(positions.reads, start=1):
             at[reads.guard] = at.get(reads.guard, 0) | 1 << number
         events = {guard.name for guard in at if isinstance(guard, Event)}
         alone = len(events) == len(at) and any(events <= set(group) for group in alphabet.exclusive)
         self.events = (
-            sorted((alphabet.events.index(str(event)), there) for event, there in at.items()) if alone else None
+            sorted((alphabet.events.index(str(event)), there) for event, there in at.items())
+            if alone
+            else None
         )
         self.there = self.nowhere if alone else self._join(at, alphabet)
 
@@ -245,7 +269,7 @@ class _Letters:
         return self.store.choose(self.possible, found, self.nowhere)
 
 
-def _add(more: int, mask: Any) -> int:  # noqa: ANN401 - a leaf may hold any value
+def _add(more: int, mask: Any) -> int:
     """The positions of a leaf and some more."""
     return more | (mask or 0)
 

@@ -88,9 +88,17 @@ FAILS = negate(HOLDS)
 
 def both(*parts: Temporal) -> Temporal:
     """The conjunction, without what is written twice."""
-    flat = dict.fromkeys(each for part in parts for each in (part.parts if part.operator == "&" else (part,)))
+    flat = dict.fromkeys(
+        each for part in parts for each in (part.parts if part.operator == "&" else (part,))
+    )
     flat.pop(HOLDS, None)
-    return FAILS if FAILS in flat else next(iter(flat), HOLDS) if len(flat) < 2 else Temporal("&", tuple(flat))
+    return (
+        FAILS
+        if FAILS in flat
+        else next(iter(flat), HOLDS)
+        if len(flat) < 2
+        else Temporal("&", tuple(flat))
+    )
 
 
 def either(*parts: Temporal) -> Temporal:
@@ -164,7 +172,12 @@ STRENGTH = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 
 """How tightly each operator binds what stands beside it; those of one side, `!` and the temporal ones, bind tightest."""
 FROM_THE_LEFT = ("<->", "|", "&")
 SAME = {"&&": "&", "||": "|", "~": "!", "=>": "->", "<=>": "<->"}
-PLACES = {"true": HOLDS, "false": FAILS, "first": negate(before(HOLDS)), "last": negate(after(HOLDS))}
+PLACES = {
+    "true": HOLDS,
+    "false": FAILS,
+    "first": negate(before(HOLDS)),
+    "last": negate(after(HOLDS)),
+}
 PAST = frozenset(("Y", "Z", "O", "H", "S", "T", "first"))
 WORDS = (*(word for word in UNARY if word != "!"), *TEMPORAL_BINARY)
 
@@ -201,14 +214,20 @@ PATTERNS = {
     "responded_existence": Pattern("a b", "F a -> F b", "if a happens, so does b, before or after"),
     "co_existence": Pattern("a b", "F a <-> F b", "a and b happen both, or neither does"),
     "response": Pattern("a b", "G(a -> F b)", "after each a, b happens (at once or later)"),
-    "alternate_response": Pattern("a b", "G(a -> X(!a U b))", "after each a, b happens before the next a"),
+    "alternate_response": Pattern(
+        "a b", "G(a -> X(!a U b))", "after each a, b happens before the next a"
+    ),
     "chain_response": Pattern("a b", "G(a -> X b)", "after each a, b happens next"),
     "precedence": Pattern("a b", "!b W a", "b does not happen before a has"),
-    "alternate_precedence": Pattern("a b", "(!b W a) & G(b -> WX(!b W a))", "before each b there is an a of its own"),
+    "alternate_precedence": Pattern(
+        "a b", "(!b W a) & G(b -> WX(!b W a))", "before each b there is an a of its own"
+    ),
     "chain_precedence": Pattern("a b", "!b & G(X b -> a)", "just before each b, a happens"),
     "succession": Pattern("a b", "G(a -> F b) & (!b W a)", "response and precedence"),
     "alternate_succession": Pattern(
-        "a b", "G(a -> X(!a U b)) & (!b W a) & G(b -> WX(!b W a))", "alternate response and precedence"
+        "a b",
+        "G(a -> X(!a U b)) & (!b W a) & G(b -> WX(!b W a))",
+        "alternate response and precedence",
     ),
     "chain_succession": Pattern("a b", "!b & G(a <-> X b)", "chain response and precedence"),
     "not_co_existence": Pattern("a b", "!(F a & F b)", "a and b do not both happen"),
@@ -234,12 +253,23 @@ def fill_pattern(name: str, arguments: tuple[Temporal, ...]) -> Temporal:
     for part in subformulas(_pattern(name)):
         parts = [filled[each] for each in part.parts]
         filled[part] = (
-            given[part.name] if part.operator == "event" else REBUILD[part.operator](*parts) if parts else part
+            given[part.name]
+            if part.operator == "event"
+            else REBUILD[part.operator](*parts)
+            if parts
+            else part
         )
     return filled[_pattern(name)]
 
 
-REBUILD: dict[str, Callable[..., Temporal]] = {"!": negate, "&": both, "X": after, "U": until, "Y": before, "S": since}
+REBUILD: dict[str, Callable[..., Temporal]] = {
+    "!": negate,
+    "&": both,
+    "X": after,
+    "U": until,
+    "Y": before,
+    "S": since,
+}
 """How a formula of each operator is made."""
 
 
@@ -256,7 +286,11 @@ class _Token(NamedTuple):
     quoted: bool = False
 
     def fail(self, message: str, fix: str) -> NoReturn:
-        raise CannotRead(message, where=self.line.at(self.column, max(1, len(self.text) + 2 * self.quoted)), fix=fix)
+        raise CannotRead(
+            message,
+            where=self.line.at(self.column, max(1, len(self.text) + 2 * self.quoted)),
+            fix=fix,
+        )
 
 
 def parse_formula(text: str) -> Temporal:
@@ -272,7 +306,9 @@ FORMULA = "<formula>"
 """What messages call a formula that is not in a file."""
 
 
-def parse_task(lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA) -> Temporal:
+def parse_task(
+    lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA
+) -> Temporal:
     """The formula on some lines; one that is written with past operators only is about the last label.
 
     events: those that it may mention; None: any. file: where the lines are from.
@@ -294,7 +330,11 @@ def _scan(lines: list[Line], file: str) -> list[_Token]:
             if code[position] in " \t\r\f\v":
                 position += 1
                 continue
-            found = QUOTED.match(code, position) or SIGN.match(code, position) or _name_at(code, position)
+            found = (
+                QUOTED.match(code, position)
+                or SIGN.match(code, position)
+                or _name_at(code, position)
+            )
             quoted = found is not None and found[0][0] == '"'
             text = code[position] if found is None else found[0].strip('"')
             token = _Token(text, line, position + 1, quoted)
@@ -306,7 +346,11 @@ def _scan(lines: list[Line], file: str) -> list[_Token]:
             spend()
             if len(tokens) > LONGEST_FORMULA:
                 fault = f"the formula has more than {LONGEST_FORMULA:,} words and signs"
-                raise TooLarge(fault, where=line.at(token.column), fix="split the task, and combine its machines")
+                raise TooLarge(
+                    fault,
+                    where=line.at(token.column),
+                    fix="split the task, and combine its machines",
+                )
     last = lines[-1] if lines else Line(file, 1, "")
     return [*tokens, _Token("", last, len(last.code) + 1)]
 
@@ -325,7 +369,11 @@ class _Parser:
     """Reads tokens from the left; operators bind by their strength."""
 
     def __init__(self, tokens: list[_Token], events: Collection[str] | None) -> None:
-        self.tokens, self.events, self.position = tokens, None if events is None else tuple(events), 0
+        self.tokens, self.events, self.position = (
+            tokens,
+            None if events is None else tuple(events),
+            0,
+        )
         self.written: set[str] = set()
         """Temporal operators, places and patterns so far."""
 
@@ -362,14 +410,19 @@ class _Parser:
                 break
             self.take()
             self.written |= {sign} & TEMPORAL_BINARY.keys()
-            if sign in ("&", "|"):  # a long one is read at once, so that it costs no more than its length
+            if sign in (
+                "&",
+                "|",
+            ):  # a long one is read at once, so that it costs no more than its length
                 parts = [left, self.binary(strength + 1, depth + 1)]
                 while self.is_sign(sign):
                     self.take()
                     parts.append(self.binary(strength + 1, depth + 1))
                 left = BINARY[sign](*parts)
             else:
-                left = BINARY[sign](left, self.binary(strength + (sign in FROM_THE_LEFT), depth + 1))
+                left = BINARY[sign](
+                    left, self.binary(strength + (sign in FROM_THE_LEFT), depth + 1)
+                )
         return left
 
     def unary(self, depth: int) -> Temporal:
@@ -394,7 +447,10 @@ class _Parser:
                 return self.call(token, depth)
             return self.event(token)
         found = f"`{token.text}`" if token.text else "the end"
-        return token.fail(f"a formula is missing before {found}", "write an event, `true`, or a formula in parentheses")
+        return token.fail(
+            f"a formula is missing before {found}",
+            "write an event, `true`, or a formula in parentheses",
+        )
 
     def call(self, name: _Token, depth: int) -> Temporal:
         """A pattern and its arguments."""
@@ -427,21 +483,31 @@ class _Parser:
             )
         where = token.line.at(token.column, len(token.text) + 2 * token.quoted)
         if token.text in RESERVED_EVENTS:
-            raise CannotRead(f"`{token.text}` cannot be an event", where=where, fix="use another name")
+            raise CannotRead(
+                f"`{token.text}` cannot be an event", where=where, fix="use another name"
+            )
         if self.events is not None and token.text not in self.events:
             fix = did_you_mean(token.text, self.events) or "list it among the events"
-            raise UnknownEvent(f"`{token.text}` is not one of the events", where=where, fix=fix, word=token.text)
+            raise UnknownEvent(
+                f"`{token.text}` is not one of the events", where=where, fix=fix, word=token.text
+            )
         return Temporal("event", name=token.text)
 
     def expect(self, sign: str, opened: _Token) -> None:
         if not self.is_sign(sign):
             found = f"`{self.here.text}`" if self.here.text else "the end"
             place = f"line {opened.line.number}, column {opened.column}"
-            self.here.fail(f"`{sign}` is missing before {found}", f"close the parenthesis of {place}")
+            self.here.fail(
+                f"`{sign}` is missing before {found}", f"close the parenthesis of {place}"
+            )
         self.take()
 
     def check_depth(self, depth: int) -> None:
         if depth > DEEPEST_FORMULA:
             where = self.here.line.at(self.here.column)
             fault = f"nested more than {DEEPEST_FORMULA} deep"
-            raise TooDeep(fault, where=where, fix="simplify the formula, or split the task and combine its machines")
+            raise TooDeep(
+                fault,
+                where=where,
+                fix="simplify the formula, or split the task and combine its machines",
+            )

@@ -13,9 +13,15 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from pdrm.errors import BadSetting, TooLarge, Where, explain_arguments
+from pdrm.errors import BadSetting, TooLarge, Where
 from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
-from pdrm.language.logic.temporal_formulas import FORMULA, Temporal, events_in, parse_task, subformulas
+from pdrm.language.logic.temporal_formulas import (
+    FORMULA,
+    Temporal,
+    events_in,
+    parse_task,
+    subformulas,
+)
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
@@ -24,8 +30,7 @@ from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
 from pdrm.machines.reward_machine import RewardMachine
 
 
-@explain_arguments
-def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
+def from_ltlf(
     formula: str,
     events: Iterable[str] | None = None,
     *,
@@ -53,7 +58,13 @@ def from_ltlf(  # noqa: PLR0913 - the options of a task, each with a name
     """
     check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
     options = TaskOptions(
-        accept, reward, fail, step, {}, () if events is None else names_of("events", events), groups_of(exclusive)
+        accept,
+        reward,
+        fail,
+        step,
+        {},
+        () if events is None else names_of("events", events),
+        groups_of(exclusive),
     )
     with reading(FORMULA):
         return build(split_lines(formula, FORMULA), FORMULA, name, options)
@@ -70,7 +81,9 @@ def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> Rewa
         events = (*(event for event in events if event != END), END)
     alphabet = Alphabet(events, options.exclusive or ())
     with placing(where := lines[0].at(1) if lines else Where(file)):
-        acceptor = Progression(formula, alphabet, END if options.accept == "end" else None).explore()
+        acceptor = Progression(
+            formula, alphabet, END if options.accept == "end" else None
+        ).explore()
         return reward_machine(acceptor, name, alphabet, options, where)
 
 
@@ -82,7 +95,9 @@ def read_task(text: str, file: str, name: str) -> RewardMachine:
     task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
     if task.options.complete:
         where = task.where["complete"]
-        raise BadSetting("a formula has no parts that are completed", where=where, fix="leave `complete` out")
+        raise BadSetting(
+            "a formula has no parts that are completed", where=where, fix="leave `complete` out"
+        )
     return build(list(task.body), file, task.name, task.options)
 
 
@@ -109,14 +124,23 @@ class Progression:
             raise TooLarge(fault, fix="split the task, and combine its machines")
         self.more = len(self.events)
         """The variable that says whether a label follows."""
-        self.variable = {part: self.more + 1 + number for number, part in enumerate(reversed(asked))}
+        self.variable = {
+            part: self.more + 1 + number for number, part in enumerate(reversed(asked))
+        }
         """The variable of each part at the next label."""
-        self.back = {part: slot for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)}
+        self.back = {
+            part: slot
+            for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
+        }
         """Where the state holds what a past operator looks back to."""
         self.possible = self.store.possible(alphabet)
         if end is not None:
-            self.possible = self.store.choose(self.store.variable(self.events[end]), FALSE, self.possible)
-        now = self._express({part: self.store.variable(number) for part, number in self.variable.items()})
+            self.possible = self.store.choose(
+                self.store.variable(self.events[end]), FALSE, self.possible
+            )
+        now = self._express(
+            {part: self.store.variable(number) for part, number in self.variable.items()}
+        )
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
         first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
         self.now = now
@@ -137,7 +161,9 @@ class Progression:
         found = self._needs.get(node)
         if found is None:
             own = self._asks.get(self.store.variable_of[node], 0)
-            found = self._needs[node] = own | self._need(self.store.low[node]) | self._need(self.store.high[node])
+            found = self._needs[node] = (
+                own | self._need(self.store.low[node]) | self._need(self.store.high[node])
+            )
         return found
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
@@ -173,7 +199,9 @@ class Progression:
                     value[part] = store.substitute(state[self.back[part]], given, {})
                 case "S":
                     before = store.substitute(state[self.back[part]], given, {})
-                    value[part] = store.choose(value[two], TRUE, store.choose(value[one], before, FALSE))
+                    value[part] = store.choose(
+                        value[two], TRUE, store.choose(value[one], before, FALSE)
+                    )
                 case _:
                     value[part] = self._join(part, value)
             if part in self.variable:
@@ -187,7 +215,9 @@ class Progression:
         nowhere = self.store.leaf(None)
         for state in todo:  # it grows
             spend(len(state))
-            moves.append(self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere))
+            moves.append(
+                self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere)
+            )
             if len(todo) > MOST_WORKED_OUT:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
                 raise TooLarge(fault, fix="split the task, and combine its machines")
@@ -196,7 +226,12 @@ class Progression:
         return Acceptor(moves, accepting, LabelMoves(self.store, self.alphabet))
 
     def _split(
-        self, nodes: State, numbers: dict[State, int], todo: list[State], done: dict[State, int], nowhere: int
+        self,
+        nodes: State,
+        numbers: dict[State, int],
+        todo: list[State],
+        done: dict[State, int],
+        nowhere: int,
     ) -> int:
         """The diagram over events whose leaves are the states below them."""
         if nodes[0] == FALSE:
@@ -211,7 +246,10 @@ class Progression:
                 need = self._need(nodes[1])
                 state = (
                     nodes[1],
-                    *[node if need >> slot & 1 else FALSE for slot, node in enumerate(nodes[2:], start=1)],
+                    *[
+                        node if need >> slot & 1 else FALSE
+                        for slot, node in enumerate(nodes[2:], start=1)
+                    ],
                 )
                 if state not in numbers:
                     numbers[state] = len(todo)
@@ -219,8 +257,18 @@ class Progression:
                 found = store.leaf(numbers[state])
             else:
                 here = [one == variable for one in variables]
-                low = tuple([store.low[node] if asks else node for node, asks in zip(nodes, here, strict=True)])
-                high = tuple([store.high[node] if asks else node for node, asks in zip(nodes, here, strict=True)])
+                low = tuple(
+                    [
+                        store.low[node] if asks else node
+                        for node, asks in zip(nodes, here, strict=True)
+                    ]
+                )
+                high = tuple(
+                    [
+                        store.high[node] if asks else node
+                        for node, asks in zip(nodes, here, strict=True)
+                    ]
+                )
                 below = self._split(low, numbers, todo, done, nowhere)
                 found = store.node(variable, below, self._split(high, numbers, todo, done, nowhere))
             done[nodes] = found

@@ -73,8 +73,13 @@ def needed_depth(task: Task, agent: Deep) -> int:
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MOST_SEEN if agent.k == "full" else MOST
-    begun = HEIGHTS if isinstance(agent, PPO) and agent.restarts else 0  # symbols that an episode may begin with
-    return max(LEAST, min(most, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most) + begun))
+    begun = (
+        HEIGHTS if isinstance(agent, PPO) and agent.restarts else 0
+    )  # symbols that an episode may begin with
+    return max(
+        LEAST,
+        min(most, highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most) + begun),
+    )
 
 
 IMAGINED = 8
@@ -93,10 +98,16 @@ def settle(task: Task, agent: Deep) -> Deep:
     """
     settled: dict[str, Any] = {}
     if agent.reward_scale is None:
-        settled["reward_scale"] = min(1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN))
+        settled["reward_scale"] = min(
+            1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
+        )
     if agent.shaping == AUTO:
-        settled["shaping"] = NOTHING if isinstance(agent, OffPolicy) and agent.counterfactuals else EMITTED
-    if isinstance(agent, PPO) and agent.k == NOTHING:  # it could not tell where an episode has begun
+        settled["shaping"] = (
+            NOTHING if isinstance(agent, OffPolicy) and agent.counterfactuals else EMITTED
+        )
+    if (
+        isinstance(agent, PPO) and agent.k == NOTHING
+    ):  # it could not tell where an episode has begun
         settled["restarts"] = 0.0
     agent = replace(agent, **settled)
     if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
@@ -110,7 +121,9 @@ def _can_imagine(task: Task, agent: OffPolicy) -> bool:
         return False
     depth = needed_depth(task, agent) if agent.depth is None else agent.depth
     try:
-        choose_symbols(task.pushdown, depth if agent.k == FULL else int(agent.k), depth, agent.n_steps)
+        choose_symbols(
+            task.pushdown, depth if agent.k == FULL else int(agent.k), depth, agent.n_steps
+        )
     except BadSetting:
         return False
     return True
@@ -126,7 +139,9 @@ def domain_for(task: Task, agent: Deep) -> JaxDomain:
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it. An agent that sees nothing of the machine sees zeros in its place."""
     view, depth = agent.view, needed_depth(task, agent) if agent.depth is None else agent.depth
-    product = jax_product(domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth)
+    product = jax_product(
+        domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth
+    )
     product = replace(product, potential=potential_for(task, agent, product))
     return product if view is not None else replace(product, visible=0.0)
 
@@ -136,12 +151,16 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     shaping = shaping_of(agent)
     if shaping is None:
         return None
-    from pdrm.product.jax_env.jax_potentials import jax_potential  # noqa: PLC0415 - loaded where something is shaped
-    from pdrm.product.summaries.potentials import find_labels  # noqa: PLC0415
+    from pdrm.product.jax_env.jax_potentials import jax_potential
+    from pdrm.product.summaries.potentials import find_labels
 
     labels = find_labels(task.pushdown)
     if agent.shaping == EMITTED:
-        labels = task.domain.find_labels() if isinstance(task.domain, FiniteDomain) else product.domain.labels
+        labels = (
+            task.domain.find_labels()
+            if isinstance(task.domain, FiniteDomain)
+            else product.domain.labels
+        )
     table = tabulate(task.pushdown, labels)
     return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
 
@@ -153,7 +172,10 @@ def batch_key(task: Task, agent: Agent) -> str:
     own = {
         name for name in SCALES if name != "reward_scale" or "shaping" not in agent.record()
     }  # potentials are scaled, too
-    settings = {name: name if name in own and value is not None else value for name, value in agent.record().items()}
+    settings = {
+        name: name if name in own and value is not None else value
+        for name, value in agent.record().items()
+    }
     settings["k"] = 1 if agent.k == "none" else agent.k
     if isinstance(task.domain, WaterWorld):
         where.pop("world", None)
@@ -173,10 +195,11 @@ def check_rewards(task: Task, agent: Deep) -> None:
     """Raise where rewards are too large for the numbers of 32 bits that networks compute with."""
     largest = largest_reward(task.domain, task.pushdown)
     if largest > LARGEST_REWARD:
-        fault = (
-            f"a reward of ±{largest:g} is too large: what an episode pays would be more than a number of 32 bits can be"
+        fault = f"a reward of ±{largest:g} is too large: what an episode pays would be more than a number of 32 bits can be"
+        raise BadSetting(
+            fault,
+            fix=f"rewards of up to {LARGEST_REWARD:g}, or an agent that learns a table, as cprm",
         )
-        raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}, or an agent that learns a table, as cprm")
     seen = largest * float(agent.reward_scale)
     seen = seen if agent.reward_clip is None else min(seen, float(agent.reward_clip))
     if seen > LARGEST_TARGET:
@@ -187,8 +210,12 @@ def check_rewards(task: Task, agent: Deep) -> None:
 class DeepLearner:
     """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
 
-    def __init__(self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]) -> None:
-        settled = [settle(task, _check_deep(agent)) for task, agent in zip(tasks, agents, strict=True)]
+    def __init__(
+        self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]
+    ) -> None:
+        settled = [
+            settle(task, _check_deep(agent)) for task, agent in zip(tasks, agents, strict=True)
+        ]
         first = settled[0]
         product = product_for(tasks[0], first)
         numbers = _varying(tasks, settled)
@@ -261,7 +288,13 @@ class DeepLearner:
         """
         product, task = self.training.product, self.tasks[0]
         need(
-            *((arrays[name].dtype == np.int64 and arrays[name].shape == (), f"`{name}` is no count") for name in COUNTS)
+            *(
+                (
+                    arrays[name].dtype == np.int64 and arrays[name].shape == (),
+                    f"`{name}` is no count",
+                )
+                for name in COUNTS
+            )
         )
         iterations, ended, cut_off = (int(arrays[name]) for name in COUNTS)
         steps = iterations * self.training.steps_per_iteration
@@ -291,16 +324,27 @@ class DeepLearner:
             if name.endswith(".configuration.words"):
                 height = arrays[name.removesuffix("words") + "height"]
                 fits = leaf.ndim > 0 and leaf.shape[:-1] == height.shape
-                need((fits and product.machine.are_stacks(leaf, height), f"{name} are not stacks of the machine"))
+                need(
+                    (
+                        fits and product.machine.are_stacks(leaf, height),
+                        f"{name} are not stacks of the machine",
+                    )
+                )
 
-    def save_policy(self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None) -> Fingerprint:
+    def save_policy(
+        self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None
+    ) -> Fingerprint:
         """Write the network of one run, and its description."""
-        save_policy(path, self.training, run, self.machine, {**about, "cut_off": self.facts(run)["cut_off"]})
+        save_policy(
+            path, self.training, run, self.machine, {**about, "cut_off": self.facts(run)["cut_off"]}
+        )
         return Fingerprint.of(path.read_bytes())
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""
-        return {"cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0}
+        return {
+            "cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0
+        }
 
 
 def _check_deep(agent: Agent) -> Deep:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -24,7 +24,6 @@ from pdrm.errors import (
     UnknownFormat,
     WrongPolicy,
     check_policy_files,
-    explain_arguments,
 )
 from pdrm.files import (
     MALFORMED,
@@ -37,7 +36,6 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
-from pdrm.habits import OF_NETWORKS, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
@@ -63,7 +61,7 @@ MOST_DEPTH = 2**24
 
 
 @dataclass(eq=False)
-class DeepPolicy(Explained):
+class DeepPolicy:
     """A trained policy that acts step by step, without exploration, remembering where its agent does. `load_deep_policy` reads
     one from a run's folder.
 
@@ -78,8 +76,6 @@ class DeepPolicy(Explained):
     True
     """
 
-    _called: ClassVar[str] = "networks of pdrm"
-    _habits: ClassVar[Mapping[str, str]] = OF_NETWORKS
     algorithm: Algorithm
     settings: Any
     product: JaxProduct
@@ -101,7 +97,6 @@ class DeepPolicy(Explained):
         """Forget: a new episode begins."""
         self.memory, self._start = self.algorithm.empty_memory(self.settings, 1), True
 
-    @explain_arguments
     def act(
         self,
         observation: object,
@@ -127,14 +122,18 @@ class DeepPolicy(Explained):
         if seen.shape != (wanted,):
             kind = f"has the shape {seen.shape}" if seen.size > 1 else f"is {str(observation)[:60]}"
             fault = f"the observation {kind}, but this policy sees vectors of {wanted} numbers: {own} of the domain, {wanted - own} of the machine"
-            raise WrongPolicy(fault, fix=f"hand it what task.env(k={self.product.k}) shows, one at a time")
+            raise WrongPolicy(
+                fault, fix=f"hand it what task.env(k={self.product.k}) shows, one at a time"
+            )
         seen[own:] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
         found = np.asarray(action[0])
         return int(found) if not found.ndim else found
 
-    def _encode(self, shown: Any, machine_state: str | None, memory: Sequence[str] | None) -> npt.NDArray[np.float32]:
+    def _encode(
+        self, shown: Any, machine_state: str | None, memory: Sequence[str] | None
+    ) -> npt.NDArray[np.float32]:
         """The vector for a dictionary, or for a state, a machine state and a stack."""
         machine, k, own = self.machine, self.product.k, self.product.domain.observation_size
         window = Window(machine, TopK(k))
@@ -143,7 +142,9 @@ class DeepPolicy(Explained):
         else:
             if self.domain is not None and np.shape(shown) != (own,):
                 shown = number_state(shown, self.domain)
-            known = machine_state in window.state and memory is not None and not isinstance(memory, str)
+            known = (
+                machine_state in window.state and memory is not None and not isinstance(memory, str)
+            )
             known = known and window.symbol.keys() >= {*(memory or ())}
             seen = Seen(shown, machine_state, tuple(memory or ()), whole=True) if known else None
         where = np.zeros(0) if seen is None else np.asarray(seen.observation)
@@ -153,7 +154,8 @@ class DeepPolicy(Explained):
             fault = f"{str(given)[:80]} is not an observation of the environment and the machine that this policy was learnt with"
             example = f"policy.act(0, {machine.states[0]!r}, ({machine.stack[0]!r},))"
             raise WrongPolicy(
-                fault, fix=f"hand it what task.env(k={k}) shows, or {example}: state, machine state, stack"
+                fault,
+                fix=f"hand it what task.env(k={k}) shows, or {example}: state, machine state, stack",
             )
         if not seen.whole and len(seen.stack) < k:
             fault = f"the observation shows {len(seen.stack)} symbols of the stack, and this policy sees {k}"
@@ -164,33 +166,43 @@ class DeepPolicy(Explained):
     @property
     def machine(self) -> PushdownRewardMachine:
         """The machine it was learnt with."""
-        assert self.product.readable is not None  # noqa: S101 - `jax_product` sets it
+        assert self.product.readable is not None
         return self.product.readable
 
-    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The action it takes, row by row: for every machine state, k symbols on top of the stack, and environment state. Of a
         finite domain, and a network that remembers nothing. domain: where it was learnt, to have states and actions described.
         """
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+        from pdrm.drawing.rows import Rows
 
-        places, known = self.product.domain.observation_size, self.domain if domain is None else domain
+        places, known = (
+            self.product.domain.observation_size,
+            self.domain if domain is None else domain,
+        )
         if known is None or isinstance(self.settings, RecurrentPPO):
             why = "it remembers what it saw" if known is not None else "it sees no numbered states"
-            raise NotHere(f"this network has no table: {why}", fix="look at an episode: run.replay(), or run.film()")
+            raise NotHere(
+                f"this network has no table: {why}",
+                fix="look at an episode: run.replay(), or run.film()",
+            )
         symbols, states, k = self.machine.stack, self.machine.states, self.product.k
 
         def make(number: int) -> PolicyRow:
             rest, place = divmod(number, places)
             state, seen = divmod(rest, len(symbols) ** k)
-            stack = tuple(symbols[seen // len(symbols) ** power % len(symbols)] for power in reversed(range(k)))
+            stack = tuple(
+                symbols[seen // len(symbols) ** power % len(symbols)]
+                for power in reversed(range(k))
+            )
             action = self.act(place, states[state], stack)
-            return PolicyRow(place, known.describe(place), states[state], stack, known.actions[int(action)], {})
+            return PolicyRow(
+                place, known.describe(place), states[state], stack, known.actions[int(action)], {}
+            )
 
         return Rows(places * len(states) * len(symbols) ** k, make)
 
     def _repr_html_(self) -> str | None:
-        from pdrm.drawing.markup import html  # noqa: PLC0415 - as the table
+        from pdrm.drawing.markup import html
 
         said = html("p", repr(self).strip("<>"))
         return (
@@ -199,7 +211,6 @@ class DeepPolicy(Explained):
             else said + self.table()._repr_html_()
         )
 
-    @explain_arguments
     def save(self, path: str | Path) -> None:
         """Write it to a `.npz` file, with a `.json` and its domain (`.domain.npz`) beside it; `pdrm.learning.load_policy` reads it.
         path: of the `.npz`."""
@@ -207,19 +218,35 @@ class DeepPolicy(Explained):
         if file.suffix != ".npz":
             raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
         product, settings = self.product, asdict(self.settings)
-        description = _describe(self.settings.name, settings, self.machine, product, product.visible, self.about)
+        description = _describe(
+            self.settings.name, settings, self.machine, product, product.visible, self.about
+        )
         _write(file, self.network, description)
         if self.domain is not None:  # so that it can be read again wherever its files are
             write_atomically(file.with_suffix(DOMAIN), domain_bytes(self.domain))
 
 
-def save_policy(path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]) -> None:
+def save_policy(
+    path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]
+) -> None:
     """Write the network of one run as `path` (.npz), and the description beside it, each whole or not at all."""
     network = jax.tree.map(lambda part: part[run], training.state.network)
-    own = {name: float(values[run]) for name, values in training.numbers.items() if hasattr(training.settings, name)}
-    visible = training.numbers["visible"][run] if "visible" in training.numbers else training.product.visible
+    own = {
+        name: float(values[run])
+        for name, values in training.numbers.items()
+        if hasattr(training.settings, name)
+    }
+    visible = (
+        training.numbers["visible"][run]
+        if "visible" in training.numbers
+        else training.product.visible
+    )
     settings = {**asdict(training.settings), **own}
-    _write(path, network, _describe(training.settings.name, settings, machine, training.product, visible, about))
+    _write(
+        path,
+        network,
+        _describe(training.settings.name, settings, machine, training.product, visible, about),
+    )
 
 
 def _describe(
@@ -244,23 +271,35 @@ def _describe(
 
 def _write(path: Path, network: object, description: dict[str, Any]) -> None:
     write_atomically(path, encode_arrays(tree_arrays(network)))
-    write_atomically(path.with_suffix(".json"), (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomically(
+        path.with_suffix(".json"),
+        (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode(),
+    )
 
 
-@explain_arguments
 def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
     check_policy_files(path)
-    beside, fix = path.with_suffix(".json"), "restore a copy of it, or train one: pdrm train water-17"
+    beside, fix = (
+        path.with_suffix(".json"),
+        "restore a copy of it, or train one: pdrm train water-17",
+    )
     try:
         description = parse_record(read_bytes(beside))
         text, k, depth, visible, name, given, about = (
-            description[part] for part in ("machine", "k", "depth", "visible", "agent", "settings", "about")
+            description[part]
+            for part in ("machine", "k", "depth", "visible", "agent", "settings", "about")
         )
         need(
-            (all(isinstance(part, str) for part in (text, name)), "its machine and agent are not texts"),
-            (all(isinstance(part, dict) for part in (given, about)), "what it says of its agent is no record"),
+            (
+                all(isinstance(part, str) for part in (text, name)),
+                "its machine and agent are not texts",
+            ),
+            (
+                all(isinstance(part, dict) for part in (given, about)),
+                "what it says of its agent is no record",
+            ),
             (
                 type(k) is int and type(depth) is int and k >= 0 and depth >= 1,
                 "its k or depth is not a number of symbols",
@@ -270,27 +309,46 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
         machine = parse(text, "machine.pdrm")
         algorithm, settings = algorithm_of(name), read_agent(name, given)
     except (*MALFORMED, PdrmError) as error:
-        raise BadPolicyFile(f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix) from error
+        raise BadPolicyFile(
+            f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix
+        ) from error
     if not isinstance(machine, PushdownRewardMachine) or not isinstance(settings, Deep):
         raise BadPolicyFile(f"{path} was not learnt with a pushdown machine", fix="train again")
     try:
         arrays = read_arrays(path.read_bytes())
         _check_sizes(settings, k, depth, arrays)
-        product = replace(jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=float(visible))
-        network = load_arrays(arrays, algorithm.new_network(product, settings, np.random.default_rng(0)))
+        product = replace(
+            jax_product(_in_jax(domain), machine, TopK(k), depth=depth), visible=float(visible)
+        )
+        network = load_arrays(
+            arrays, algorithm.new_network(product, settings, np.random.default_rng(0))
+        )
     except MALFORMED as error:
-        raise BadPolicyFile(f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix) from error
+        raise BadPolicyFile(
+            f"{path} cannot be read or does not fit: {describe_fault(error)}", fix=fix
+        ) from error
     return DeepPolicy(
-        algorithm, settings, product, network, about, domain=domain if isinstance(domain, FiniteDomain) else None
+        algorithm,
+        settings,
+        product,
+        network,
+        about,
+        domain=domain if isinstance(domain, FiniteDomain) else None,
     )
 
 
 def _check_sizes(settings: Deep, k: int, depth: int, arrays: Arrays) -> None:
     """Raise unless networks of these sizes can be what the arrays hold: others would be made only to be compared."""
     largest = max((array.size for array in arrays.values()), default=0)
-    units = (*([settings.lstm_hidden_size] * 2 if isinstance(settings, RecurrentPPO) else []), *settings.net_arch)
+    units = (
+        *([settings.lstm_hidden_size] * 2 if isinstance(settings, RecurrentPPO) else []),
+        *settings.net_arch,
+    )
     need(
-        (all(a * b <= largest for a, b in pairwise((max(k, 1), *units))), "its layers have other sizes"),
+        (
+            all(a * b <= largest for a, b in pairwise((max(k, 1), *units))),
+            "its layers have other sizes",
+        ),
         (depth <= MOST_DEPTH, "its stacks are higher than any"),
     )
 
@@ -307,11 +365,20 @@ def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
     where: Any = env.env.unwrapped
     seen, info = env.reset(seed=seed)
     policy.begin()
-    moments, over = [Moment(where.state, env.configuration, None, info.get("label"), info["machine"]["reward"])], False
+    moments, over = (
+        [
+            Moment(
+                where.state, env.configuration, None, info.get("label"), info["machine"]["reward"]
+            )
+        ],
+        False,
+    )
     while not over:
         action = policy.act(seen)
         seen, _, terminated, truncated, info = env.step(action)
         paid = info["machine"]["reward"], info["machine"]["environment_reward"]
-        moments.append(Moment(where.state, env.configuration, int(action), info.get("label"), *paid))
+        moments.append(
+            Moment(where.state, env.configuration, int(action), info.get("label"), *paid)
+        )
         over = terminated or truncated
     return moments

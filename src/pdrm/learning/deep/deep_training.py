@@ -10,7 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import BadSetting, Diverged, DoesNotApply, FinishedAtReset, UndefinedMove, UnknownAgent, did_you_mean
+from pdrm.errors import (
+    BadSetting,
+    Diverged,
+    DoesNotApply,
+    FinishedAtReset,
+    UndefinedMove,
+    UnknownAgent,
+    did_you_mean,
+)
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
@@ -80,9 +88,17 @@ TESTS = 0x7E57
 class DeepTraining:
     """Runs side by side."""
 
-    def __init__(self, algorithm: Algorithm, task: RunOf, seeds: Sequence[int], numbers: Numbers | None = None) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        task: RunOf,
+        seeds: Sequence[int],
+        numbers: Numbers | None = None,
+    ) -> None:
         self.algorithm, self.task, self.seeds = algorithm, task, tuple(seeds)
-        self.numbers: Numbers = {name: jnp.asarray(values) for name, values in (numbers or {}).items()}
+        self.numbers: Numbers = {
+            name: jnp.asarray(values) for name, values in (numbers or {}).items()
+        }
         first = jax.tree.map(lambda values: values[0], self.numbers)
         self.product, self.settings = task(first)
         check_actions(self.settings, self.product)
@@ -90,7 +106,10 @@ class DeepTraining:
         self.iterations = 0
         self.ended, self.cut_off = 0, 0
         """Episodes of training that ended, of all runs; and of these, those that a full stack cut off."""
-        networks = [algorithm.new_network(self.product, self.settings, np.random.default_rng(seed)) for seed in seeds]
+        networks = [
+            algorithm.new_network(self.product, self.settings, np.random.default_rng(seed))
+            for seed in seeds
+        ]
         keys = jnp.stack([make_key(seed) for seed in seeds])
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=3)
@@ -110,7 +129,10 @@ class DeepTraining:
         tally = metrics.tally
         check_played(tally, self.product.machine.depth)
         check_numbers(self.state.network, self.seeds)
-        self.ended, self.cut_off = self.ended + int(tally.episodes.sum()), self.cut_off + int(tally.overflows.sum())
+        self.ended, self.cut_off = (
+            self.ended + int(tally.episodes.sum()),
+            self.cut_off + int(tally.overflows.sum()),
+        )
         return metrics
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
@@ -123,15 +145,21 @@ class DeepTraining:
     def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
         return self.algorithm.begin(*self.task(numbers), network, key)
 
-    def _advance(self, room: int, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Any]:
+    def _advance(
+        self, room: int, iterations: jax.Array, numbers: Numbers, state: Any
+    ) -> tuple[Any, Any]:
         """So many iterations, and what each came to in the first of `room` places: one program for every number that fits."""
 
         def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
-            iterate = jax.jit(partial(self.algorithm.iterate, *self.task(numbers)))  # traced once for both uses
+            iterate = jax.jit(
+                partial(self.algorithm.iterate, *self.task(numbers))
+            )  # traced once for both uses
 
             def once(index: jax.Array, carried: tuple[Any, Any]) -> tuple[Any, Any]:
                 now, metrics = iterate(carried[0])
-                return now, jax.tree.map(lambda kept, value: kept.at[index].set(value), carried[1], metrics)
+                return now, jax.tree.map(
+                    lambda kept, value: kept.at[index].set(value), carried[1], metrics
+                )
 
             kinds = jax.eval_shape(iterate, state)[1]
             empty = jax.tree.map(lambda kind: jnp.zeros((room, *kind.shape), kind.dtype), kinds)
@@ -145,7 +173,15 @@ class DeepTraining:
             product, settings = self.task(numbers)
             act = self.algorithm.act(product, settings, network)
             memory = self.algorithm.empty_memory(settings, episodes)
-            return play(product, act, memory, key, episodes, self.product.domain.step_limit, settings.discount)
+            return play(
+                product,
+                act,
+                memory,
+                key,
+                episodes,
+                self.product.domain.step_limit,
+                settings.discount,
+            )
 
         return jax.vmap(test)(numbers, network)
 
@@ -156,16 +192,22 @@ def check_played(played: Tally | Episodes, depth: int) -> None:
         fix = "let the first label, not the start, lead there"
         raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
     if int(played.unfit.sum()):
-        raise BadSetting(f"the stack that an episode begins with does not fit a depth of {depth}", fix="a larger depth")
+        raise BadSetting(
+            f"the stack that an episode begins with does not fit a depth of {depth}",
+            fix="a larger depth",
+        )
     if int(played.undefined.sum()):
         fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-        raise UndefinedMove("the machine met a label for which it has no rule, and says `otherwise error`", fix=fix)
+        raise UndefinedMove(
+            "the machine met a label for which it has no rule, and says `otherwise error`", fix=fix
+        )
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
     """Raise where the parameters of a run have grown beyond all numbers: such a network acts, but has learnt nothing. networks: [runs] each."""
     finite = [
-        np.isfinite(part).reshape(len(seeds), -1).all(axis=1) for part in map(np.asarray, jax.tree.leaves(networks))
+        np.isfinite(part).reshape(len(seeds), -1).all(axis=1)
+        for part in map(np.asarray, jax.tree.leaves(networks))
     ]
     if not (sound := np.all(finite, axis=0)).all():
         broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)

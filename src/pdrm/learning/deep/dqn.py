@@ -39,7 +39,9 @@ class DQNState(NamedTuple):
 
 def new_network(product: JaxProduct, settings: DQN, rng: np.random.Generator) -> nn.Layers:
     """The first parameters: hidden layers and one value for each action."""
-    return nn.uniform_layers(rng, (product.observation_size, *settings.net_arch, product.domain.actions))
+    return nn.uniform_layers(
+        rng, (product.observation_size, *settings.net_arch, product.domain.actions)
+    )
 
 
 def greedy_action(network: nn.Layers, seen: jax.Array) -> jax.Array:
@@ -55,10 +57,14 @@ def act(_product: JaxProduct, _settings: DQN, network: nn.Layers) -> Act:
 def begin(product: JaxProduct, settings: DQN, network: nn.Layers, key: Key) -> DQNState:
     """Before the first step."""
     past = replay.begin_past(product, settings, key_of(key, 1))
-    return DQNState(network, network, nn.ADAM_SMALL.init(network), past, key_of(key, 2), jnp.int32(0))
+    return DQNState(
+        network, network, nn.ADAM_SMALL.init(network), past, key_of(key, 2), jnp.int32(0)
+    )
 
 
-def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, replay.OffPolicyMetrics]:
+def iterate(
+    product: JaxProduct, settings: DQN, state: DQNState
+) -> tuple[DQNState, replay.OffPolicyMetrics]:
     """Collect, then learn."""
     epsilon = exploration(settings, state.timesteps)
 
@@ -71,7 +77,9 @@ def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNSta
     timesteps = state.timesteps + steps_per_iteration(settings)
     rate = nn.learning_rate(settings, timesteps)
 
-    def update(before: tuple[nn.Layers, Any], key: jax.Array) -> tuple[tuple[nn.Layers, Any], jax.Array]:
+    def update(
+        before: tuple[nn.Layers, Any], key: jax.Array
+    ) -> tuple[tuple[nn.Layers, Any], jax.Array]:
         """One step down the temporal difference error, by Huber's loss."""
         batch = replay.sample_batch(product, settings, past, key)
         goal = batch.target(nn.apply_mlp(state.target, batch.following).max(axis=-1))
@@ -82,10 +90,14 @@ def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNSta
             return nn.weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
 
         error, gradient = jax.value_and_grad(loss)(before[0])
-        return nn.apply_gradient(nn.ADAM_SMALL, *before, gradient, rate, settings.max_grad_norm), error
+        return nn.apply_gradient(
+            nn.ADAM_SMALL, *before, gradient, rate, settings.max_grad_norm
+        ), error
 
     keys = jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps)
-    (network, optimiser), loss = replay.learn(settings, timesteps, (state.network, state.optimiser), update, keys)
+    (network, optimiser), loss = replay.learn(
+        settings, timesteps, (state.network, state.optimiser), update, keys
+    )
     target = _move_target(settings, timesteps, network, state.target)
     after = DQNState(network, target, optimiser, past, key_of(state.key, 0), timesteps)
     return after, replay.OffPolicyMetrics(tally, loss)
@@ -98,7 +110,9 @@ def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:
     return settings.exploration_initial_eps - share * fall
 
 
-def _move_target(settings: DQN, timesteps: jax.Array, network: nn.Layers, target: nn.Layers) -> nn.Layers:
+def _move_target(
+    settings: DQN, timesteps: jax.Array, network: nn.Layers, target: nn.Layers
+) -> nn.Layers:
     """The target network, moved by τ every `target_update_interval` steps."""
     interval = max(1, settings.target_update_interval // steps_per_iteration(settings))
     due = timesteps // steps_per_iteration(settings) % interval == 0

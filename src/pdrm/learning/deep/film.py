@@ -18,7 +18,9 @@ from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike, Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_policy import DeepPolicy  # which needs JAX, as drawing WaterWorld does not
+    from pdrm.learning.deep.deep_policy import (
+        DeepPolicy,
+    )  # which needs JAX, as drawing WaterWorld does not
 
 
 class WaterTask(MachineEnv):
@@ -30,9 +32,18 @@ class WaterTask(MachineEnv):
     """
 
     def __init__(
-        self, world: WaterWorld | str, machine: MachineLike = "water", k: int | str = 1, **settings: Any
+        self,
+        world: WaterWorld | str,
+        machine: MachineLike = "water",
+        k: int | str = 1,
+        **settings: Any,
     ) -> None:
-        super().__init__(WaterEnv(world, "rgb_array", **settings), machine, "info", Observing(view_of(k), flatten=True))
+        super().__init__(
+            WaterEnv(world, "rgb_array", **settings),
+            machine,
+            "info",
+            Observing(view_of(k), flatten=True),
+        )
 
     def render(self) -> Pixels:
         """The box, the machine's state and its stack."""
@@ -40,7 +51,9 @@ class WaterTask(MachineEnv):
         if env.water is None:
             env.reset(seed=0)
         configuration = self.configuration
-        return draw_water(env.world, env.water, [f"step {env.steps}", configuration.state], configuration.stack)
+        return draw_water(
+            env.world, env.water, [f"step {env.steps}", configuration.state], configuration.stack
+        )
 
 
 def film_episode(
@@ -61,14 +74,20 @@ def film_episode(
 def film_run(policy: Any, task: Task, seed: int, every: int) -> tuple[list[Pixels], dict[str, Any]]:
     """An episode of a policy that was learnt in WaterWorld."""
     k, continuous = policy.product.k, policy.product.domain.actions == 0
-    return film_episode(policy, WaterTask(task.name, task.pushdown, k, continuous=continuous), seed, every)
+    return film_episode(
+        policy, WaterTask(task.name, task.pushdown, k, continuous=continuous), seed, every
+    )
 
 
-def save_film(path: Path, pictures: list[Pixels], *, milliseconds: int = 60, colours: int = 32) -> None:
+def save_film(
+    path: Path, pictures: list[Pixels], *, milliseconds: int = 60, colours: int = 32
+) -> None:
     """Write an animated GIF, whole or not at all."""
     frames = [Image.fromarray(picture).quantize(colours) for picture in pictures]
     buffer = io.BytesIO()
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
+    frames[0].save(
+        buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0
+    )
     write_atomically(path, buffer.getvalue())
 
 

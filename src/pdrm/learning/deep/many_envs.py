@@ -92,7 +92,9 @@ class Stepped(NamedTuple):
     tally: Tally
 
 
-def step_envs(product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0) -> Stepped:
+def step_envs(
+    product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0
+) -> Stepped:
     """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin where earlier ones have been."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
@@ -135,15 +137,21 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
     machine, numbers = met.configuration, jnp.arange(len(over))
     numbered = isinstance(met.environment, jax.Array) and met.environment.ndim == 1
     where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
-    place = (key_of(key_of(machine.state.astype(jnp.uint32), machine.height), where) % ROOM).astype(jnp.int32)
+    place = (key_of(key_of(machine.state.astype(jnp.uint32), machine.height), where) % ROOM).astype(
+        jnp.int32
+    )
     place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
     last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
-    place = jnp.where(last[place] == numbers, place, ROOM)  # one for each place: else the order of writing would matter
+    place = jnp.where(
+        last[place] == numbers, place, ROOM
+    )  # one for each place: else the order of writing would matter
 
     def keep(old: jax.Array, new: jax.Array) -> jax.Array:
         return old.at[place].set(new, mode="drop")
 
-    return Visited(jax.tree.map(keep, visited.state, met), visited.known.at[place].set(True, mode="drop"))
+    return Visited(
+        jax.tree.map(keep, visited.state, met), visited.known.at[place].set(True, mode="drop")
+    )
 
 
 def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
@@ -152,7 +160,9 @@ def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
         return envs
     (state, known), keys = envs.visited, envs.state.key
     count = jnp.cumsum(known)
-    rank = jnp.minimum((_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32), count[-1] - 1)
+    rank = jnp.minimum(
+        (_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32), count[-1] - 1
+    )
     place = jnp.searchsorted(count, rank + 1)
     there: ProductState = jax.tree.map(lambda part: part[place], state)
     there = there._replace(key=keys, clock=jnp.zeros_like(there.clock))
@@ -162,7 +172,12 @@ def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
         return jnp.where(chosen.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
     begun = jnp.where(chosen, OK, envs.begun).astype(jnp.int8)
-    return Envs(jax.tree.map(choose, there, envs.state), jnp.where(chosen, 0.0, envs.gained), begun, envs.visited)
+    return Envs(
+        jax.tree.map(choose, there, envs.state),
+        jnp.where(chosen, 0.0, envs.gained),
+        begun,
+        envs.visited,
+    )
 
 
 def _draw_shares(keys: Key, number: int) -> jax.Array:
@@ -176,17 +191,25 @@ def _draw_shares(keys: Key, number: int) -> jax.Array:
 def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
     """Rewards as the networks see them."""
     reward = reward if settings.reward_scale is None else reward * settings.reward_scale
-    return reward if settings.reward_clip is None else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
+    return (
+        reward
+        if settings.reward_clip is None
+        else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
+    )
 
 
-def learning_reward(product: JaxProduct, settings: Deep, before: Envs, stepped: Stepped) -> jax.Array:
+def learning_reward(
+    product: JaxProduct, settings: Deep, before: Envs, stepped: Stepped
+) -> jax.Array:
     """[N]: what networks learn from a step: its reward as they see it, shaped where rewards are."""
     reward = scale_reward(settings, stepped.outcome.reward)
     if product.potential is None:
         return reward
     machines = before.state.configuration, stepped.last.configuration, stepped.outcome.terminated
     shape = product.potential.reward
-    return reward + jax.vmap(lambda here, there, ended: shape(here, there, ended, settings.discount))(*machines)
+    return reward + jax.vmap(
+        lambda here, there, ended: shape(here, there, ended, settings.discount)
+    )(*machines)
 
 
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
@@ -210,9 +233,7 @@ class Episodes(NamedTuple):
     """How test episodes went, [N] each."""
 
     returns: jax.Array
-    discounted: (
-        jax.Array
-    )  # the same, as an optimal value counts: what is paid before the first action, and for it, in full
+    discounted: jax.Array  # the same, as an optimal value counts: what is paid before the first action, and for it, in full
     steps: jax.Array
     ends: jax.Array  # the machine's last state
     terminated: jax.Array
@@ -231,11 +252,19 @@ class _Playing(NamedTuple):
 
 
 def play(
-    product: JaxProduct, act: Act, memory: Carry, key: Key, episodes: int, step_limit: int, discount: Number
+    product: JaxProduct,
+    act: Act,
+    memory: Carry,
+    key: Key,
+    episodes: int,
+    step_limit: int,
+    discount: Number,
 ) -> Episodes:
     """That many episodes side by side, each up to its end or the limit."""
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
-    none, undefined, unfit, finished = (status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED))
+    none, undefined, unfit, finished = (
+        status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED)
+    )
     steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
     played = Episodes(paid, paid, steps, ends, none, none, undefined, unfit, finished)
     chunk, fall = min(CHUNK, step_limit), jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
@@ -265,5 +294,7 @@ def play(
         return after
 
     start = _Playing(state, memory, played, none, jnp.int32(0))
-    done: _Playing = jax.lax.while_loop(lambda now: ~now.over.all() & (now.step < step_limit), step_chunk, start)
+    done: _Playing = jax.lax.while_loop(
+        lambda now: ~now.over.all() & (now.step < step_limit), step_chunk, start
+    )
     return done.played

@@ -39,7 +39,10 @@ def select(condition: jax.Array, new: Tree, old: Tree) -> Tree:
 
 def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
     """The leaves of a tree, named by their place in it."""
-    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    return {
+        jax.tree_util.keystr(path): np.asarray(leaf)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
 
 
 def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
@@ -89,7 +92,10 @@ def draw_uniform(rng: np.random.Generator, bound: float, shape: tuple[int, ...])
 def uniform_layers(rng: np.random.Generator, sizes: Sequence[int]) -> Layers:
     """Layers as torch makes them, weights and biases uniform in ±1/√inputs; sizes: of the input and of each layer."""
     return tuple(
-        Layer(draw_uniform(rng, inputs**-0.5, (inputs, outputs)), draw_uniform(rng, inputs**-0.5, (outputs,)))
+        Layer(
+            draw_uniform(rng, inputs**-0.5, (inputs, outputs)),
+            draw_uniform(rng, inputs**-0.5, (outputs,)),
+        )
         for inputs, outputs in pairwise(sizes)
     )
 
@@ -99,7 +105,9 @@ def apply(layer: Layer, x: jax.Array) -> jax.Array:
     return x @ layer.weight + layer.bias[..., None, :]
 
 
-def apply_hidden(layers: Layers, x: jax.Array, activation: Callable[[jax.Array], jax.Array]) -> jax.Array:
+def apply_hidden(
+    layers: Layers, x: jax.Array, activation: Callable[[jax.Array], jax.Array]
+) -> jax.Array:
     """[..., B, inputs] -> [..., B, units]: through all layers, each activated."""
     for layer in layers:
         x = activation(apply(layer, x))
@@ -146,12 +154,18 @@ def new_actor_critic(
         for before, after in pairwise(sizes)
     )
     action = orthogonal_layer(rng, sizes[-1], domain.actions or domain.action_size, 0.01)
-    return ActorCritic(hidden, action, orthogonal_layer(rng, sizes[-1], 1, 1.0), jnp.zeros(domain.action_size))
+    return ActorCritic(
+        hidden, action, orthogonal_layer(rng, sizes[-1], 1, 1.0), jnp.zeros(domain.action_size)
+    )
 
 
 def judge(network: ActorCritic, observation: jax.Array) -> Judged:
     """observation: [B, inputs], or [2, B, inputs] with one for each network."""
-    both = observation if observation.ndim == 3 else jnp.broadcast_to(observation, (2, *observation.shape))
+    both = (
+        observation
+        if observation.ndim == 3
+        else jnp.broadcast_to(observation, (2, *observation.shape))
+    )
     x = apply_hidden(network.hidden, both, jnp.tanh)
     return Judged(apply(network.action, x[ACTOR]), apply(network.value, x[CRITIC])[..., 0])
 
@@ -166,8 +180,12 @@ def sample_action(network: ActorCritic, judged: Judged, keys: Key, *, discrete: 
     if discrete:
         up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
         number = jax.vmap(lambda key: uniforms(key, 1))(keys)
-        return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(jnp.int32)
-    return judged.action + jnp.exp(network.log_deviation) * draw_normals(keys, judged.action.shape[-1])
+        return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(
+            jnp.int32
+        )
+    return judged.action + jnp.exp(network.log_deviation) * draw_normals(
+        keys, judged.action.shape[-1]
+    )
 
 
 def draw_normals(keys: Key, count: int) -> jax.Array:
@@ -177,7 +195,9 @@ def draw_normals(keys: Key, count: int) -> jax.Array:
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(network: ActorCritic, judged: Judged, action: jax.Array, *, discrete: bool) -> jax.Array:
+def log_probability(
+    network: ActorCritic, judged: Judged, action: jax.Array, *, discrete: bool
+) -> jax.Array:
     """[B]: of the actions."""
     if discrete:
         logits = jax.nn.log_softmax(judged.action)

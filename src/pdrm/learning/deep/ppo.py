@@ -40,7 +40,12 @@ __all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_
 
 
 def advantages(
-    reward: jax.Array, value: jax.Array, over: jax.Array, last_value: jax.Array, gamma: Number, gae_lambda: Number
+    reward: jax.Array,
+    value: jax.Array,
+    over: jax.Array,
+    last_value: jax.Array,
+    gamma: Number,
+    gae_lambda: Number,
 ) -> jax.Array:
     """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
@@ -55,7 +60,9 @@ def advantages(
     following = jnp.concatenate((value[1:], last_value[None]))
     error = reward + gamma * following * goes_on - value
 
-    def join(later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def join(
+        later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, jax.Array]:
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
     factors = gamma * gae_lambda * goes_on
@@ -84,19 +91,28 @@ class Losses(NamedTuple):
 
 
 def ppo_loss(
-    settings: PPO, batch: Batch, value: jax.Array, log_probability: jax.Array, entropy: jax.Array, weight: jax.Array
+    settings: PPO,
+    batch: Batch,
+    value: jax.Array,
+    log_probability: jax.Array,
+    entropy: jax.Array,
+    weight: jax.Array,
 ) -> tuple[jax.Array, Losses]:
     """The loss and its parts, with SB3's clipping of ratio and value; weight [B]: 0 for rows that only fill up a batch."""
     gain = batch.advantage
     if settings.normalize_advantage:
         away = gain - nn.weighted_mean(gain, weight)
-        gain = away / (jnp.sqrt((away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)) + 1e-8)
+        gain = away / (
+            jnp.sqrt((away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)) + 1e-8
+        )
     shift = log_probability - batch.log_probability
     ratio = jnp.exp(shift)
     cut = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
     policy = -nn.weighted_mean(jnp.minimum(gain * ratio, gain * cut), weight)
     if settings.clip_range_vf is not None:
-        value = batch.value + jnp.clip(value - batch.value, -settings.clip_range_vf, settings.clip_range_vf)
+        value = batch.value + jnp.clip(
+            value - batch.value, -settings.clip_range_vf, settings.clip_range_vf
+        )
     error = nn.weighted_mean((batch.reward_to_go - value) ** 2, weight)
     spread = nn.weighted_mean(entropy, weight)
     divergence = nn.weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
@@ -105,13 +121,23 @@ def ppo_loss(
 
 
 def judged_loss(
-    product: JaxProduct, settings: PPO, network: nn.ActorCritic, judged: nn.Judged, batch: Batch, weight: jax.Array
+    product: JaxProduct,
+    settings: PPO,
+    network: nn.ActorCritic,
+    judged: nn.Judged,
+    batch: Batch,
+    weight: jax.Array,
 ) -> tuple[jax.Array, Losses]:
     """The loss of what the networks now say about the rows of a batch."""
     discrete = product.domain.actions > 0
     log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
     return ppo_loss(
-        settings, batch, judged.value, log_probability, nn.entropy(network, judged, discrete=discrete), weight
+        settings,
+        batch,
+        judged.value,
+        log_probability,
+        nn.entropy(network, judged, discrete=discrete),
+        weight,
     )
 
 
@@ -151,7 +177,12 @@ def look(product: JaxProduct, envs: Envs, read: Read, memory: Memory, start: jax
 
 
 def collect(
-    product: JaxProduct, settings: PPO, network: nn.ActorCritic, read: Read, first: Between, length: int
+    product: JaxProduct,
+    settings: PPO,
+    network: nn.ActorCritic,
+    read: Read,
+    first: Between,
+    length: int,
 ) -> tuple[Between, Collected]:
     """`n_steps` of every environment, in sequences of a length that divides them."""
     discrete, count = product.domain.actions > 0, settings.n_envs
@@ -160,11 +191,15 @@ def collect(
         action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
         stepped = step_envs(product, now.envs, action, settings.restarts)
         # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
-        seen = jnp.concatenate((observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last)))
+        seen = jnp.concatenate(
+            (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
+        )
         start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
         twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
         memory, both = read(twice, seen, start)
-        bootstrapped = settings.discount * jnp.where(stepped.outcome.truncated, both.value[count:], 0)
+        bootstrapped = settings.discount * jnp.where(
+            stepped.outcome.truncated, both.value[count:], 0
+        )
         row = (
             now.seen,
             action,
@@ -186,7 +221,9 @@ def collect(
     last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
     seen, action, log_probability, value, reward, over, start, tally = rows
     reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
-    gain = advantages(reward, values, over, last.judged.value, settings.discount, settings.gae_lambda)
+    gain = advantages(
+        reward, values, over, last.judged.value, settings.discount, settings.gae_lambda
+    )
     gain = gain.reshape(value.shape)
     batch = Batch(seen, action, log_probability, value, gain, gain + value)
     return last, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
@@ -198,15 +235,21 @@ Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, Losses]]
 """network, rows, their weights -> the loss and its parts."""
 
 
-def descend(settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss) -> tuple[Any, Losses]:
+def descend(
+    settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss
+) -> tuple[Any, Losses]:
     """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
     rate = nn.learning_rate(settings, state.timesteps)
 
-    def update(carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]) -> tuple[Any, Losses]:
+    def update(
+        carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
+    ) -> tuple[Any, Losses]:
         network, optimiser, going = carry
         part = jax.tree.map(lambda column: column[batch[0]], rows)
         gradient, losses = jax.grad(loss, has_aux=True)(network, part, batch[1])
-        after = nn.apply_gradient(nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm)
+        after = nn.apply_gradient(
+            nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
+        )
         if settings.target_kl is not None:
             going = going & (losses.divergence <= 1.5 * settings.target_kl)
             after = nn.select(going, after, (network, optimiser))
@@ -257,7 +300,10 @@ def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) ->
 def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
     """The policy without exploration."""
     discrete = product.domain.actions > 0
-    return lambda memory, seen, _start: (memory, nn.best_action(nn.judge(network, seen), discrete=discrete))
+    return lambda memory, seen, _start: (
+        memory,
+        nn.best_action(nn.judge(network, seen), discrete=discrete),
+    )
 
 
 def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
@@ -278,7 +324,9 @@ def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOSta
         return memory, nn.judge(state.network, seen)
 
     def loss(network: nn.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
-        return judged_loss(product, settings, network, nn.judge(network, batch.observation), batch, weight)
+        return judged_loss(
+            product, settings, network, nn.judge(network, batch.observation), batch, weight
+        )
 
     first = look(product, state.envs, read, (), jnp.zeros(settings.n_envs, jnp.bool_))
     last, collected = collect(product, settings, state.network, read, first, settings.n_steps)

@@ -14,7 +14,16 @@ import jax.numpy as jnp
 from pdrm.learning.agents import RecurrentPPO
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.many_envs import Act, Envs, begin_envs
-from pdrm.learning.deep.ppo import Batch, Losses, Metrics, collect, descend, judged_loss, look, steps_per_iteration
+from pdrm.learning.deep.ppo import (
+    Batch,
+    Losses,
+    Metrics,
+    collect,
+    descend,
+    judged_loss,
+    look,
+    steps_per_iteration,
+)
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -64,17 +73,26 @@ class _Trace(NamedTuple):
     kept: jax.Array
 
 
-def step_memory(weight: jax.Array, memory: Memory, share: jax.Array, kept: jax.Array) -> tuple[Memory, _Trace]:
+def step_memory(
+    weight: jax.Array, memory: Memory, share: jax.Array, kept: jax.Array
+) -> tuple[Memory, _Trace]:
     """One step, given the inputs' share of the gates, and what the backward pass needs of it.
 
     weight: `Lstm.hidden`; kept: [B], 0 where nothing is remembered from before.
     """
     before = Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
     enter, forget, new, out = jnp.split(share + before.hidden @ weight, 4, axis=-1)
-    enter, forget, new, out = jax.nn.sigmoid(enter), jax.nn.sigmoid(forget), jnp.tanh(new), jax.nn.sigmoid(out)
+    enter, forget, new, out = (
+        jax.nn.sigmoid(enter),
+        jax.nn.sigmoid(forget),
+        jnp.tanh(new),
+        jax.nn.sigmoid(out),
+    )
     cell = forget * before.cell + enter * new
     bent = jnp.tanh(cell)
-    return Memory(out * bent, cell), _Trace(before, jnp.concatenate((enter, forget, new, out), axis=-1), bent, kept)
+    return Memory(out * bent, cell), _Trace(
+        before, jnp.concatenate((enter, forget, new, out), axis=-1), bent, kept
+    )
 
 
 @jax.custom_vjp
@@ -86,8 +104,12 @@ def unroll(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) 
     return _forward(weight, first, share, kept)[0]
 
 
-def _forward(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) -> tuple[jax.Array, Any]:
-    def step(memory: Memory, now: tuple[jax.Array, jax.Array]) -> tuple[Memory, tuple[jax.Array, _Trace]]:
+def _forward(
+    weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array
+) -> tuple[jax.Array, Any]:
+    def step(
+        memory: Memory, now: tuple[jax.Array, jax.Array]
+    ) -> tuple[Memory, tuple[jax.Array, _Trace]]:
         memory, trace = step_memory(weight, memory, *now)
         return memory, (memory.hidden, trace)
 
@@ -95,7 +117,9 @@ def _forward(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array
     return hidden, (weight, traces)
 
 
-def _backward(saved: tuple[jax.Array, _Trace], slopes: jax.Array) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
+def _backward(
+    saved: tuple[jax.Array, _Trace], slopes: jax.Array
+) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
     """The gradients, given those of the hidden memories; `kept` has none."""
     weight, traces = saved
     turned = jnp.swapaxes(weight, -1, -2)
@@ -114,7 +138,9 @@ def _backward(saved: tuple[jax.Array, _Trace], slopes: jax.Array) -> tuple[jax.A
         return Memory((share @ turned) * kept, cell * forget * kept), share
 
     nothing = jnp.zeros_like(slopes[0])
-    first, shares = jax.lax.scan(step, Memory(nothing, nothing), (slopes, traces), reverse=True, unroll=len(slopes))
+    first, shares = jax.lax.scan(
+        step, Memory(nothing, nothing), (slopes, traces), reverse=True, unroll=len(slopes)
+    )
     of_weight = jnp.einsum("t...nu,t...ng->...ug", traces.before.hidden, shares)
     return of_weight, first, shares, jnp.zeros_like(traces.kept)
 
@@ -143,7 +169,9 @@ class Sequences(NamedTuple):
 def new_network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Generator) -> Recurrent:
     """The first parameters."""
     units = settings.lstm_hidden_size
-    lstm = nn.stack_trees([new_lstm(rng, product.observation_size, units) for _ in (nn.ACTOR, nn.CRITIC)])
+    lstm = nn.stack_trees(
+        [new_lstm(rng, product.observation_size, units) for _ in (nn.ACTOR, nn.CRITIC)]
+    )
     return Recurrent(lstm, nn.new_actor_critic(rng, units, settings.net_arch, product.domain))
 
 
@@ -153,9 +181,13 @@ def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
     return Memory(zeros, zeros)
 
 
-def judge_step(network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
+def judge_step(
+    network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array
+) -> tuple[Memory, nn.Judged]:
     """One step of [N, inputs]: the memories after it, and what the networks say."""
-    memory, _ = step_memory(network.lstm.hidden, memory, gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0))
+    memory, _ = step_memory(
+        network.lstm.hidden, memory, gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0)
+    )
     return memory, nn.judge(network.head, memory.hidden)
 
 
@@ -198,15 +230,21 @@ def act(product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act
     return choose
 
 
-def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key) -> RecurrentState:
+def begin(
+    product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key
+) -> RecurrentState:
     """Before the first step."""
     envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
     start = jnp.ones(settings.n_envs, jnp.bool_)
     memory = empty_memory(settings, settings.n_envs)
-    return RecurrentState(network, nn.ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0))
+    return RecurrentState(
+        network, nn.ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0)
+    )
 
 
-def iterate(product: JaxProduct, settings: RecurrentPPO, state: RecurrentState) -> tuple[RecurrentState, Metrics]:
+def iterate(
+    product: JaxProduct, settings: RecurrentPPO, state: RecurrentState
+) -> tuple[RecurrentState, Metrics]:
     """Collect and learn once."""
 
     def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
@@ -215,14 +253,24 @@ def iterate(product: JaxProduct, settings: RecurrentPPO, state: RecurrentState) 
     def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, Losses]:
         flat: Batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), part.rows)
         weights = jnp.repeat(weight, settings.sequence_length)
-        return judged_loss(product, settings, network.head, judge_sequences(network, part), flat, weights)
+        return judged_loss(
+            product, settings, network.head, judge_sequences(network, part), flat, weights
+        )
 
     first = look(product, state.envs, read, state.memory, state.start)
-    last, collected = collect(product, settings, state.network.head, read, first, settings.sequence_length)
-    memory = Memory(*(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in collected.memory))
-    sequences = Sequences(jax.tree.map(_by_sequence, collected.batch), memory, _by_sequence(collected.start))
+    last, collected = collect(
+        product, settings, state.network.head, read, first, settings.sequence_length
+    )
+    memory = Memory(
+        *(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in collected.memory)
+    )
+    sequences = Sequences(
+        jax.tree.map(_by_sequence, collected.batch), memory, _by_sequence(collected.start)
+    )
     timesteps = state.timesteps + steps_per_iteration(settings)
-    state = state._replace(envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps)
+    state = state._replace(
+        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
+    )
     size = settings.batch_size // settings.sequence_length
     state, losses = descend(settings, state, sequences, len(sequences.start), size, loss)
     return state._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)

@@ -51,7 +51,9 @@ class Row(NamedTuple):
     label: jax.Array
     reward: jax.Array  # the environment's own
     terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
-    over: jax.Array  # whether the episode ended there, for whatever reason: the next row is another's
+    over: (
+        jax.Array
+    )  # whether the episode ended there, for whatever reason: the next row is another's
     configuration: Packed  # the machine's, before
 
 
@@ -98,8 +100,12 @@ class Experience(NamedTuple):
     reward: jax.Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
     following: jax.Array  # what is seen after them
     terminated: jax.Array
-    discount: jax.Array  # what the value of what follows is multiplied by: γ to the number of these steps
-    weight: jax.Array  # 0 where the machine has no move, or its stack is full: such a row teaches nothing
+    discount: (
+        jax.Array
+    )  # what the value of what follows is multiplied by: γ to the number of these steps
+    weight: (
+        jax.Array
+    )  # 0 where the machine has no move, or its stack is full: such a row teaches nothing
 
     def target(self, value: jax.Array) -> jax.Array:
         """[B]: what a critic should say, given the values of what follows."""
@@ -119,7 +125,11 @@ class _Within(NamedTuple):
 
 
 def replay_window(
-    product: JaxProduct, settings: OffPolicy, rows: Row, configuration: Packed, least: jax.Array | int = 0
+    product: JaxProduct,
+    settings: OffPolicy,
+    rows: Row,
+    configuration: Packed,
+    least: jax.Array | int = 0,
 ) -> Experience:
     """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
 
@@ -132,17 +142,26 @@ def replay_window(
         gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
         weight = jnp.where(status == OK, now.weight, 0.0)
         going = ~ended & ~row.over & (after.height >= least)
-        later = _Within(after, row.after, gained, now.discount * settings.discount, ended, going, weight)
+        later = _Within(
+            after, row.after, gained, now.discount * settings.discount, ended, going, weight
+        )
         return select(now.going, later, now), None
 
     true, zero = jnp.bool_(True), jnp.float32(0)
     start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
     end: _Within = jax.lax.scan(step, start, rows)[0]
-    seen, following = product.seen(rows.before[0], configuration), product.seen(end.after, end.configuration)
+    seen, following = (
+        product.seen(rows.before[0], configuration),
+        product.seen(end.after, end.configuration),
+    )
     reward = end.reward
     if product.potential is not None:  # what is added between the two cancels out
-        reward += product.potential.reward(configuration, end.configuration, end.terminated, end.discount)
-    return Experience(seen, rows.action[0], reward, following, end.terminated, end.discount, end.weight)
+        reward += product.potential.reward(
+            configuration, end.configuration, end.terminated, end.discount
+        )
+    return Experience(
+        seen, rows.action[0], reward, following, end.terminated, end.discount, end.weight
+    )
 
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
@@ -169,7 +188,9 @@ class Tops:
     def number(self, configuration: Packed) -> jax.Array:
         """Of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
-        return (digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)).sum()
+        return (
+            digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
+        ).sum()
 
     def pack(self, state: jax.Array, number: jax.Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
@@ -199,16 +220,25 @@ def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
     if not settings.counterfactuals:
         return None
     if product.readable is None:
-        raise BadSetting("counterfactuals need the product's readable machine", fix="make the product with jax_product")
-    kept, needed = choose_symbols(product.readable, product.k, product.machine.depth, settings.n_steps)
+        raise BadSetting(
+            "counterfactuals need the product's readable machine",
+            fix="make the product with jax_product",
+        )
+    kept, needed = choose_symbols(
+        product.readable, product.k, product.machine.depth, settings.n_steps
+    )
     return Tops(product.machine, kept, needed)
 
 
-def choose_symbols(machine: PushdownRewardMachine, k: int, depth: int, steps: int) -> tuple[int, int]:
+def choose_symbols(
+    machine: PushdownRewardMachine, k: int, depth: int, steps: int
+) -> tuple[int, int]:
     """How many symbols of a stack are kept to imagine windows of so many steps with, and how many of them one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
-        raise BadSetting("one step of this machine may pop any number of symbols", fix="counterfactuals=0")
+        raise BadSetting(
+            "one step of this machine may pop any number of symbols", fix="counterfactuals=0"
+        )
     things, kept = 1 + len(machine.stack), min(needed, depth)
     if things**kept > MOST_TOPS:
         fault = f"{things}^{kept} tops of stacks are too many to keep"
@@ -237,7 +267,9 @@ def replay_windows(
     for_state, for_top = jax.random.split(key)
     state = jax.random.randint(for_state, (count,), 0, product.machine.table.first_final)
     up_to = jnp.cumsum(observed)
-    number = jnp.searchsorted(up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right")
+    number = jnp.searchsorted(
+        up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right"
+    )
     imagined = jax.vmap(tops.pack)(state, number)
     other = (again, imagined, jax.vmap(tops.least)(imagined))
     return jax.vmap(replay)(*jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other))
@@ -269,7 +301,9 @@ class OffPolicyMetrics(NamedTuple):
 def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
     """Before the first step."""
     envs, count, domain = begin_envs(product, settings, key), settings.n_envs, product.domain
-    action = jnp.zeros(count, jnp.int32) if domain.actions else jnp.zeros((count, domain.action_size))
+    action = (
+        jnp.zeros(count, jnp.int32) if domain.actions else jnp.zeros((count, domain.action_size))
+    )
     rows = jax.eval_shape(lambda: _rows(product, envs, action, step_envs(product, envs, action)))
     tops = find_tops(product, settings)
     observed = jnp.zeros(0 if tops is None else tops.count, jnp.bool_)
@@ -278,7 +312,9 @@ def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
     return Past(envs, empty_replay(rows, max(1, settings.buffer_size // count)), observed)
 
 
-def collect(product: JaxProduct, settings: OffPolicy, past: Past, choose: Choose) -> tuple[Past, Tally]:
+def collect(
+    product: JaxProduct, settings: OffPolicy, past: Past, choose: Choose
+) -> tuple[Past, Tally]:
     """`train_freq` steps of every environment."""
     tops = find_tops(product, settings)
 
@@ -314,7 +350,9 @@ def steps_per_iteration(settings: OffPolicy) -> int:
     return settings.train_freq * settings.n_envs
 
 
-def sample_batch(product: JaxProduct, settings: OffPolicy, past: Past, key: jax.Array) -> Experience:
+def sample_batch(
+    product: JaxProduct, settings: OffPolicy, past: Past, key: jax.Array
+) -> Experience:
     """A batch, counterfactuals included; key: of `jax.random`."""
     for_rows, for_others = jax.random.split(key)
     windows = sample_windows(past.replay, for_rows, settings.batch_size, settings.n_steps)

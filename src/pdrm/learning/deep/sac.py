@@ -55,7 +55,9 @@ def new_network(product: JaxProduct, settings: SAC, rng: np.random.Generator) ->
     """The first parameters."""
     inputs, action = product.observation_size, product.domain.action_size
     actor = nn.uniform_layers(rng, (inputs, *settings.net_arch, 2 * action))
-    critics = nn.stack_trees([nn.uniform_layers(rng, (inputs + action, *settings.net_arch, 1)) for _ in range(2)])
+    critics = nn.stack_trees(
+        [nn.uniform_layers(rng, (inputs + action, *settings.net_arch, 1)) for _ in range(2)]
+    )
     weight = 1.0 if settings.ent_coef is None else settings.ent_coef
     return Networks(actor, critics, jnp.log(jnp.float32(weight)))
 
@@ -78,7 +80,10 @@ def criticise(critics: nn.Layers, seen: jax.Array, action: jax.Array) -> jax.Arr
 
 def act(_product: JaxProduct, _settings: SAC, network: Networks) -> Act:
     """The policy without noise."""
-    return lambda memory, seen, _start: (memory, jnp.tanh(jnp.split(nn.apply_mlp(network.actor, seen), 2, axis=-1)[0]))
+    return lambda memory, seen, _start: (
+        memory,
+        jnp.tanh(jnp.split(nn.apply_mlp(network.actor, seen), 2, axis=-1)[0]),
+    )
 
 
 def begin(product: JaxProduct, settings: SAC, network: Networks, key: Key) -> SACState:
@@ -88,7 +93,9 @@ def begin(product: JaxProduct, settings: SAC, network: Networks, key: Key) -> SA
     return SACState(network, network.critics, optimiser, past, key_of(key, 2), jnp.int32(0))
 
 
-def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACState, replay.OffPolicyMetrics]:
+def iterate(
+    product: JaxProduct, settings: SAC, state: SACState
+) -> tuple[SACState, replay.OffPolicyMetrics]:
     """Collect, then learn."""
     size = product.domain.action_size
 
@@ -103,8 +110,13 @@ def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACSta
     def update(before: Trainable, number: jax.Array) -> tuple[Trainable, jax.Array]:
         return _update(product, settings, state, before, key_of(state.key, number + 1))
 
-    before, numbers = (state.network, state.target, state.optimiser), jnp.arange(settings.gradient_steps)
-    (network, target, optimiser), loss = replay.learn(settings, state.timesteps, before, update, numbers)
+    before, numbers = (
+        (state.network, state.target, state.optimiser),
+        jnp.arange(settings.gradient_steps),
+    )
+    (network, target, optimiser), loss = replay.learn(
+        settings, state.timesteps, before, update, numbers
+    )
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
     return after, replay.OffPolicyMetrics(tally, loss)
 
@@ -121,9 +133,13 @@ def _update(
     action, density = sample_action(network.actor, batch.seen, keys[0])
     log_weight, weight_optimiser = network.log_weight, optimiser.log_weight
     if settings.ent_coef is None:
-        wanted = -float(action.shape[-1]) if settings.target_entropy is None else settings.target_entropy
+        wanted = (
+            -float(action.shape[-1]) if settings.target_entropy is None else settings.target_entropy
+        )
         slope = -nn.weighted_mean(density + wanted, batch.weight)
-        log_weight, weight_optimiser = nn.apply_gradient(nn.ADAM_SMALL, log_weight, weight_optimiser, slope, rate)
+        log_weight, weight_optimiser = nn.apply_gradient(
+            nn.ADAM_SMALL, log_weight, weight_optimiser, slope, rate
+        )
     weight = jnp.exp(network.log_weight)
 
     next_action, next_density = sample_action(network.actor, batch.following, keys[1])
@@ -135,14 +151,20 @@ def _update(
         return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
     error, gradient = jax.value_and_grad(critics_loss)(network.critics)
-    critics, critics_optimiser = nn.apply_gradient(nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate)
+    critics, critics_optimiser = nn.apply_gradient(
+        nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate
+    )
 
     def actor_loss(candidate: nn.Layers) -> jax.Array:
         action, density = sample_action(candidate, batch.seen, keys[0])
-        return nn.weighted_mean(weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight)
+        return nn.weighted_mean(
+            weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight
+        )
 
     slopes = jax.grad(actor_loss)(network.actor)
-    actor, actor_optimiser = nn.apply_gradient(nn.ADAM_SMALL, network.actor, optimiser.actor, slopes, rate)
+    actor, actor_optimiser = nn.apply_gradient(
+        nn.ADAM_SMALL, network.actor, optimiser.actor, slopes, rate
+    )
     moved = optax.incremental_update(critics, target, settings.tau)
     optimiser = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
     return (Networks(actor, critics, log_weight), moved, optimiser), error

@@ -27,7 +27,14 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.domains.gymnasium_table import check_flag
-from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove, WrongArguments, name_right_word
+from pdrm.errors import (
+    BadSetting,
+    MissingPackage,
+    StackTooHigh,
+    UndefinedMove,
+    WrongArguments,
+    did_you_mean,
+)
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Stack
@@ -43,7 +50,9 @@ try:
     from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
     from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 except ImportError as error:
-    raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'") from error
+    raise MissingPackage(
+        "stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'"
+    ) from error
 
 NOTHING = spaces.Box(0, 1, (0,))
 """What an environment observes that shows nothing: with it, an observation is the machine's part alone."""
@@ -55,7 +64,15 @@ TAKE_MORE = (DQN.train, SAC.train, TD3.train)
 """Training that takes as many rows as a batch has. Others reckon with `batch_size` of them: sb3-contrib's reshape and split by it."""
 CHANGE_REWARDS = (gymnasium.RewardWrapper, gymnasium.wrappers.NormalizeReward)
 """Wrappers of Gymnasium's that change rewards, with those that are made of them."""
-SETTINGS = ("counterfactuals", "enlarge", "seed", "machine", "k", "depth", "handle_timeout_termination")
+SETTINGS = (
+    "counterfactuals",
+    "enlarge",
+    "seed",
+    "machine",
+    "k",
+    "depth",
+    "handle_timeout_termination",
+)
 """What `replay_buffer_kwargs` may have; the rest is the agent's to give."""
 OF_HINDSIGHT = ("env", "n_sampled_goal", "goal_selection_strategy", "copy_info_dict")
 """What Stable-Baselines3's HerReplayBuffer has and no other buffer."""
@@ -138,7 +155,11 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         if machine is None and not isinstance(observation_space, ProductBox | ProductDict):
             _check_wrapped(agent)
         self._window = _find_window(observation_space, machine, k, depth)
-        self.machine, self.view, self.counterfactuals = self._window.machine, self._window.view, int(counterfactuals)
+        self.machine, self.view, self.counterfactuals = (
+            self._window.machine,
+            self._window.view,
+            int(counterfactuals),
+        )
         if self.counterfactuals:
             _check_wrappers(agent)
         self._quick = QuickStep(self.machine)
@@ -149,7 +170,11 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._storage.__init__(self, buffer_size, observation_space, action_space, *args, **kwargs)  # type: ignore[arg-type]
         self._rng = np.random.default_rng(seed)
         # For a k-policy, stacks that agree on what one step can pop and on what counts below are one.
-        self._kept = None if isinstance(self.view, FullStack) else symbols_that_matter(self.machine, self.view.k)
+        self._kept = (
+            None
+            if isinstance(self.view, FullStack)
+            else symbols_that_matter(self.machine, self.view.k)
+        )
         self._labels: list[Label] = []
         self._number: dict[Label, int] = {}
         self.stacks: list[Stack] = []
@@ -179,7 +204,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         if not isinstance(space, spaces.Box) or len(space.shape) != 1:
             fault = f"the observation {space} is neither a dictionary nor a vector, and the machine's part of it cannot be replaced"
             raise BadSetting(
-                fault, fix="use pdrm.wrap(..., flatten=True), and put wrappers that stack observations inside it"
+                fault,
+                fix="use pdrm.wrap(..., flatten=True), and put wrappers that stack observations inside it",
             )
         width = space.shape[0] - self._form.space.shape[0]
         if width < 0:
@@ -225,7 +251,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     def _record(self, info: dict[str, Any]) -> dict[str, Any]:
         """What the wrapped environment says about the machine, which must be the one of this buffer."""
         if "machine" not in info:
-            raise BadSetting("the environment's info has no `machine`", fix="wrap it: pdrm.wrap(...)")
+            raise BadSetting(
+                "the environment's info has no `machine`", fix="wrap it: pdrm.wrap(...)"
+            )
         record: dict[str, Any] = info["machine"]
         shown = getattr(record, "shows", "a machine that pdrm.wrap did not name")
         if shown != self._shows:
@@ -234,7 +262,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             raise BadSetting(fault, fix=fix)
         return record
 
-    def _check_outcome(self, record: dict[str, Any], reward: float, done: bool, info: dict[str, Any]) -> None:
+    def _check_outcome(
+        self, record: dict[str, Any], reward: float, done: bool, info: dict[str, Any]
+    ) -> None:
         """Raise where something outside `pdrm.wrap` has changed a reward or ended an episode: imagined rows would not have it."""
         if "shaping" in record:
             fault = "the environment's rewards are shaped, and the potential of a stack whose top alone is imagined is not known"
@@ -246,27 +276,38 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         ended = record["environment_terminated"] or record["state"] in self.machine.final
         if done and not ended and not info.get("TimeLimit.truncated"):
             fault = "a wrapper outside pdrm.wrap ended the episode, and imagined ones would not end"
-            raise BadSetting(fault, fix="put the wrapper around the bare environment, inside pdrm.wrap")
+            raise BadSetting(
+                fault, fix="put the wrapper around the bare environment, inside pdrm.wrap"
+            )
 
     def _check_seen(self, record: dict[str, Any], seen: Observations, env: int) -> None:
         """Raise where the machine's part of an observation has been changed."""
-        if not np.array_equal(self._own_part(seen, env), self._put(record["state"], record["stack"])):
-            fault = (
-                "a wrapper outside pdrm.wrap changed the machine's part of the observation, which imagined ones replace"
+        if not np.array_equal(
+            self._own_part(seen, env), self._put(record["state"], record["stack"])
+        ):
+            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation, which imagined ones replace"
+            raise BadSetting(
+                fault, fix="put the wrapper around the bare environment, inside pdrm.wrap"
             )
-            raise BadSetting(fault, fix="put the wrapper around the bare environment, inside pdrm.wrap")
 
     def _put(self, state: str, stack: Stack) -> npt.NDArray[Any]:
         """The machine's part of an observation."""
         if self._width is not None:
             return self._form.put((), state, stack)
-        return np.array([self._window.state[state], *(self._window.numbers(stack) if self._window.places else ())])
+        return np.array(
+            [
+                self._window.state[state],
+                *(self._window.numbers(stack) if self._window.places else ()),
+            ]
+        )
 
     def _own_part(self, seen: Observations, env: int) -> npt.NDArray[Any]:
         """The same, of what one of the environments observed."""
         if not isinstance(seen, dict):
             return np.asarray(seen[env, self._width :])
-        return np.concatenate([np.ravel(seen[name][env]) for name in (MACHINE, STACK) if name in seen])
+        return np.concatenate(
+            [np.ravel(seen[name][env]) for name in (MACHINE, STACK) if name in seen]
+        )
 
     def _replace_parts(self, seen: Observations, parts: list[npt.NDArray[Any]]) -> Observations:
         """The observations with other parts of the machine."""
@@ -294,8 +335,13 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         state: with any)."""
         states = self.machine.states
         if isinstance(self.view, FullStack):
-            chosen = self._rng.integers(len(states), size=count), self._rng.integers(len(self.stacks), size=count)
-            return [(states[state], self.stacks[number]) for state, number in zip(*chosen, strict=True)]
+            chosen = (
+                self._rng.integers(len(states), size=count),
+                self._rng.integers(len(self.stacks), size=count),
+            )
+            return [
+                (states[state], self.stacks[number]) for state, number in zip(*chosen, strict=True)
+            ]
         if not self._drawn_at or self._noted > STALE * self._drawn_at:
             self._weigh()
         found, cumulated = self._drawn
@@ -330,15 +376,28 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         envs = self._rng.integers(self.n_envs, size=len(batch_inds))
         count, copies = len(batch_inds), self.counterfactuals
         drawn = count if self.enlarge else -(-count // (1 + copies))
-        imagined = self.imagine(np.repeat(batch_inds[:drawn], copies), np.repeat(envs[:drawn], copies))
+        imagined = self.imagine(
+            np.repeat(batch_inds[:drawn], copies), np.repeat(envs[:drawn], copies)
+        )
         if not self.enlarge:
             imagined = tuple(_cut(part, count - drawn) for part in imagined)
             drawn = count - len(imagined[-1])  # more than before where the machine had no move
             batch_inds, envs = batch_inds[:drawn], envs[:drawn]
-        before, after = _rows(self.observations, batch_inds, envs), _rows(self.next_observations, batch_inds, envs)
+        before, after = (
+            _rows(self.observations, batch_inds, envs),
+            _rows(self.next_observations, batch_inds, envs),
+        )
         ended = self.dones[batch_inds, envs] * (1 - self.timeouts[batch_inds, envs])
-        real = (before, self.actions[batch_inds, envs], after, ended, self.rewards[batch_inds, envs])
-        seen, action, next_seen, ended, reward = (_join(*pair) for pair in zip(real, imagined, strict=True))
+        real = (
+            before,
+            self.actions[batch_inds, envs],
+            after,
+            ended,
+            self.rewards[batch_inds, envs],
+        )
+        seen, action, next_seen, ended, reward = (
+            _join(*pair) for pair in zip(real, imagined, strict=True)
+        )
         data: tuple[Any, ...] = (
             self._normalize_obs(seen, env),
             action,
@@ -363,12 +422,22 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         kept = np.array([one is not None for one in found], np.bool_)
         rows = [one for one in found if one is not None]
         steps, envs = steps[kept], envs[kept]
-        before = self._replace_parts(_rows(self.observations, steps, envs), [one.before for one in rows])
-        after = self._replace_parts(_rows(self.next_observations, steps, envs), [one.after for one in rows])
+        before = self._replace_parts(
+            _rows(self.observations, steps, envs), [one.before for one in rows]
+        )
+        after = self._replace_parts(
+            _rows(self.next_observations, steps, envs), [one.after for one in rows]
+        )
         final = np.array([one.final for one in rows], np.bool_)
         paid = np.array([one.reward for one in rows], np.float32)
         ended = (self.environment_terminated[steps, envs] | final).astype(np.float32)
-        return before, self.actions[steps, envs], after, ended, self.environment_reward[steps, envs] + paid
+        return (
+            before,
+            self.actions[steps, envs],
+            after,
+            ended,
+            self.environment_reward[steps, envs] + paid,
+        )
 
     def what_if(self, state: str, stack: Stack, label: int) -> Imagined | None:
         """What a label (by number) does to a configuration; None where the machine has no move or its stack gets too high."""
@@ -389,22 +458,23 @@ def _check_words(words: dict[str, Any]) -> None:
     if "n_steps" in words:
         fault = "this buffer imagines single steps, and has no `n_steps`"
         raise WrongArguments(
-            fault, fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer"
+            fault,
+            fix="leave it out, or use n_steps=… of the agent with Stable-Baselines3's own buffer",
         )
     if "gae_lambda" in words:
-        fault = (
-            "PPO and A2C have a rollout buffer, whose steps are learnt from once, and no replay buffer to imagine with"
-        )
+        fault = "PPO and A2C have a rollout buffer, whose steps are learnt from once, and no replay buffer to imagine with"
         fix = "leave `rollout_buffer_class` out, or use DQN, SAC, TD3 or DDPG, with `replay_buffer_class`"
         raise WrongArguments(fault, fix=fix)
     theirs = signature(ReplayBuffer.__init__).parameters  # which the agent gives, all but one
     for word in words:
         if word in OF_HINDSIGHT:
             fault = f"`{word}` is an argument of HerReplayBuffer, which imagines other goals; this buffer imagines other machine states"
-            raise WrongArguments(fault, fix=f"leave it out; known: {', '.join(f'`{one}`' for one in SETTINGS)}")
+            raise WrongArguments(
+                fault, fix=f"leave it out; known: {', '.join(f'`{one}`' for one in SETTINGS)}"
+            )
         if word not in theirs:
             fault = f"`CounterfactualReplayBuffer` has no argument `{word}`"
-            raise WrongArguments(fault, fix=name_right_word(word, SETTINGS))
+            raise WrongArguments(fault, fix=did_you_mean(word, SETTINGS))
 
 
 def _find_agent() -> OffPolicyAlgorithm | None:
@@ -430,7 +500,11 @@ def _check_enlarge(enlarge: object, agent: OffPolicyAlgorithm | None) -> bool:
 
 def _check_wrapped(agent: OffPolicyAlgorithm | None) -> None:
     """Raise where the agent's environment is not one of `pdrm.wrap`."""
-    if agent is not None and agent.env is not None and not any(agent.env.env_is_wrapped(MachineEnv)):
+    if (
+        agent is not None
+        and agent.env is not None
+        and not any(agent.env.env_is_wrapped(MachineEnv))
+    ):
         fault = "the environment is not from pdrm.wrap: no machine watches it, and there is nothing to imagine"
         fix = "give the agent pdrm.wrap(env, machine, labels, flatten=True), or leave `replay_buffer_class` out"
         raise BadSetting(fault, fix=fix)
@@ -466,7 +540,9 @@ def _find_window(
         )
         if given.describe(space) != window.describe(space):
             fault = f"the environment shows {window.describe(space)}, and the buffer was given {given.describe(space)}"
-            raise BadSetting(fault, fix="leave `machine`, `k` and `depth` out: the environment says them")
+            raise BadSetting(
+                fault, fix="leave `machine`, `k` and `depth` out: the environment says them"
+            )
         return window
     if machine is None:
         fault = f"the observation space, a {type(space).__name__} of shape {space.shape}, does not say which machine it shows"
@@ -497,7 +573,11 @@ def _rows(stored: Observations, steps: npt.NDArray[Any], envs: npt.NDArray[Any])
 
 def _cut(rows: Any, most: int) -> Any:
     """The first rows, at most so many."""
-    return {name: values[:most] for name, values in rows.items()} if isinstance(rows, dict) else rows[:most]
+    return (
+        {name: values[:most] for name, values in rows.items()}
+        if isinstance(rows, dict)
+        else rows[:most]
+    )
 
 
 def _join(first: Any, second: Any) -> Any:

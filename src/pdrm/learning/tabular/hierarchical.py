@@ -49,12 +49,20 @@ def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]
     >>> [str(option.guard) for option in options_of(catalogue("letter"), "u1")]
     ['{C}', '{C}']
     """
-    return tuple(rule for rule in machine.rules_from(state) if not rule.silent and changes(rule)) or (None,)
+    return tuple(
+        rule for rule in machine.rules_from(state) if not rule.silent and changes(rule)
+    ) or (None,)
 
 
-def is_achieved(machine: PushdownRewardMachine, option: Option, label: Label, top: str | None) -> bool:
+def is_achieved(
+    machine: PushdownRewardMachine, option: Option, label: Label, top: str | None
+) -> bool:
     """Whether a label achieves an option with a top symbol: the machine takes its rule."""
-    return option is not None and option.guard.holds(label) and machine.rule(option.source, label, top) is option
+    return (
+        option is not None
+        and option.guard.holds(label)
+        and machine.rule(option.source, label, top) is option
+    )
 
 
 def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[Head, ...]:
@@ -76,13 +84,20 @@ def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[
                 starts.append(machine.step(begin, where.labels[first]).after)
     heads = heads_in_play(machine, starts, domain.labels)
     order = {symbol: place for place, symbol in enumerate((None, *machine.stack))}
-    return tuple(sorted(heads, key=lambda head: (machine.states.index(head.state), order[head.top])))
+    return tuple(
+        sorted(heads, key=lambda head: (machine.states.index(head.state), order[head.top]))
+    )
 
 
-def options_in_play(machine: PushdownRewardMachine, heads: Iterable[Head]) -> dict[str, tuple[Option, ...]]:
+def options_in_play(
+    machine: PushdownRewardMachine, heads: Iterable[Head]
+) -> dict[str, tuple[Option, ...]]:
     """The options of each machine state; where the agent is never asked to act, one without a rule stands in."""
     acting = {head.state for head in heads}
-    return {state: options_of(machine, state) if state in acting else (None,) for state in machine.states}
+    return {
+        state: options_of(machine, state) if state in acting else (None,)
+        for state in machine.states
+    }
 
 
 def shortest_with(machine: PushdownRewardMachine, head: Head) -> Configuration:
@@ -113,11 +128,24 @@ class ReadableHierarchical:
     which of the best, if several); and the outcome, if there are several."""
 
     def __init__(
-        self, domain: FiniteDomain, machine: PushdownRewardMachine, view: View, settings: Hierarchical, rng: Rng
+        self,
+        domain: FiniteDomain,
+        machine: PushdownRewardMachine,
+        view: View,
+        settings: Hierarchical,
+        rng: Rng,
     ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
+        self.domain, self.machine, self.view, self.settings, self.rng = (
+            domain,
+            machine,
+            view,
+            settings,
+            rng,
+        )
         self.now: Callable[[], float] = time.perf_counter
-        self.product = ReadableQLearning(domain, machine, view, QLearning(), rng)  # takes steps, and learns nothing
+        self.product = ReadableQLearning(
+            domain, machine, view, QLearning(), rng
+        )  # takes steps, and learns nothing
         self.heads = acting_heads(machine, domain)
         self.options = options_in_play(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
@@ -141,7 +169,10 @@ class ReadableHierarchical:
     def achieved(self, here: Configuration, s: int, a: int, o: int) -> list[bool]:
         """For each option of the machine state, whether the label of this step achieves it."""
         label = self.domain.labels[self.domain.arrays.label[s, a, o]]
-        return [is_achieved(self.machine, option, label, here.top) for option in self.options[here.state]]
+        return [
+            is_achieved(self.machine, option, label, here.top)
+            for option in self.options[here.state]
+        ]
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
@@ -160,7 +191,11 @@ class ReadableHierarchical:
             self.learn(s, here, a, o)
             running.collected += running.weight * paid
             running.weight *= self.settings.discount
-            ends = there != here or self.achieved(here, s, a, o)[running.option] or self.product.over(after, there)
+            ends = (
+                there != here
+                or self.achieved(here, s, a, o)[running.option]
+                or self.product.over(after, there)
+            )
             if ends or last:
                 self.learn_meta(running, after, there)
                 running = None
@@ -176,7 +211,11 @@ class ReadableHierarchical:
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice, ties broken at random."""
-        return self.rng.below(len(values)) if self.rng.uniform() < self.epsilon else greedy(values, self.rng)
+        return (
+            self.rng.below(len(values))
+            if self.rng.uniform() < self.epsilon
+            else greedy(values, self.rng)
+        )
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option learns from the step, at every head: at that of the present configuration from what happened, at the
@@ -212,7 +251,9 @@ class ReadableHierarchical:
         target = running.collected
         if not self.product.over(after, there):
             target += running.weight * max(self.meta_values(after, there))
-        running.values[running.option] += self.settings.learning_rate * (target - running.values[running.option])
+        running.values[running.option] += self.settings.learning_rate * (
+            target - running.values[running.option]
+        )
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
@@ -224,8 +265,12 @@ class ReadableHierarchical:
                 break
             count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
             if option is None:
-                option = greedy(self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), rng)
-            a = greedy(self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng)
+                option = greedy(
+                    self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), rng
+                )
+            a = greedy(
+                self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng
+            )
             o = draw_outcome(domain, s, a, rng)
             after, there, paid = tester.product.outcome(s, here, a, o)
             if there != here or tester.achieved(here, s, a, o)[option]:

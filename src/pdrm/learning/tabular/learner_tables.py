@@ -93,7 +93,9 @@ class Rates(NamedTuple):
     budget: int  # counterfactual updates per step, or 0: all
     episode_budget: int  # updates per episode, or 0: no limit
     operations: int  # moves of a counting automaton per episode, or 0: no limit
-    first_tie: bool  # of several best actions the first is taken, not a random one, unless all are worth 0
+    first_tie: (
+        bool  # of several best actions the first is taken, not a random one, unless all are worth 0
+    )
     limit_ends: bool  # an episode that the limit cuts off is learnt as one that has ended
 
 
@@ -128,10 +130,14 @@ def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view:
 
 def hierarchical_rates(settings: Hierarchical, domain: FiniteDomain) -> HierarchicalRates:
     """The settings as numbers for `options_kernel`."""
-    return HierarchicalRates(*_shared_rates(settings, domain), float(settings.r_plus), float(settings.r_minus))
+    return HierarchicalRates(
+        *_shared_rates(settings, domain), float(settings.r_plus), float(settings.r_minus)
+    )
 
 
-def _shared_rates(settings: QLearning | Hierarchical, domain: FiniteDomain) -> tuple[float, float, float, float, int]:
+def _shared_rates(
+    settings: QLearning | Hierarchical, domain: FiniteDomain
+) -> tuple[float, float, float, float, int]:
     return (
         float(settings.learning_rate),
         float(settings.discount),
@@ -175,17 +181,28 @@ class Options(NamedTuple):
     """[state, label, top]: what the machine pays for it."""
 
 
-def tabulate_options(machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]) -> Options:
+def tabulate_options(
+    machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]
+) -> Options:
     """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
     leaving = list(options_in_play(machine, heads).values())
     counts = np.array([len(options) for options in leaving] + [0] * len(machine.final), np.int32)
-    ruled = np.array([options[0] is not None for options in leaving] + [False] * len(machine.final), np.bool_)
+    ruled = np.array(
+        [options[0] is not None for options in leaving] + [False] * len(machine.final), np.bool_
+    )
     tops: dict[str | None, int] = {top: place for place, top in enumerate((None, *machine.stack))}
     achieved = np.zeros((len(counts), len(labels), len(tops), int(counts.max())), np.bool_)
-    number, moved = np.full((len(counts), len(tops)), -1, np.int32), np.full(achieved.shape[:3], NOT_DEFINED, np.int32)
+    number, moved = (
+        np.full((len(counts), len(tops)), -1, np.int32),
+        np.full(achieved.shape[:3], NOT_DEFINED, np.int32),
+    )
     paid = np.zeros(moved.shape)
     for place, head in enumerate(heads):
-        state, top, before = machine.states.index(head.state), tops[head.top], shortest_with(machine, head)
+        state, top, before = (
+            machine.states.index(head.state),
+            tops[head.top],
+            shortest_with(machine, head),
+        )
         number[state, top] = place
         for column, label in enumerate(labels):
             achieved[state, column, top, : counts[state]] = [

@@ -13,7 +13,12 @@ from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.learning.agents import Counterfactuals
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.counting import MOST_SILENT_MOVES, CountingConfiguration, CountingRewardAutomaton, CountingStep
+from pdrm.machines.counting import (
+    MOST_SILENT_MOVES,
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingStep,
+)
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
@@ -38,7 +43,9 @@ def begin(machine: AnyMemory) -> MemoryStep:
     return MemoryStep(step.after, step.reward, 0)
 
 
-def read_label(machine: AnyMemory, here: Configuration, label: Label, operations: int | None) -> MemoryStep:
+def read_label(
+    machine: AnyMemory, here: Configuration, label: Label, operations: int | None
+) -> MemoryStep:
     """One label read. A step that needs more than `operations` moves is not taken; its `moves` are then `operations + 1`."""
     if isinstance(machine, PushdownRewardMachine):
         step = machine.step(here, label)
@@ -53,7 +60,11 @@ def read_label(machine: AnyMemory, here: Configuration, label: Label, operations
 
 
 def _counted(step: CountingStep) -> MemoryStep:
-    return MemoryStep(Configuration(step.after.state, tuple(map(str, step.after.counters))), step.reward, step.moves)
+    return MemoryStep(
+        Configuration(step.after.state, tuple(map(str, step.after.counters))),
+        step.reward,
+        step.moves,
+    )
 
 
 MOST_VECTORS = 100_000
@@ -91,9 +102,7 @@ def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...
     if values is None or not isinstance(machine, CountingRewardAutomaton):
         return []
     if values**machine.counters > MOST_VECTORS:
-        fault = (
-            f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
-        )
+        fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
         raise BadSetting(fault, fix="a smaller counter_values")
     return list(product(range(values), repeat=machine.counters))
 

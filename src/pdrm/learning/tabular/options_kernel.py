@@ -14,7 +14,16 @@ from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import HierarchicalRates, Options, Progress
-from pdrm.learning.tabular.rows_kernel import GOLDEN_64, Values, choose_greedily, draw, find_row, highest, ix, uniform
+from pdrm.learning.tabular.rows_kernel import (
+    GOLDEN_64,
+    Values,
+    choose_greedily,
+    draw,
+    find_row,
+    highest,
+    ix,
+    uniform,
+)
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored
 from pdrm.product.explore_kernel import explore, first_configuration
@@ -22,7 +31,9 @@ from pdrm.product.hash_kernel import FREE
 
 
 @njit(cache=True)
-def rows_of_state(policies: Values, options: Options, machine_states: int, states: int, s: int) -> int:
+def rows_of_state(
+    policies: Values, options: Options, machine_states: int, states: int, s: int
+) -> int:
     """The first of the rows of an environment state, one for each head, in their order; new ones where there are none. FREE:
     there is no room for all of them."""
     slot, keys, used = policies.index
@@ -57,22 +68,68 @@ def learn(
     or done twice. The step in which the time runs out is the last."""
     # Take the arrays out of their tuples, and the run up where it was left.
     ints, floats, found = progress.ints, progress.floats, explored.configurations
-    meta_q, q, achieved, counts, ruled = meta.value, policies.value, options.achieved, options.counts, options.ruled
+    meta_q, q, achieved, counts, ruled = (
+        meta.value,
+        policies.value,
+        options.achieved,
+        options.counts,
+        options.ruled,
+    )
     head_of, head_state, head_top, moved, would_pay = (
         options.head, options.head_state, options.head_top, options.moved, options.paid,
     )  # fmt: skip
     heads, kept = len(head_state), len(found.after)
     meta_slot, meta_keys, meta_used = meta.index
-    after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
-    symbol_of, machine_states, final = explored.stacks.symbol, found.number.shape[1], explored.table.first_final
-    next_state, probability, label_of, own_reward = domain.next, domain.probability, domain.label, domain.reward
-    terminal, start_probability = domain.terminal, domain.start_probability.reshape(1, 1, len(domain.start_state))
+    after_of, paid_of, seen_of, state_of, node_of = (
+        found.after,
+        found.paid,
+        found.seen,
+        found.state,
+        found.node,
+    )
+    symbol_of, machine_states, final = (
+        explored.stacks.symbol,
+        found.number.shape[1],
+        explored.table.first_final,
+    )
+    next_state, probability, label_of, own_reward = (
+        domain.next,
+        domain.probability,
+        domain.label,
+        domain.reward,
+    )
+    terminal, start_probability = (
+        domain.terminal,
+        domain.start_probability.reshape(1, 1, len(domain.start_state)),
+    )
     states, actions, outcomes = next_state.shape
-    alpha, gamma, limit, r_plus, r_minus = rates.alpha, rates.gamma, rates.limit, rates.r_plus, rates.r_minus
-    s, here, row, a, o = ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME]
-    phase, step, episode, updates = ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES]
+    alpha, gamma, limit, r_plus, r_minus = (
+        rates.alpha,
+        rates.gamma,
+        rates.limit,
+        rates.r_plus,
+        rates.r_minus,
+    )
+    s, here, row, a, o = (
+        ints[at.STATE],
+        ints[at.CONFIGURATION],
+        ints[at.ROW],
+        ints[at.ACTION],
+        ints[at.OUTCOME],
+    )
+    phase, step, episode, updates = (
+        ints[at.PHASE],
+        ints[at.STEP],
+        ints[at.EPISODE],
+        ints[at.UPDATES],
+    )
     gained, epsilon, random, status = floats[at.GAINED], floats[at.EPSILON], rng[0], at.DONE
-    option, meta_row, collected, weight = ints[at.OPTION], ints[at.META_ROW], floats[at.COLLECTED], floats[at.WEIGHT]
+    option, meta_row, collected, weight = (
+        ints[at.OPTION],
+        ints[at.META_ROW],
+        floats[at.COLLECTED],
+        floats[at.WEIGHT],
+    )
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
     first, first_paid = first_configuration(explored)
     if first < 0:
@@ -84,7 +141,13 @@ def learn(
             phase = at.ENTER
         # 2. Enter it: the machine's silent moves, then the label at reset (begin).
         if phase == at.ENTER:
-            s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
+            s, here, gained, step, updates = (
+                domain.start_state[ints[at.START]],
+                first,
+                first_paid,
+                0,
+                0,
+            )
             option, meta_row, row = at.NO_OPTION, FREE, FREE
             label = domain.start_label[ints[at.START]]
             if label >= 0 and state_of[here] < final:
@@ -112,7 +175,11 @@ def learn(
                             status = at.NO_ROOM
                             break
                         meta_row = meta_used[0]
-                        meta_slot[probe], meta_keys[meta_row], meta_used[0] = meta_row, key, meta_row + 1
+                        meta_slot[probe], meta_keys[meta_row], meta_used[0] = (
+                            meta_row,
+                            key,
+                            meta_row + 1,
+                        )
                 if row < 0:
                     row = rows_of_state(policies, options, machine_states, states, s)
                     if row < 0:
@@ -180,7 +247,9 @@ def learn(
                     break
             paid = own_reward[ix(s), ix(a), ix(o)] + earned
             over, changed = state_of[ix(there)] >= final or terminal[ix(after)], there != here
-            stops = over or changed or achieved[state, label, top, option] or step + 1 == limit or late
+            stops = (
+                over or changed or achieved[state, label, top, option] or step + 1 == limit or late
+            )
             next_row, next_meta = FREE, FREE
             if not terminal[ix(after)]:
                 next_row = rows_of_state(policies, options, machine_states, states, after)
@@ -195,7 +264,11 @@ def learn(
                         status = at.NO_ROOM
                         break
                     next_meta = meta_used[0]
-                    meta_slot[probe], meta_keys[next_meta], meta_used[0] = next_meta, key, next_meta + 1
+                    meta_slot[probe], meta_keys[next_meta], meta_used[0] = (
+                        next_meta,
+                        key,
+                        next_meta + 1,
+                    )
             # 7. Every option learns from the step, at every head (learn).
             for head in range(heads):
                 at_state, at_top = head_state[ix(head)], head_top[ix(head)]
@@ -203,7 +276,10 @@ def learn(
                 if head != own:
                     if moved[ix(at_state), ix(label), ix(at_top)] < 0:
                         continue
-                    pays = own_reward[ix(s), ix(a), ix(o)] + would_pay[ix(at_state), ix(label), ix(at_top)]
+                    pays = (
+                        own_reward[ix(s), ix(a), ix(o)]
+                        + would_pay[ix(at_state), ix(label), ix(at_top)]
+                    )
                     ends = moved[ix(at_state), ix(label), ix(at_top)] > 0
                 ends = ends or terminal[ix(after)]
                 column = 0
@@ -216,7 +292,9 @@ def learn(
                             target += r_minus
                     else:
                         target += gamma * highest(q, next_row + head, column, actions)
-                    q[ix(row + head), ix(column + a)] += alpha * (target - q[ix(row + head), ix(column + a)])
+                    q[ix(row + head), ix(column + a)] += alpha * (
+                        target - q[ix(row + head), ix(column + a)]
+                    )
                     column += actions
                 updates += counts[ix(at_state)]
             # 8. The meta-policy learns where the option stops (learn_meta).
@@ -242,9 +320,25 @@ def learn(
         phase, floats[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
     # Leave the run where it can be taken up again.
-    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = s, here, row, a, o
-    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = phase, step, episode, updates
-    ints[at.OPTION], ints[at.META_ROW], floats[at.COLLECTED], floats[at.WEIGHT] = option, meta_row, collected, weight
+    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = (
+        s,
+        here,
+        row,
+        a,
+        o,
+    )
+    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = (
+        phase,
+        step,
+        episode,
+        updates,
+    )
+    ints[at.OPTION], ints[at.META_ROW], floats[at.COLLECTED], floats[at.WEIGHT] = (
+        option,
+        meta_row,
+        collected,
+        weight,
+    )
     floats[at.GAINED], floats[at.EPSILON], rng[0] = gained, epsilon, random
     return status
 
@@ -264,9 +358,24 @@ def test(
 ) -> int:
     """Greedy episodes without learning (ReadableHierarchical.test), one per entry of `returns`; `ends` gets the last machine
     state. After NO_ROOM, make room and call again with the generator as it was: everything is played anew."""
-    found, final, machine_states = explored.configurations, explored.table.first_final, explored.table.silent.shape[0]
-    symbol_of, achieved, counts, random = explored.stacks.symbol, options.achieved, options.counts, rng[0]
-    after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
+    found, final, machine_states = (
+        explored.configurations,
+        explored.table.first_final,
+        explored.table.silent.shape[0],
+    )
+    symbol_of, achieved, counts, random = (
+        explored.stacks.symbol,
+        options.achieved,
+        options.counts,
+        rng[0],
+    )
+    after_of, paid_of, seen_of, state_of, node_of = (
+        found.after,
+        found.paid,
+        found.seen,
+        found.state,
+        found.node,
+    )
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     (states, actions, _), kept = domain.next.shape, len(found.after)
     first, first_paid = first_configuration(explored)
@@ -275,7 +384,13 @@ def test(
     for episode in range(len(returns)):
         # 1. Draw a start of the domain; its label is read first (begin).
         start, random = draw(start_probability, 0, 0, random)
-        s, here, gained, step, option = domain.start_state[start], first, first_paid, 0, at.NO_OPTION
+        s, here, gained, step, option = (
+            domain.start_state[start],
+            first,
+            first_paid,
+            0,
+            at.NO_OPTION,
+        )
         label = domain.start_label[start]
         starting = label >= 0 and state_of[here] < final
         while starting or (step < limit and state_of[here] < final and not domain.terminal[s]):
@@ -284,12 +399,20 @@ def test(
                 # 2. Choose a best option, if none is running, a best action for it, and draw its outcome (greedy, draw_outcome).
                 if option == at.NO_OPTION:
                     row, _ = find_row(meta.index.slot, meta.index.key, seen_of[here] * states + s)
-                    option, random = choose_greedily(meta.value, row, 0, counts[state], random, False)
+                    option, random = choose_greedily(
+                        meta.value, row, 0, counts[state], random, False
+                    )
                 key = (top * machine_states + state) * states + s
                 row, _ = find_row(policies.index.slot, policies.index.key, key)
-                a, random = choose_greedily(policies.value, row, option * actions, actions, random, False)
+                a, random = choose_greedily(
+                    policies.value, row, option * actions, actions, random, False
+                )
                 o, random = draw(domain.probability, s, a, random)
-                after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
+                after, label, own_reward = (
+                    domain.next[s, a, o],
+                    domain.label[s, a, o],
+                    domain.reward[s, a, o],
+                )
                 step += 1
             # 3. Take the step; it may end the option (outcome, achieved).
             there, earned = UNKNOWN, 0.0

@@ -97,7 +97,11 @@ class Outlook(NamedTuple):
         if max(labels * machine_states * more, states * wider, longer) > MOST_CELLS:
             return Outlook.none()
         larger = Outlook.room(states, labels, machine_states, self.used, more, wider, longer)
-        larger.reached[:, :, :room], larger.paid[:, :, :room], larger.own[:, :room] = self.reached, self.paid, self.own
+        larger.reached[:, :, :room], larger.paid[:, :, :room], larger.own[:, :room] = (
+            self.reached,
+            self.paid,
+            self.own,
+        )
         larger.column[: len(self.column)], larger.row[:, :columns] = self.column, self.row
         return larger
 
@@ -124,7 +128,14 @@ def place_rows(values: Values, outlook: Outlook) -> bool:
 
 @njit(cache=True)
 def look(
-    explored: Explored, values: Values, outlook: Outlook, s: int, label: int, machine: int, entry: int, node: int
+    explored: Explored,
+    values: Values,
+    outlook: Outlook,
+    s: int,
+    label: int,
+    machine: int,
+    entry: int,
+    node: int,
 ) -> bool:
     """Find out what a label does to a machine state with an entry's stack, and make a row for them where it does something; False:
     there is no room."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from pdrm.errors import (
     UnknownFormat,
     WrongPolicy,
     check_policy_files,
-    explain_arguments,
 )
 from pdrm.files import (
     MALFORMED,
@@ -37,12 +36,17 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
-from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.settings import LONGEST_K
-from pdrm.learning.tabular.hierarchical import TOP, Option, acting_heads, options_in_play, options_of
+from pdrm.learning.tabular.hierarchical import (
+    TOP,
+    Option,
+    acting_heads,
+    options_in_play,
+    options_of,
+)
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
     Memory,
@@ -73,11 +77,8 @@ ARRAYS = ".npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TabularPolicy(Explained):
+class TabularPolicy:
     """What the two kinds of policy share."""
-
-    _called: ClassVar[str] = "policies of pdrm"
-    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -104,13 +105,14 @@ class TabularPolicy(Explained):
         """What it sees of the stack."""
         return self.q_table.view
 
-    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
 
         domain: where it was learnt, unless the policy knows it, to have the environment's states described.
         """
-        return tabulate_policy(self.q_table, self._choices, self.domain if domain is None else domain)
+        return tabulate_policy(
+            self.q_table, self._choices, self.domain if domain is None else domain
+        )
 
     def _choices(self, _machine_state: str) -> tuple[str, ...]:
         """What the values of a row are about: the actions."""
@@ -122,7 +124,6 @@ class TabularPolicy(Explained):
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
-    @explain_arguments
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """What a row of the table stands for."""
         return self.q_table.seen(row)
@@ -130,7 +131,9 @@ class TabularPolicy(Explained):
     def begin(self) -> None:
         """An episode begins: tables remember nothing, but a loop that serves networks too says so."""
 
-    def _locate(self, observation: object, machine_state: str | None, memory: Memory | None) -> tuple[int, str, Memory]:
+    def _locate(
+        self, observation: object, machine_state: str | None, memory: Memory | None
+    ) -> tuple[int, str, Memory]:
         """The environment state, the machine state and the memory that are given, one by one or in an observation."""
         table, states = self.q_table, None if self.domain is None else self.domain.states
         if machine_state is not None and memory is not None:
@@ -138,7 +141,11 @@ class TabularPolicy(Explained):
                 self._number_state(observation),
                 not isinstance(memory, str) and isinstance(memory, Sequence),
             )
-            stack = tuple(one for one in memory if isinstance(one, str)) if several and self.counts else ()
+            stack = (
+                tuple(one for one in memory if isinstance(one, str))
+                if several and self.counts
+                else ()
+            )
             if not stack or len(stack) < len(memory):
                 return place, machine_state, memory
             return place, *self._count(machine_state, stack)
@@ -163,7 +170,9 @@ class TabularPolicy(Explained):
         """The automaton's state and counters where the machine with a stack is in this state and has this stack: the stack as a
         number where the automaton simulates it, else how many symbols are above the bottom one."""
         machine = self._check_pushdown()
-        if state not in (*machine.states, *machine.final) or not set(machine.stack).issuperset(stack):
+        if state not in (*machine.states, *machine.final) or not set(machine.stack).issuperset(
+            stack
+        ):
             fault = f"`{state}` with the stack {' '.join(stack) or '(empty)'} is not a configuration of machine `{machine.name}`"
             fix = f"its states: {', '.join((*machine.states, *machine.final))}; its stack symbols: {', '.join(machine.stack)}"
             raise WrongPolicy(fault, fix=fix)
@@ -189,7 +198,6 @@ class TabularPolicy(Explained):
         """SHA-256 of everything that was learnt."""
         return hashlib.sha256(encode_arrays(self._arrays())).hexdigest()
 
-    @explain_arguments
     def save(self, path: str | Path, largest: int | None = None) -> Fingerprint:
         """Write `path` (.npz), unless it has more than so many bytes, and the description beside it (.json).
 
@@ -236,12 +244,12 @@ class Policy(TabularPolicy):
     """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
     machine state, view) that was seen."""
 
-    @explain_arguments
-    def values(self, environment_state: StateLike, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    def values(
+        self, environment_state: StateLike, machine_state: str, memory: Memory
+    ) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
         return self.q_table.values(*self._locate(environment_state, machine_state, memory))
 
-    @explain_arguments
     def act(
         self,
         observation: object,
@@ -272,7 +280,6 @@ class HierarchicalPolicy(TabularPolicy):
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
 
-    @explain_arguments
     def option_values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
@@ -280,15 +287,16 @@ class HierarchicalPolicy(TabularPolicy):
         values = self.q_table.values(self._number_state(environment_state), machine_state, memory)
         return values[: len(self.options.get(machine_state, ()))]
 
-    @explain_arguments
     def option(self, environment_state: StateLike, machine_state: str, memory: Memory) -> int:
         """The option of highest value there, the first of several."""
         values = self.option_values(environment_state, machine_state, memory)
         if not len(values):
-            raise WrongPolicy(f"`{machine_state}` is final and has no options", fix="ask before the machine has ended")
+            raise WrongPolicy(
+                f"`{machine_state}` is final and has no options",
+                fix="ask before the machine has ended",
+            )
         return int(np.argmax(values))
 
-    @explain_arguments
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory, option: int
     ) -> npt.NDArray[np.float64]:
@@ -296,11 +304,12 @@ class HierarchicalPolicy(TabularPolicy):
         known = len(self.options.get(machine_state, ()))
         if not 0 <= option < known:
             fault = f"`{machine_state}` has no option {option}"
-            raise WrongPolicy(fault, fix=f"it has {known}: 0 to {known - 1}" if known else "it is final")
+            raise WrongPolicy(
+                fault, fix=f"it has {known}: 0 to {known - 1}" if known else "it is final"
+            )
         row = self.within.values(self._number_state(environment_state), machine_state, memory)
         return row[option * len(self.actions) : (option + 1) * len(self.actions)]
 
-    @explain_arguments
     def act(
         self,
         observation: object,
@@ -334,8 +343,9 @@ class HierarchicalPolicy(TabularPolicy):
 AnyPolicy = Policy | HierarchicalPolicy
 
 
-@explain_arguments
-def policy_of(training: TabularTraining, about: dict[str, Any] | None = None, *, copy: bool = True) -> AnyPolicy:
+def policy_of(
+    training: TabularTraining, about: dict[str, Any] | None = None, *, copy: bool = True
+) -> AnyPolicy:
     """What a run has learnt so far.
 
     about: JSON values that are saved with it. copy: False where the run learns no more, or the policy is needed no longer than that.
@@ -347,12 +357,19 @@ def policy_of(training: TabularTraining, about: dict[str, Any] | None = None, *,
     True
     """
     table = decode_table(training, training.values, training.view, copy=copy)
-    shared = ({} if about is None else about, to_text(training.machine), training.domain.actions, table)
+    shared = (
+        {} if about is None else about,
+        to_text(training.machine),
+        training.domain.actions,
+        table,
+    )
     if not isinstance(training, HierarchicalTraining):
         return Policy(*shared)
     within = decode_table(training, training.policies, TOP, copy=copy)
     options = options_in_play(training.machine, acting_heads(training.machine, training.domain))
-    return HierarchicalPolicy(*shared, {state: option_texts(own) for state, own in options.items()}, within)
+    return HierarchicalPolicy(
+        *shared, {state: option_texts(own) for state, own in options.items()}, within
+    )
 
 
 STANDS_IN = ("",)
@@ -380,9 +397,12 @@ def load_table(path: str | Path) -> AnyPolicy | SummaryPolicy:
         if hashlib.sha256(data).hexdigest() != sha256:
             raise _damaged(file, f"it does not match the fingerprint in {beside.name}")
         if description.get("pdrm_policy") != VERSION:
-            raise _damaged(file, f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}")
+            raise _damaged(
+                file,
+                f"it is of version {description.get('pdrm_policy')}, and this program reads {VERSION}",
+            )
         if description.get("kind") == "summary":
-            from pdrm.learning.tabular.summary_policy import read_summary_policy  # noqa: PLC0415 - one agent needs it
+            from pdrm.learning.tabular.summary_policy import read_summary_policy
 
             return read_summary_policy(arrays, description)
         return _policy_from(arrays, description)
@@ -394,26 +414,48 @@ def load_table(path: str | Path) -> AnyPolicy | SummaryPolicy:
 
 def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
     """The policy that the arrays and their description are."""
-    about, text, actions, seen = (description[name] for name in ("about", "machine", "actions", "view"))
+    about, text, actions, seen = (
+        description[name] for name in ("about", "machine", "actions", "view")
+    )
     need(
         (
             isinstance(about, dict) and isinstance(text, str) and isinstance(seen, str),
             "its description has other types",
         ),
-        (isinstance(actions, list) and all(isinstance(name, str) for name in actions), "its actions are no names"),
-        (seen == "full" or (seen.isascii() and seen.isdigit() and len(seen) < LONGEST_K), "its view is no view"),
+        (
+            isinstance(actions, list) and all(isinstance(name, str) for name in actions),
+            "its actions are no names",
+        ),
+        (
+            seen == "full" or (seen.isascii() and seen.isdigit() and len(seen) < LONGEST_K),
+            "its view is no view",
+        ),
     )
     actions, machine = tuple(actions), parse(text)
     view = view_of(seen if seen == "full" else int(seen))
     counters = machine.counters if isinstance(machine, CountingRewardAutomaton) else None
     counts, kind = counters is not None, description.get("kind")
     need(
-        (counts or isinstance(machine, PushdownRewardMachine), "its machine has neither a stack nor counters"),
-        (kind == "counters" if counts else kind in ("stack", "options"), "it is not of the kind of its machine"),
-        (description["states"] == [*machine.states, *machine.final], "its states are not those of its machine"),
+        (
+            counts or isinstance(machine, PushdownRewardMachine),
+            "its machine has neither a stack nor counters",
+        ),
+        (
+            kind == "counters" if counts else kind in ("stack", "options"),
+            "it is not of the kind of its machine",
+        ),
+        (
+            description["states"] == [*machine.states, *machine.final],
+            "its states are not those of its machine",
+        ),
     )
     if isinstance(machine, PushdownRewardMachine):
-        need((description["stack"] == [*machine.stack], "its stack symbols are not those of its machine"))
+        need(
+            (
+                description["stack"] == [*machine.stack],
+                "its stack symbols are not those of its machine",
+            )
+        )
     if kind != "options" or not isinstance(machine, PushdownRewardMachine):
         table = table_from(arrays, "", view, description, len(actions))
         if isinstance(table.memory, CounterVectors):
@@ -421,7 +463,9 @@ def _policy_from(arrays: Arrays, description: dict[str, Any]) -> AnyPolicy:
             need((fits and seen == "full", "its counters are not those of its machine"))
         return Policy(about, text, actions, table)
     options = {state: tuple(texts) for state, texts in description["options"].items()}
-    need((tuple(options) == machine.states, "its options are not those of the states of its machine"))
+    need(
+        (tuple(options) == machine.states, "its options are not those of the states of its machine")
+    )
     for state, texts in options.items():
         fits = texts in (option_texts(options_of(machine, state)), STANDS_IN)
         need((fits, "its options are not those of its machine"))

@@ -60,8 +60,13 @@ class Places:
         if self._order is None:
             keys = self._keys(self._columns)
             self._order = np.argsort(keys, kind="stable")
-            self._sorted, self._largest = keys[self._order], int(self._columns[0].max(initial=UNSEEN))
-        if row[0] > self._largest or any(number >= size for number, size in zip(row[1:], self._sizes, strict=True)):
+            self._sorted, self._largest = (
+                keys[self._order],
+                int(self._columns[0].max(initial=UNSEEN)),
+            )
+        if row[0] > self._largest or any(
+            number >= size for number, size in zip(row[1:], self._sizes, strict=True)
+        ):
             return UNSEEN
         key = self._keys(row)
         place = int(np.searchsorted(self._sorted, key))
@@ -72,7 +77,7 @@ class Places:
         """Whether the rows are all different."""
         return distinct(self._keys(self._columns))
 
-    def _keys(self, columns: Sequence[Any]) -> Any:  # noqa: ANN401 - a number or an array of them
+    def _keys(self, columns: Sequence[Any]) -> Any:
         """One number for each row."""
         key = np.int64(columns[0])
         for column, size in zip(columns[1:], self._sizes, strict=True):
@@ -96,14 +101,19 @@ class StackTree:
     _places: Places = field(init=False, repr=False)  # of a parent and a symbol
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_places", Places((self.parent, self.symbol), (len(self.stack) + 1,)))
+        object.__setattr__(
+            self, "_places", Places((self.parent, self.symbol), (len(self.stack) + 1,))
+        )
 
     def check(self) -> None:
         """Raise `ValueError` unless these are stacks, none of them twice."""
         symbol, parent, fault = self.symbol, self.parent, "its stacks are not a tree of its symbols"
         need(
             (symbol.dtype == parent.dtype == np.int32 and symbol.ndim == 1, fault),
-            (symbol.shape == parent.shape and len(symbol) > 0 and symbol[0] == parent[0] == 0, fault),
+            (
+                symbol.shape == parent.shape and len(symbol) > 0 and symbol[0] == parent[0] == 0,
+                fault,
+            ),
             (within(symbol[1:], 1, len(self.stack)) and within(parent, 0, len(parent) - 1), fault),
             (bool(np.all(parent[1:] < np.arange(1, len(parent)))), fault),
         )
@@ -162,7 +172,10 @@ class CounterVectors:
     def check(self) -> None:
         """Raise `ValueError` unless these are vectors of counters, none of them twice."""
         need(
-            (self.counters.dtype == np.int64 and self.counters.ndim == 2, "its counters are no vectors"),
+            (
+                self.counters.dtype == np.int64 and self.counters.ndim == 2,
+                "its counters are no vectors",
+            ),
             (within(self.counters, 0, LARGEST_VALUE), "a counter is out of its range"),
         )
         need((distinct(self.counters), "a vector of counters comes twice"))
@@ -177,11 +190,15 @@ class CounterVectors:
     def number(self, memory: Sequence[int]) -> int:
         """The number of a vector."""
         count = self.counters.shape[1]
-        if len(memory) != count or not all(isinstance(value, int) and value >= 0 for value in memory):
+        if len(memory) != count or not all(
+            isinstance(value, int) and value >= 0 for value in memory
+        ):
             fault = f"{memory!r} are not values of the {count} counters of the machine this was learnt with"
             raise WrongPolicy(fault, fix=f"give a tuple of {count} non-negative integers")
         if not self._numbers:
-            self._numbers.update((tuple(vector), place) for place, vector in enumerate(self.counters.tolist()))
+            self._numbers.update(
+                (tuple(vector), place) for place, vector in enumerate(self.counters.tolist())
+            )
         return self._numbers.get(tuple(memory), UNSEEN)
 
     def arrays(self) -> Arrays:
@@ -200,7 +217,9 @@ class PolicyTable:
     machine_state: Integers
     node: Integers  # [rows]: the view of the memory, by its number in `memory`
     value: Rewards  # [rows, choices]
-    _places: Places = field(init=False, repr=False)  # of an environment state, a machine state and a node
+    _places: Places = field(
+        init=False, repr=False
+    )  # of an environment state, a machine state and a node
 
     def __post_init__(self) -> None:
         columns = self.environment_state, self.machine_state, self.node
@@ -212,15 +231,32 @@ class PolicyTable:
         self.memory.check()
         columns = self.environment_state, self.machine_state, self.node
         need(
-            (self.value.dtype == np.float64 and self.value.ndim == 2, "its values are no table of numbers"),
+            (
+                self.value.dtype == np.float64 and self.value.ndim == 2,
+                "its values are no table of numbers",
+            ),
             (all(column.dtype == np.int32 for column in columns), "its columns are no numbers"),
-            (all(column.shape == (len(self.value),) for column in columns), "its columns do not fit together"),
+            (
+                all(column.shape == (len(self.value),) for column in columns),
+                "its columns do not fit together",
+            ),
         )
-        keys = (int(self.environment_state.max(initial=0)) + 1) * len(self.states) * len(self.memory)
+        keys = (
+            (int(self.environment_state.max(initial=0)) + 1) * len(self.states) * len(self.memory)
+        )
         need(
-            (within(self.environment_state, 0, np.iinfo(np.int32).max), "a row is about a state below 0"),
-            (within(self.machine_state, 0, len(self.states) - 1), "a row is about no state of its machine"),
-            (within(self.node, 0, len(self.memory) - 1), "a row is about a stack that it does not have"),
+            (
+                within(self.environment_state, 0, np.iinfo(np.int32).max),
+                "a row is about a state below 0",
+            ),
+            (
+                within(self.machine_state, 0, len(self.states) - 1),
+                "a row is about no state of its machine",
+            ),
+            (
+                within(self.node, 0, len(self.memory) - 1),
+                "a row is about a stack that it does not have",
+            ),
             (not np.isnan(self.value).any(), "it holds what is not a number"),
             (keys < LARGEST_KEY, "it is more than a table can hold"),
         )
@@ -234,7 +270,9 @@ class PolicyTable:
     def __len__(self) -> int:
         return len(self.value)
 
-    def values(self, environment_state: int, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    def values(
+        self, environment_state: int, machine_state: str, memory: Memory
+    ) -> npt.NDArray[np.float64]:
         """The row for a state and a configuration."""
         if machine_state not in self.states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
@@ -248,7 +286,9 @@ class PolicyTable:
         node, row = self.memory.number(seen), UNSEEN
         if node != UNSEEN:
             row = self._places.find(int(environment_state), self.states.index(machine_state), node)
-        found: npt.NDArray[np.float64] = self.value[row] if row != UNSEEN else np.zeros(self.value.shape[1])
+        found: npt.NDArray[np.float64] = (
+            self.value[row] if row != UNSEEN else np.zeros(self.value.shape[1])
+        )
         return found
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
@@ -258,19 +298,27 @@ class PolicyTable:
 
     def arrays(self, prefix: str) -> Arrays:
         """What is saved, under names that begin so; `table_from` reads it."""
-        found: Arrays = {name: getattr(self, name) for name in ("environment_state", "machine_state", "node")}
+        found: Arrays = {
+            name: getattr(self, name) for name in ("environment_state", "machine_state", "node")
+        }
         found |= {**self.memory.arrays(), "value": self.value}
         return {prefix + name: array for name, array in found.items()}
 
 
-def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, Any], width: int) -> PolicyTable:
+def table_from(
+    arrays: Arrays, prefix: str, view: View, description: dict[str, Any], width: int
+) -> PolicyTable:
     """The table that `PolicyTable.arrays` saved under a prefix, checked; its rows must have so many values."""
     memory: StackTree | CounterVectors
     if prefix + "counters" in arrays:
         memory = CounterVectors(arrays[prefix + "counters"])
     else:
-        memory = StackTree(tuple(description["stack"]), arrays[prefix + "symbol"], arrays[prefix + "parent"])
-    columns: list[Any] = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node", "value")]
+        memory = StackTree(
+            tuple(description["stack"]), arrays[prefix + "symbol"], arrays[prefix + "parent"]
+        )
+    columns: list[Any] = [
+        arrays[prefix + name] for name in ("environment_state", "machine_state", "node", "value")
+    ]
     table = PolicyTable(view, tuple(description["states"]), memory, *columns)
     table.check()
     if table.value.shape[1] != width:
@@ -278,7 +326,9 @@ def table_from(arrays: Arrays, prefix: str, view: View, description: dict[str, A
     return table
 
 
-def decode_table(training: TabularTraining, values: Values, view: View, *, copy: bool) -> PolicyTable:
+def decode_table(
+    training: TabularTraining, values: Values, view: View, *, copy: bool
+) -> PolicyTable:
     """A run's table; without a copy it changes as the run goes on. Its keys are (code of the view * machine states + machine state) *
     environment states + environment state; the code is the number of a whole stack or counter vector, or the top k symbols as digits."""
     used, states, machine_states = (
@@ -301,13 +351,16 @@ def decode_table(training: TabularTraining, values: Values, view: View, *, copy:
     memory: StackTree | CounterVectors
     if isinstance(machine, CountingRewardAutomaton):
         made = int(stacks.made[0])
-        memory = CounterVectors(np.array(training.explored.configurations.counters[:made], copy=copy or None))
+        memory = CounterVectors(
+            np.array(training.explored.configurations.counters[:made], copy=copy or None)
+        )
     else:
         if not isinstance(view, FullStack):
             stacks, code = _tree_of_tops(stacks.child.shape[1], view.k, code)
         made = int(stacks.made[0])
         memory = StackTree(
-            machine.stack, *(np.array(part[:made], copy=copy or None) for part in (stacks.symbol, stacks.parent))
+            machine.stack,
+            *(np.array(part[:made], copy=copy or None) for part in (stacks.symbol, stacks.parent)),
         )
     value = np.array(values.value[:used], copy=copy or None)
     if np.isnan(value.max(initial=0.0)):  # which is no number where one of them is none
@@ -348,7 +401,7 @@ def locate(
     return int(seen.observation), seen.state, seen.stack
 
 
-def number_state(state: Any, domain: FiniteDomain | None) -> int:  # noqa: ANN401 - whatever is given as a state
+def number_state(state: Any, domain: FiniteDomain | None) -> int:
     """The number of an environment state, given as such, or as its domain calls it, where that is known (`FiniteDomain.find_state`)."""
     if domain is not None:
         try:
@@ -356,10 +409,10 @@ def number_state(state: Any, domain: FiniteDomain | None) -> int:  # noqa: ANN40
         except UnknownConfiguration as error:
             raise WrongPolicy(error.message, fix=error.fix) from None
     if isinstance(state, bool) or not isinstance(state, int | np.integer):
-        fault = (
-            f"{str(state)[:60]} is not the number of a state, and this policy does not know what its domain calls them"
+        fault = f"{str(state)[:60]} is not the number of a state, and this policy does not know what its domain calls them"
+        raise WrongPolicy(
+            fault, fix="give a number, or the domain: pdrm.learning.load_policy(path, domain)"
         )
-        raise WrongPolicy(fault, fix="give a number, or the domain: pdrm.learning.load_policy(path, domain)")
     if state < 0:
         fault = f"{state} is not a state of an environment"
         raise WrongPolicy(fault, fix="give its number, a non-negative integer")
@@ -370,7 +423,9 @@ def refuse_exploring(deterministic: bool) -> None:
     """Raise where a policy is asked to explore. Stable-Baselines3's policies can, and are told with this argument."""
     if not deterministic:
         fault = "policies of pdrm act without exploration, as if `deterministic=True`"
-        raise WrongArguments(fault, fix="leave `deterministic` out; env.action_space.sample() is a random action")
+        raise WrongArguments(
+            fault, fix="leave `deterministic` out; env.action_space.sample() is a random action"
+        )
 
 
 # --- The table for people
@@ -404,7 +459,7 @@ def tabulate_policy(
     learnt: PolicyTable, choices: Callable[[str], tuple[str, ...]], domain: FiniteDomain | None
 ) -> Rows[PolicyRow]:
     """The rows of a table; `choices`: what the values are about in a machine state."""
-    from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+    from pdrm.drawing.rows import Rows
 
     order = np.lexsort((learnt.environment_state, learnt.node, learnt.machine_state))
 
@@ -413,6 +468,8 @@ def tabulate_policy(
         place, state, seen = learnt.seen(row)
         names, where = choices(state), "" if domain is None else domain.describe(place)
         values = dict(zip(names, learnt.value[row].tolist(), strict=False))
-        return PolicyRow(place, where, state, seen, max(values, key=values.__getitem__, default=""), values)
+        return PolicyRow(
+            place, where, state, seen, max(values, key=values.__getitem__, default=""), values
+        )
 
     return Rows(len(learnt), make)

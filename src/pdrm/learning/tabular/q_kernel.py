@@ -28,7 +28,13 @@ from pdrm.learning.tabular.rows_kernel import (
 )
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
-from pdrm.product.explore_kernel import UNEXPLORED, configuration, explore, fill_potentials, first_configuration
+from pdrm.product.explore_kernel import (
+    UNEXPLORED,
+    configuration,
+    explore,
+    fill_potentials,
+    first_configuration,
+)
 from pdrm.product.hash_kernel import FREE
 
 
@@ -50,20 +56,59 @@ def learn(
     # Take the arrays out of their tuples, and the run up where it was left.
     ints, floats, q, found = progress.ints, progress.floats, values.value, explored.configurations
     slot, keys, used = values.index
-    after_of, paid_of, seen_of, state_of, node_of = found.after, found.paid, found.seen, found.state, found.node
+    after_of, paid_of, seen_of, state_of, node_of = (
+        found.after,
+        found.paid,
+        found.seen,
+        found.state,
+        found.node,
+    )
     number_of, entry_node, following = found.number, observed.node, observed.following
     entry_slot, entry_keys, lists = observed.index.slot, observed.index.key, len(observed.first)
-    next_state, probability, label_of, own_reward = domain.next, domain.probability, domain.label, domain.reward
-    terminal, start_probability = domain.terminal, domain.start_probability.reshape(1, 1, len(domain.start_state))
-    symbols, parents, symbol_count = explored.stacks.symbol, explored.stacks.parent, explored.stacks.child.shape[1]
+    next_state, probability, label_of, own_reward = (
+        domain.next,
+        domain.probability,
+        domain.label,
+        domain.reward,
+    )
+    terminal, start_probability = (
+        domain.terminal,
+        domain.start_probability.reshape(1, 1, len(domain.start_state)),
+    )
+    symbols, parents, symbol_count = (
+        explored.stacks.symbol,
+        explored.stacks.parent,
+        explored.stacks.child.shape[1],
+    )
     states, actions, outcomes = next_state.shape
     final, mode, alpha, gamma = explored.table.first_final, rates.mode, rates.alpha, rates.gamma
-    s, here, row, a, o = ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME]
-    phase, step, episode, updates = ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES]
+    s, here, row, a, o = (
+        ints[at.STATE],
+        ints[at.CONFIGURATION],
+        ints[at.ROW],
+        ints[at.ACTION],
+        ints[at.OUTCOME],
+    )
+    phase, step, episode, updates = (
+        ints[at.PHASE],
+        ints[at.STEP],
+        ints[at.EPISODE],
+        ints[at.UPDATES],
+    )
     gained, epsilon, random, status = floats[at.GAINED], floats[at.EPSILON], rng[0], at.DONE
-    moves_of, counted, most, operations = found.moves, len(found.moves) > 0, rates.operations, ints[at.OPERATIONS]
+    moves_of, counted, most, operations = (
+        found.moves,
+        len(found.moves) > 0,
+        rates.operations,
+        ints[at.OPERATIONS],
+    )
     late, look = ints[at.LATE] != 0, ints[at.LOOK] if ints[at.LOOK] > 0 else at.NEVER
-    potential, shaped, factor, shift = potentials.value, len(potentials.value) > 0, potentials.factor, potentials.shift
+    potential, shaped, factor, shift = (
+        potentials.value,
+        len(potentials.value) > 0,
+        potentials.factor,
+        potentials.shift,
+    )
     made, filled, bonus, usable = explored.stacks.made, potentials.filled, 0.0, outlook.row.size > 0
     view_reached, paid_there, own_column, column_of, row_of, placed = outlook
     kept = len(after_of)
@@ -77,7 +122,13 @@ def learn(
             phase = at.ENTER
         # 2. Enter it: the machine's silent moves, then the label at reset (begin).
         if phase == at.ENTER:
-            s, here, gained, step, updates = domain.start_state[ints[at.START]], first, first_paid, 0, 0
+            s, here, gained, step, updates = (
+                domain.start_state[ints[at.START]],
+                first,
+                first_paid,
+                0,
+                0,
+            )
             label, operations = domain.start_label[ints[at.START]], 0
             if label >= 0 and state_of[here] < final:
                 there, earned = explore(explored, here, label)
@@ -98,7 +149,12 @@ def learn(
                 row = used[0]
                 slot[probe], keys[row], used[0] = row, key, row + 1
             phase = at.CHOOSE
-        ended = state_of[here] >= final or terminal[s] or 0 < most < operations or (late and phase == at.CHOOSE)
+        ended = (
+            state_of[here] >= final
+            or terminal[s]
+            or 0 < most < operations
+            or (late and phase == at.CHOOSE)
+        )
         while not ended:
             place = s if mode == at.CO_OBSERVED else 0
             # 3. Observe the stack, choose an action and draw its outcome (choose).
@@ -176,7 +232,11 @@ def learn(
                     slot[probe], keys[next_row], used[0] = next_row, key, next_row + 1
             # 5. Learn from the real step, shaped if it is (learn, update, shape); where all are imagined it is among those of phase 6.
             if shaped:
-                later = 0.0 if over or last else factor * potential[node_of[there], state_of[there]] + shift
+                later = (
+                    0.0
+                    if over or last
+                    else factor * potential[node_of[there], state_of[there]] + shift
+                )
                 bonus = gamma * later - (factor * potential[node_of[here], state_of[here]] + shift)
             if phase == at.ACT:
                 if counted:
@@ -211,7 +271,14 @@ def learn(
                             here_row = row_of[ix(s), ix(column)] if column >= 0 else FREE
                             if view == ahead.UNKNOWN or (here_row < 0 and view != ahead.UNDEFINED):
                                 if not ahead.look(
-                                    explored, values, outlook, s, label, machine, entry, entry_node[entry]
+                                    explored,
+                                    values,
+                                    outlook,
+                                    s,
+                                    label,
+                                    machine,
+                                    entry,
+                                    entry_node[entry],
                                 ):
                                     status = at.NO_ROOM
                                     break
@@ -220,7 +287,9 @@ def learn(
                                 target = reward + paid_there[ix(label), ix(machine), ix(entry)]
                                 if view >= 0 and not ends:
                                     column = column_of[ix(view)]
-                                    there_row = row_of[ix(after), ix(column)] if column >= 0 else FREE
+                                    there_row = (
+                                        row_of[ix(after), ix(column)] if column >= 0 else FREE
+                                    )
                                     if there_row >= 0:
                                         target += gamma * highest(q, there_row, 0, actions)
                                 q[ix(here_row), ix(a)] += alpha * (target - q[ix(here_row), ix(a)])
@@ -240,31 +309,44 @@ def learn(
                         imagined = configuration(explored, machine, entry_node[entry])
                     reached, earned = min(imagined, UNKNOWN), 0.0
                     if 0 <= imagined < kept:
-                        reached, earned = after_of[ix(imagined), ix(label)], paid_of[ix(imagined), ix(label)]
+                        reached, earned = (
+                            after_of[ix(imagined), ix(label)],
+                            paid_of[ix(imagined), ix(label)],
+                        )
                     if reached < 0 <= imagined:
                         reached, earned = explore(explored, imagined, label)
                     if reached in (at.NO_CONFIGURATION, UNEXPLORED) or used[0] >= len(keys):
                         status = at.UNEXPLORED if reached == UNEXPLORED else at.NO_ROOM
                         break
-                    if reached >= 0:  # else the machine has no rule: what it does not define cannot be imagined
+                    if (
+                        reached >= 0
+                    ):  # else the machine has no rule: what it does not define cannot be imagined
                         if counted:
                             operations += moves_of[imagined, label]
                             if 0 < most < operations:
                                 break
                         target = reward + earned
                         if shaped:
-                            if made[0] > filled[0] and not fill_potentials(potentials, explored.stacks):
+                            if made[0] > filled[0] and not fill_potentials(
+                                potentials, explored.stacks
+                            ):
                                 status = at.NO_ROOM
                                 break
                             later = 0.0
                             if not ends and state_of[reached] < final:
-                                later = factor * potential[node_of[reached], state_of[reached]] + shift
+                                later = (
+                                    factor * potential[node_of[reached], state_of[reached]] + shift
+                                )
                             target += gamma * later - (
                                 factor * potential[node_of[imagined], state_of[imagined]] + shift
                             )
                         if not ends and state_of[ix(reached)] < final:
-                            there_row, _ = find_row(slot, keys, seen_of[ix(reached)] * states + after)
-                            if there_row >= 0:  # else nothing was learnt about it yet, and it is worth nothing
+                            there_row, _ = find_row(
+                                slot, keys, seen_of[ix(reached)] * states + after
+                            )
+                            if (
+                                there_row >= 0
+                            ):  # else nothing was learnt about it yet, and it is worth nothing
                                 target += gamma * highest(q, there_row, 0, actions)
                         key = seen_of[ix(imagined)] * states + s
                         here_row, probe = find_row(slot, keys, key)
@@ -293,7 +375,13 @@ def learn(
             step += 1
             gained += paid
             s, here, row, phase = after, there, next_row, at.CHOOSE
-            ended = over or step == rates.limit or 0 < rates.episode_budget <= updates or 0 < most < operations or late
+            ended = (
+                over
+                or step == rates.limit
+                or 0 < rates.episode_budget <= updates
+                or 0 < most < operations
+                or late
+            )
         if status != at.DONE:
             break
         # 8. End the episode (episode).
@@ -304,9 +392,25 @@ def learn(
         phase, floats[at.LAST_RETURN] = at.BEGIN, gained
         epsilon = max(epsilon * rates.decay, rates.least)
     # Leave the run where it can be taken up again.
-    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = s, here, row, a, o
-    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = phase, step, episode, updates
-    ints[at.OPERATIONS], floats[at.GAINED], floats[at.EPSILON], rng[0] = operations, gained, epsilon, random
+    ints[at.STATE], ints[at.CONFIGURATION], ints[at.ROW], ints[at.ACTION], ints[at.OUTCOME] = (
+        s,
+        here,
+        row,
+        a,
+        o,
+    )
+    ints[at.PHASE], ints[at.STEP], ints[at.EPISODE], ints[at.UPDATES] = (
+        phase,
+        step,
+        episode,
+        updates,
+    )
+    ints[at.OPERATIONS], floats[at.GAINED], floats[at.EPSILON], rng[0] = (
+        operations,
+        gained,
+        epsilon,
+        random,
+    )
     return status
 
 
@@ -328,7 +432,13 @@ def test(
     played anew."""
     q, found, final = values.value, explored.configurations, explored.table.first_final
     slot, keys, _ = values.index
-    after_of, paid_of, seen_of, state_of, moves_of = found.after, found.paid, found.seen, found.state, found.moves
+    after_of, paid_of, seen_of, state_of, moves_of = (
+        found.after,
+        found.paid,
+        found.seen,
+        found.state,
+        found.moves,
+    )
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     states, actions, _ = domain.next.shape
     random, counted, kept = rng[0], len(found.moves) > 0, len(found.after)
@@ -348,7 +458,11 @@ def test(
                 row, _ = find_row(slot, keys, seen_of[here] * states + s)
                 a, random = choose_greedily(q, row, 0, actions, random, first_tie)
                 o, random = draw(domain.probability, s, a, random)
-                after, label, own_reward = domain.next[s, a, o], domain.label[s, a, o], domain.reward[s, a, o]
+                after, label, own_reward = (
+                    domain.next[s, a, o],
+                    domain.label[s, a, o],
+                    domain.reward[s, a, o],
+                )
             # 3. Take the step, unless the episode cannot afford it (outcome, affords).
             there, earned = UNKNOWN, 0.0
             if here < kept:

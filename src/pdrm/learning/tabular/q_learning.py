@@ -50,7 +50,9 @@ def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
     return pick(probability, rng.uniform()) if len(probability) > 1 else 0
 
 
-def find_potential(settings: QLearning, domain: FiniteDomain, machine: AnyMemory) -> Potential | None:
+def find_potential(
+    settings: QLearning, domain: FiniteDomain, machine: AnyMemory
+) -> Potential | None:
     """What steps are shaped by; None: by nothing."""
     shaping = shaping_of(settings)
     if shaping is None or not isinstance(machine, PushdownRewardMachine):
@@ -61,8 +63,16 @@ def find_potential(settings: QLearning, domain: FiniteDomain, machine: AnyMemory
 class ReadableQLearning:
     """Learns episode by episode; `q` maps what is seen to one value per action."""
 
-    def __init__(self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng) -> None:
-        self.domain, self.machine, self.view, self.settings, self.rng = domain, machine, view, settings, rng
+    def __init__(
+        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
+    ) -> None:
+        self.domain, self.machine, self.view, self.settings, self.rng = (
+            domain,
+            machine,
+            view,
+            settings,
+            rng,
+        )
         self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
@@ -74,13 +84,13 @@ class ReadableQLearning:
         self.operations = 0
         self.now: Callable[[], float] = time.perf_counter
         self.began = 0.0
-        self.last = (
-            False  # whether the step is learnt as one after which nothing comes, since the limit cuts the episode off
-        )
+        self.last = False  # whether the step is learnt as one after which nothing comes, since the limit cuts the episode off
 
     def values(self, s: int, here: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros where it is new."""
-        return self.q.setdefault((s, here.state, self.view.of(here.stack)), [0.0] * len(self.domain.actions))
+        return self.q.setdefault(
+            (s, here.state, self.view.of(here.stack)), [0.0] * len(self.domain.actions)
+        )
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
@@ -128,10 +138,16 @@ class ReadableQLearning:
         if self.settings.counterfactuals is not Counterfactuals.NONE:
             self.observed.add(s, here.stack)
         row = self.values(s, here)
-        a = self.rng.below(len(row)) if self.rng.uniform() < self.epsilon else greedy(row, self.rng, self.settings.ties)
+        a = (
+            self.rng.below(len(row))
+            if self.rng.uniform() < self.epsilon
+            else greedy(row, self.rng, self.settings.ties)
+        )
         return a, draw_outcome(self.domain, s, a, self.rng)
 
-    def outcome(self, s: int, here: Configuration, a: int, o: int) -> tuple[int, Configuration, float]:
+    def outcome(
+        self, s: int, here: Configuration, a: int, o: int
+    ) -> tuple[int, Configuration, float]:
         """The next state and configuration, and what the environment and the machine pay."""
         arrays = self.domain.arrays
         step = self.read(here, arrays.label[s, a, o])
@@ -139,7 +155,9 @@ class ReadableQLearning:
 
     def read(self, here: Configuration, label: int) -> MemoryStep:
         """What the machine does on a label."""
-        return read_label(self.machine, here, self.domain.labels[label], self.settings.operations_per_episode)
+        return read_label(
+            self.machine, here, self.domain.labels[label], self.settings.operations_per_episode
+        )
 
     def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
         """Count the operations of a step, made or imagined; whether the episode still has them."""
@@ -171,7 +189,9 @@ class ReadableQLearning:
                     break
                 self.update(s, imagined, a, o)
                 updates += 1
-                real = real or (imagined.state == here.state and self.observed.alike(imagined.stack, here.stack))
+                real = real or (
+                    imagined.state == here.state and self.observed.alike(imagined.stack, here.stack)
+                )
         if not real:
             self.update(s, here, a, o)
         return updates + (not real)
@@ -179,7 +199,11 @@ class ReadableQLearning:
     def imagined(self, s: int) -> Iterator[Configuration]:
         """Every machine state with every observed stack; with a budget, so many of them, going on where the last step
         with this list stopped."""
-        stacks, states, budget = self.observed.stacks(s), self.machine.states, self.settings.updates_per_step
+        stacks, states, budget = (
+            self.observed.stacks(s),
+            self.machine.states,
+            self.settings.updates_per_step,
+        )
         if budget is None:
             yield from (Configuration(state, stack) for state in states for stack in stacks)
             return
@@ -205,7 +229,9 @@ class ReadableQLearning:
         """What a step teaches beyond what it paid: γΦ(there) - Φ(here), nothing without shaping."""
         if self.potential is None:
             return 0.0
-        return self.potential.reward((here.state, here.stack), (there.state, there.stack), over=over)
+        return self.potential.reward(
+            (here.state, here.stack), (there.state, there.stack), over=over
+        )
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""

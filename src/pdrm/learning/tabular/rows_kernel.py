@@ -66,13 +66,23 @@ class Observed(NamedTuple):
         ends, none = np.full(lists, FREE, np.int32), np.full(entries, FREE, np.int32)
         turn = np.zeros((lists, 2), np.int32)
         turn[:, 1] = FREE
-        return cls(Index.room(entries), none, none.copy(), ends, ends.copy(), np.zeros(lists, np.int32), turn)
+        return cls(
+            Index.room(entries),
+            none,
+            none.copy(),
+            ends,
+            ends.copy(),
+            np.zeros(lists, np.int32),
+            turn,
+        )
 
     def grow(self) -> Observed:
         """The same entries, with more room where it is short."""
         index = self.index.grow()
         entries = len(index.key)
-        return Observed(index, lengthen(self.node, entries), lengthen(self.following, entries, FREE), *self[3:])
+        return Observed(
+            index, lengthen(self.node, entries), lengthen(self.following, entries, FREE), *self[3:]
+        )
 
 
 def compile_growth() -> None:

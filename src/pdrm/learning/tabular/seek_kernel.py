@@ -40,12 +40,17 @@ def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
     if label < 0:
         return False, 0.0
     move = table.move[u, label, z]
-    return (True, 0.0) if move < 0 else (table.target[move] >= table.first_final, table.reward[move])
+    return (
+        (True, 0.0) if move < 0 else (table.target[move] >= table.first_final, table.reward[move])
+    )
 
 
 def count_room(world: World, table: Table) -> int:
     """The numbers that `seek` works with, but for the stack that it begins with."""
-    room, deep = len(world.terminal) * table.first_final * table.silent.shape[1], table.push.shape[1]
+    room, deep = (
+        len(world.terminal) * table.first_final * table.silent.shape[1],
+        table.push.shape[1],
+    )
     return int(8 * room + 2 * deep * (room + SILENT))
 
 
@@ -102,7 +107,11 @@ def seek(
             if after < 0:
                 ends, paid = guess_end(table, state[node], guess[a], symbol[top[node]])
                 paid = gain[node] + discount ** depth[node] * paid
-                if best < 0 or (best_ends and not ends) or (goal == RICHEST and ends == best_ends and paid > best_gain):
+                if (
+                    best < 0
+                    or (best_ends and not ends)
+                    or (goal == RICHEST and ends == best_ends and paid > best_gain)
+                ):
                     best, best_action, best_ends, best_gain = node, a, ends, paid
                 continue
             if goal == NEAREST and not best_ends:
@@ -126,11 +135,22 @@ def seek(
                 now = table.target[move]
                 paid += table.reward[move]
                 move = table.silent[now, symbol[at]]
-            if full or now >= table.first_final or world.terminal[after] or met[after, now, symbol[at]]:
+            if (
+                full
+                or now >= table.first_final
+                or world.terminal[after]
+                or met[after, now, symbol[at]]
+            ):
                 made = begun
                 continue
             met[after, now, symbol[at]] = True
-            place[count], state[count], top[count], origin[count], did[count] = after, now, at, node, a
+            place[count], state[count], top[count], origin[count], did[count] = (
+                after,
+                now,
+                at,
+                node,
+                a,
+            )
             depth[count], gain[count] = depth[node] + 1, gain[node] + discount ** depth[node] * paid
             count += 1
         if goal == NEAREST and not best_ends:

@@ -21,7 +21,14 @@ from pdrm.files import Arrays, Fingerprint, need
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, count_room, guess_end, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import (
+    NEAREST,
+    RICHEST,
+    count_room,
+    guess_end,
+    guess_labels,
+    seek,
+)
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
     check_world,
@@ -63,7 +70,12 @@ class SummaryLearner:
             raise StochasticMoves(error.message, fix=ANOTHER) from None
         self.domain, self.machine, self.agent, self.seed = task.finite, task.pushdown, agent, seed
         self.total, self.between_tests = agent.total, agent.test_every
-        self.goals = ((NEAREST, 1.0), (RICHEST, agent.discount), (RICHEST, 1.0), (RICHEST, agent.discount))
+        self.goals = (
+            (NEAREST, 1.0),
+            (RICHEST, agent.discount),
+            (RICHEST, 1.0),
+            (RICHEST, agent.discount),
+        )
         self.ends = (*self.machine.states, *self.machine.final)
         self.table = tabulate(self.machine, self.domain.labels)
         self.world = nothing_known(self.domain.states, len(self.domain.actions))
@@ -112,32 +124,48 @@ class SummaryLearner:
         (arrays,) = snapshots
         counts = arrays.get("counts")
         need(
-            (counts is not None and counts.dtype == np.int64 and counts.shape == (3,), "its counts are none"),
+            (
+                counts is not None and counts.dtype == np.int64 and counts.shape == (3,),
+                "its counts are none",
+            ),
             (
                 counts is not None and bool((counts >= 0).all()) and counts[0] <= self.total,
                 "its counts are out of range",
             ),
         )
-        world = check_world(arrays, self.domain.states, len(self.domain.actions), len(self.domain.labels))
+        world = check_world(
+            arrays, self.domain.states, len(self.domain.actions), len(self.domain.labels)
+        )
         self.world = world
-        assert counts is not None  # noqa: S101 - looked at above
+        assert counts is not None
         self.episodes, self.steps, self.most = (int(count) for count in counts)
         self.summaries, self._stale = self._begin(), False
         self._best.clear()
 
-    def save_policy(self, _run: int, path: Path, about: dict[str, Any], _largest: int | None = None) -> Fingerprint:
+    def save_policy(
+        self, _run: int, path: Path, about: dict[str, Any], _largest: int | None = None
+    ) -> Fingerprint:
         """Write what was learnt so far."""
         self.policy(about).save(path)
         return Fingerprint.of(path.read_bytes())
 
     def facts(self, _run: int) -> dict[str, float]:
         """Where the run stands, in numbers; `rows` are the lines of its operators, `numbers` the most that it ever had in memory."""
-        return {"steps": float(self.steps), "rows": float(self.summaries.size.lines), "numbers": float(self.most)}
+        return {
+            "steps": float(self.steps),
+            "rows": float(self.summaries.size.lines),
+            "numbers": float(self.most),
+        }
 
     def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
         """What was learnt so far."""
         world = copy_world(self.world)
-        shared = (to_text(self.machine), self.domain.actions, self.domain.labels, float(self.agent.discount))
+        shared = (
+            to_text(self.machine),
+            self.domain.actions,
+            self.domain.labels,
+            float(self.agent.discount),
+        )
         return SummaryPolicy({} if about is None else about, *shared, world)
 
     @property
@@ -149,7 +177,9 @@ class SummaryLearner:
 
     # --- Episodes
 
-    def play(self, where: FiniteDomain, rng: np.random.Generator, *, train: bool) -> tuple[float, int, int]:
+    def play(
+        self, where: FiniteDomain, rng: np.random.Generator, *, train: bool
+    ) -> tuple[float, int, int]:
         """One episode: its return, its steps, and the number of the machine state that it ends in."""
         arrays, limit = where.arrays, self.agent.step_limit or where.step_limit
         k = pick(arrays.start_probability, float(rng.random()))
@@ -166,11 +196,17 @@ class SummaryLearner:
             if u >= self.table.first_final or arrays.terminal[s]:
                 return gained, step, u
             if seeking and not plan:
-                plan = self._seek(s, u, stack, limit - step, goal, int(rng.integers(len(where.actions))), discount)
+                plan = self._seek(
+                    s, u, stack, limit - step, goal, int(rng.integers(len(where.actions))), discount
+                )
                 seeking = bool(plan)
             a = plan.pop(0) if plan else int(rng.choice(self._greedy(s, u, stack)))
             o = pick(arrays.probability[s, a], float(rng.random()))
-            after, label, r = int(arrays.next[s, a, o]), int(arrays.label[s, a, o]), float(arrays.reward[s, a, o])
+            after, label, r = (
+                int(arrays.next[s, a, o]),
+                int(arrays.label[s, a, o]),
+                float(arrays.reward[s, a, o]),
+            )
             if train:
                 self._experience(s, a, after, label, r, ends=bool(arrays.terminal[after]))
                 self.steps += 1
@@ -186,13 +222,17 @@ class SummaryLearner:
             fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
             raise UndefinedMove(fault, fix=fix) from None
 
-    def _seek(self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float) -> list[int]:  # noqa: PLR0913, PLR0917
+    def _seek(
+        self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float
+    ) -> list[int]:
         if goal == NEAREST:
             top, untried = stack[0] if stack else 0, np.flatnonzero(self.world.next[s] < 0).tolist()
             if here := [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]:
                 return [here[turn % len(here)]]
         below = np.array(stack, np.int32)
-        found: list[int] = seek(self.world, self.table, self._guess, s, u, below, left, goal, turn, discount).tolist()
+        found: list[int] = seek(
+            self.world, self.table, self._guess, s, u, below, left, goal, turn, discount
+        ).tolist()
         return found
 
     def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
@@ -206,7 +246,7 @@ class SummaryLearner:
             self._best[s, u, part, stack[:part]] = best
         return best
 
-    def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:  # noqa: PLR0913
+    def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:
         """Note a move; a new one is backed up for every machine state and top symbol."""
         world = self.world
         if world.next[s, a] >= 0:
@@ -231,5 +271,9 @@ class SummaryLearner:
         self._largest = float(np.abs(self.world.reward).max(initial=0.0))
         precision = self.agent.precision
         return Summaries(
-            self.world, self.table, self.agent.discount, precision=precision, largest_unknown=self._largest
+            self.world,
+            self.table,
+            self.agent.discount,
+            precision=precision,
+            largest_unknown=self._largest,
         )

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
-from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean, explain_arguments
+from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
-from pdrm.habits import OF_POLICIES, Explained
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.learning.tabular.policy_table import Memory, PolicyRow, locate, number_state, refuse_exploring
+from pdrm.learning.tabular.policy_table import (
+    Memory,
+    PolicyRow,
+    locate,
+    number_state,
+    refuse_exploring,
+)
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, Table, tabulate
@@ -81,11 +85,8 @@ def world_arrays(world: World) -> Arrays:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SummaryPolicy(Explained):
+class SummaryPolicy:
     """Acts by the operators of what was experienced, with any stack."""
-
-    _called: ClassVar[str] = "policies of pdrm"
-    _habits: ClassVar[Mapping[str, str]] = OF_POLICIES
 
     about: dict[str, Any]
     """How it was made: the run's spec, JSON values only."""
@@ -131,8 +132,9 @@ class SummaryPolicy(Explained):
         summaries: Summaries = self._found["summaries"]
         return summaries
 
-    @explain_arguments
-    def values(self, environment_state: StateLike, machine_state: str, memory: Memory) -> npt.NDArray[np.float64]:
+    def values(
+        self, environment_state: StateLike, machine_state: str, memory: Memory
+    ) -> npt.NDArray[np.float64]:
         """The value of each action, -inf where it was never experienced."""
         states = (*self.machine.states, *self.machine.final)
         if machine_state not in states:
@@ -144,14 +146,16 @@ class SummaryPolicy(Explained):
             raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
         if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
             fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, top first: {', '.join(self.machine.stack)}")
+            raise WrongPolicy(
+                fault,
+                fix=f"give a tuple of stack symbols, top first: {', '.join(self.machine.stack)}",
+            )
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
         return find_values(self.summaries, place, states.index(machine_state), symbols)[0]
 
     def begin(self) -> None:
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
 
-    @explain_arguments
     def act(
         self,
         observation: object,
@@ -174,10 +178,9 @@ class SummaryPolicy(Explained):
         there = locate(observation, self.view, states, self.machine.stack, len(self.world.terminal))
         return int(np.argmax(self.values(*there)))
 
-    @explain_arguments
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
-        from pdrm.drawing.rows import Rows  # noqa: PLC0415 - training does not draw
+        from pdrm.drawing.rows import Rows
 
         known = self.domain if domain is None else domain
         places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
@@ -202,11 +205,14 @@ class SummaryPolicy(Explained):
 
     def check_domain(self, domain: FiniteDomain) -> None:
         """Raise unless the policy can act in this domain."""
-        if (self.actions, self.labels, len(self.world.terminal)) != (domain.actions, domain.labels, domain.states):
+        if (self.actions, self.labels, len(self.world.terminal)) != (
+            domain.actions,
+            domain.labels,
+            domain.states,
+        ):
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
-    @explain_arguments
     def save(self, path: str | Path) -> None:
         """Write it to a `.npz` file and a `.json` beside it."""
         file = Path(path)
@@ -225,10 +231,14 @@ class SummaryPolicy(Explained):
             "about": self.about,
         }
         write_atomically(file, data)
-        write_atomically(file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode())
+        write_atomically(
+            file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode()
+        )
 
 
-def find_values(summaries: Summaries, place: int, state: int, symbols: Symbols) -> tuple[npt.NDArray[np.float64], int]:
+def find_values(
+    summaries: Summaries, place: int, state: int, symbols: Symbols
+) -> tuple[npt.NDArray[np.float64], int]:
     """The values of the actions, -inf where they are not known, and how many symbols of the stack they depend on; equal ones are made
     equal, as far as rounding hides it."""
     found = summaries.look(place, state, symbols)
@@ -248,9 +258,15 @@ def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryP
     )
     need(
         (isinstance(about, dict) and isinstance(text, str), "its description has other types"),
-        (isinstance(actions, list) and all(isinstance(name, str) for name in actions), "its actions are no names"),
+        (
+            isinstance(actions, list) and all(isinstance(name, str) for name in actions),
+            "its actions are no names",
+        ),
         (isinstance(discount, float) and 0 <= discount < 1, "its discount is none"),
-        (isinstance(labels, list) and all(isinstance(label, list) for label in labels), "its labels are none"),
+        (
+            isinstance(labels, list) and all(isinstance(label, list) for label in labels),
+            "its labels are none",
+        ),
     )
     machine = parse(text)
     need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
@@ -258,6 +274,6 @@ def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryP
     states = arrays["world.next"].shape[0] if arrays["world.next"].ndim == 2 else 0
     world = check_world(arrays, states, len(actions), len(events))
     policy = SummaryPolicy(about, text, tuple(actions), events, discount, world)
-    assert isinstance(machine, PushdownRewardMachine)  # noqa: S101 - looked at above
+    assert isinstance(machine, PushdownRewardMachine)
     tabulate(machine, events)  # the machine must read the labels
     return policy

@@ -73,7 +73,9 @@ class TabularLearner:
         (arrays,) = snapshots
         restore(self.training, arrays)
 
-    def save_policy(self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None) -> Fingerprint:
+    def save_policy(
+        self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None
+    ) -> Fingerprint:
         """Write what was learnt so far; its table only if it takes no more than so many bytes."""
         return policy_of(self.training, about, copy=False).save(path, largest)
 
@@ -94,13 +96,15 @@ def begin_training(task: Task, agent: Agent, seed: int) -> AnyTraining:
             fix='train a network: agent="ppo" (--agent ppo)',
         )
     view: View | None = agent.view
-    assert view is not None  # noqa: S101 - tabular agents see the machine
+    assert view is not None
     if isinstance(agent, Hierarchical):
         return HierarchicalTraining(task.finite, task.pushdown, view, agent, seed)
     if isinstance(agent, QLearning):
         machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
         return QTraining(task.finite, machine, view, agent, seed)
-    raise CannotTranslate(f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql")
+    raise CannotTranslate(
+        f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql"
+    )
 
 
 # --- Snapshots
@@ -109,7 +113,12 @@ def begin_training(task: Task, agent: Agent, seed: int) -> AnyTraining:
 def take_snapshot(training: AnyTraining) -> Arrays:
     """Where the run stands, between two episodes."""
     progress, arrays = training.progress, _explored(training.explored)
-    arrays = {"ints": progress.ints, "floats": progress.floats, "rng_state": training.rng_state, **arrays}
+    arrays = {
+        "ints": progress.ints,
+        "floats": progress.floats,
+        "rng_state": training.rng_state,
+        **arrays,
+    }
     for name in TABLES:
         if hasattr(training, name):
             values: Values = getattr(training, name)
@@ -142,7 +151,9 @@ def restore(training: AnyTraining, arrays: Arrays) -> None:
     training.progress.ints[:], training.progress.floats[:] = arrays["ints"], arrays["floats"]
     training.rng_state[:] = arrays["rng_state"]
     if isinstance(training, QTraining):
-        training.potentials.filled[:] = np.minimum(training.potentials.filled, 1)  # the values of other stacks follow
+        training.potentials.filled[:] = np.minimum(
+            training.potentials.filled, 1
+        )  # the values of other stacks follow
     for part, value in parts.items():
         setattr(training, part, value)
 
@@ -159,12 +170,16 @@ def check_kinds(arrays: Arrays, new: Arrays) -> None:
     for name, like in new.items():
         found = arrays.get(name)
         need((found is not None, f"it has no array `{name}`"))
-        assert found is not None  # noqa: S101 - just said
+        assert found is not None
         need(
-            (found.dtype == like.dtype, f"its array `{name}` holds {found.dtype} numbers, not {like.dtype}"),
+            (
+                found.dtype == like.dtype,
+                f"its array `{name}` holds {found.dtype} numbers, not {like.dtype}",
+            ),
             (found.ndim == like.ndim, f"its array `{name}` has {found.ndim} axes, not {like.ndim}"),
             (
-                found.shape[1:] == like.shape[1:] and (name not in FIXED or len(found) == len(like)),
+                found.shape[1:] == like.shape[1:]
+                and (name not in FIXED or len(found) == len(like)),
                 f"its array `{name}` has the shape {found.shape}, which does not fit {like.shape}",
             ),
         )
@@ -176,11 +191,23 @@ def _check_progress(training: AnyTraining, arrays: Arrays) -> None:
     low, high = sorted((float(settings.epsilon), float(settings.epsilon_least)))
     timed = settings.seconds_per_episode is not None
     need(
-        (within(ints[[at.EPISODE]], 0, settings.episodes), f"its episode is not one of {settings.episodes:,}"),
+        (
+            within(ints[[at.EPISODE]], 0, settings.episodes),
+            f"its episode is not one of {settings.episodes:,}",
+        ),
         (ints[at.PHASE] == at.BEGIN, "it was not taken between two episodes"),
-        (timed or (ints[at.LATE] == 0 and ints[at.LOOK] == 0), "it has a clock, and its episodes have none"),
-        (within(ints[[at.ALL_STEPS, at.ALL_UPDATES, at.ALL_OPERATIONS]], 0, at.NEVER), "it counts below 0"),
-        (within(floats[[at.EPSILON]], low, high), "its exploration rate is out of the range of the settings"),
+        (
+            timed or (ints[at.LATE] == 0 and ints[at.LOOK] == 0),
+            "it has a clock, and its episodes have none",
+        ),
+        (
+            within(ints[[at.ALL_STEPS, at.ALL_UPDATES, at.ALL_OPERATIONS]], 0, at.NEVER),
+            "it counts below 0",
+        ),
+        (
+            within(floats[[at.EPSILON]], low, high),
+            "its exploration rate is out of the range of the settings",
+        ),
         (not np.isnan(floats).any(), "`floats` holds what is not a number"),
     )
 
@@ -191,15 +218,26 @@ def _check_stacks(training: AnyTraining, arrays: Arrays) -> None:
     made, symbols = len(symbol), training.explored.stacks.child.shape[1] - 1
     need((made == len(parent) == len(height) and made > 0, "its stacks do not fit together"))
     if len(training.explored.configurations.moves):
-        need((not (symbol.any() or parent.any() or height.any()), "it has stacks, and the machine counts"))
+        need(
+            (
+                not (symbol.any() or parent.any() or height.any()),
+                "it has stacks, and the machine counts",
+            )
+        )
         return
     need((symbol[0] == parent[0] == height[0] == 0, "its first stack is not the empty one"))
     need(
         (within(symbol[1:], 1, symbols), "a stack has a symbol that the machine does not have"),
-        (bool(np.all((parent[1:] >= 0) & (parent[1:] < np.arange(1, made)))), "a stack stands on one that comes later"),
+        (
+            bool(np.all((parent[1:] >= 0) & (parent[1:] < np.arange(1, made)))),
+            "a stack stands on one that comes later",
+        ),
     )
     need(
-        (bool(np.all(height[1:] == height[parent[1:]] + 1)), "the height of a stack is not its own"),
+        (
+            bool(np.all(height[1:] == height[parent[1:]] + 1)),
+            "the height of a stack is not its own",
+        ),
         (distinct(parent[1:] * (symbols + 1) + symbol[1:]), "a stack comes twice"),
     )
 
@@ -212,20 +250,32 @@ def _check_configurations(training: AnyTraining, arrays: Arrays) -> None:
     counters = arrays["counters"]
     need(
         (len(counters) == made, "its counters do not fit together"),
-        (all(len(arrays[name]) == known for name in STEPS), "its configurations do not fit together"),
+        (
+            all(len(arrays[name]) == known for name in STEPS),
+            "its configurations do not fit together",
+        ),
     )
     need(
         (within(counters, 0, LARGEST_VALUE), "a counter is out of its range"),
         (bool(np.all(counters[0] == begun)), "the counters do not begin as the machine's do"),
         (distinct(counters), "a vector of counters comes twice"),
-        (within(state, 0, states - 1) and within(node, 0, made - 1), "a configuration does not exist"),
+        (
+            within(state, 0, states - 1) and within(node, 0, made - 1),
+            "a configuration does not exist",
+        ),
     )
     pairs = node.astype(np.int64) * states + state
     need(
         (distinct(pairs), "a configuration comes twice"),
         (bool(np.all(arrays["seen"] == pairs)), "a configuration is not what is seen of it"),
-        (within(after, UNDEFINED_LABEL, known - 1), "a label leads to a configuration that does not exist"),
-        (bool(np.all((after >= 0) == (moves > 0))) and within(moves, 0, at.NEVER), "moves lead nowhere"),
+        (
+            within(after, UNDEFINED_LABEL, known - 1),
+            "a label leads to a configuration that does not exist",
+        ),
+        (
+            bool(np.all((after >= 0) == (moves > 0))) and within(moves, 0, at.NEVER),
+            "moves lead nowhere",
+        ),
         (not np.isnan(arrays["paid"]).any(), "`paid` holds what is not a number"),
     )
 
@@ -241,9 +291,15 @@ def _check_rows(training: AnyTraining, arrays: Arrays, name: str) -> None:
     codes = len(arrays["symbol"]) if k == FULL_VIEW else base**k
     need(
         (len(key) == len(value), f"the keys and rows of `{name}` do not fit together"),
-        (within(key, 0, codes * machine_states * states - 1), f"a row of `{name}` stands for nothing that can be seen"),
+        (
+            within(key, 0, codes * machine_states * states - 1),
+            f"a row of `{name}` stands for nothing that can be seen",
+        ),
         (distinct(key), f"two rows of `{name}` stand for the same"),
-        (_are_tops(key // (machine_states * states), base, k), f"a row of `{name}` stands for a stack with gaps"),
+        (
+            _are_tops(key // (machine_states * states), base, k),
+            f"a row of `{name}` stands for a stack with gaps",
+        ),
         (not np.isnan(value).any(), f"`{name}` holds what is not a number"),
     )
     if name == "policies" and isinstance(training, HierarchicalTraining):
@@ -252,7 +308,11 @@ def _check_rows(training: AnyTraining, arrays: Arrays, name: str) -> None:
 
 def _check_blocks(training: HierarchicalTraining, key: Numbers) -> None:
     """The options' rows of an environment state stand together, one for each head, in the heads' order."""
-    states, machine_states, options = training.domain.states, len(training.explored.table.silent), training.options
+    states, machine_states, options = (
+        training.domain.states,
+        len(training.explored.table.silent),
+        training.options,
+    )
     heads = options.head_top.astype(np.int64) * machine_states + options.head_state
     whole = len(key) % max(1, len(heads)) == 0
     need((whole, "an environment state has not all of its rows in `policies`"))
@@ -272,10 +332,15 @@ def _check_observed(training: QTraining, arrays: Arrays) -> None:
     rates, explored = training.rates, training.explored
     key, node = arrays["observed.key"], arrays["observed.node"].astype(np.int64)
     lists, entries, made = len(arrays["observed.first"]), len(key), len(arrays["symbol"])
-    following, first, last, length, turn = (arrays[f"observed.{name}"] for name in (*ENTRIES[1:], *LISTS))
+    following, first, last, length, turn = (
+        arrays[f"observed.{name}"] for name in (*ENTRIES[1:], *LISTS)
+    )
     need(
         (len(node) == len(following) == entries, "its observed stacks do not fit together"),
-        (rates.mode != at.PLAIN or entries == 0, "it has observed stacks, and the agent imagines nothing"),
+        (
+            rates.mode != at.PLAIN or entries == 0,
+            "it has observed stacks, and the agent imagines nothing",
+        ),
         (within(node, 0, made - 1), "it observed a stack that does not exist"),
         (distinct(key), "an observed stack comes twice"),
     )
@@ -285,7 +350,9 @@ def _check_observed(training: QTraining, arrays: Arrays) -> None:
         below = arrays["parent"][below].astype(np.int64)
     place = key % lists
     need((bool(np.all(key == code * lists + place)), "an observed stack is not what its key says"))
-    order = np.argsort(place, kind="stable")  # the entries list by list, each in the order in which they came
+    order = np.argsort(
+        place, kind="stable"
+    )  # the entries list by list, each in the order in which they came
     inner = order[:-1][place[order[:-1]] == place[order[1:]]]
     after = np.full(entries, FREE, np.int64)
     after[inner] = order[1:][place[order[:-1]] == place[order[1:]]]
@@ -305,9 +372,17 @@ def _check_observed(training: QTraining, arrays: Arrays) -> None:
             within(turn[:, 0], 0, max(0, explored.table.first_final - 1)),
             "the next turn is a machine state's that does not exist",
         ),
-        (within(turn[:, 1], FREE, entries - 1), "the next turn is an observed stack's that does not exist"),
+        (
+            within(turn[:, 1], FREE, entries - 1),
+            "the next turn is an observed stack's that does not exist",
+        ),
     )
-    need((bool(np.all(place[turn[turns, 1]] == np.flatnonzero(turns))), "the next turn is another list's"))
+    need(
+        (
+            bool(np.all(place[turn[turns, 1]] == np.flatnonzero(turns))),
+            "the next turn is another list's",
+        )
+    )
 
 
 # --- Into arrays and back
@@ -356,4 +431,6 @@ def _observed_again(arrays: Arrays) -> Observed:
     used, room = len(arrays["observed.key"]), Observed.room(1, len(index.key))
     for name in ENTRIES:
         getattr(room, name)[:used] = arrays[f"observed.{name}"]
-    return Observed(index, room.node, room.following, *(arrays[f"observed.{name}"] for name in LISTS))
+    return Observed(
+        index, room.node, room.following, *(arrays[f"observed.{name}"] for name in LISTS)
+    )

@@ -73,7 +73,12 @@ class EpisodeClock:
     True
     """
 
-    def __init__(self, seconds: float | None, now: Callable[[], float] = time.perf_counter, every: int = EVERY) -> None:
+    def __init__(
+        self,
+        seconds: float | None,
+        now: Callable[[], float] = time.perf_counter,
+        every: int = EVERY,
+    ) -> None:
         self.seconds, self._now, self._every = seconds, now, every
         self._began = 0.0
 
@@ -124,11 +129,15 @@ class TabularTraining(ABC):
         check_parts(self)
         if isinstance(self.machine, CountingRewardAutomaton):
             if not isinstance(self.view, FullStack):
-                raise BadSetting("a policy over counters sees all of them", fix='use k="full" (--k full)')
+                raise BadSetting(
+                    "a policy over counters sees all of them", fix='use k="full" (--k full)'
+                )
             self.counters = self._new_counters(self.machine)
             self.explored = self.counters.begin()
         else:
-            self.explored = Explored.new(tabulate(self.machine, self.domain.labels), self.view, self.domain.states)
+            self.explored = Explored.new(
+                tabulate(self.machine, self.domain.labels), self.view, self.domain.states
+            )
         self.rng_state = seed_streams(self.seed, 2)
         self.clock = EpisodeClock(self.settings.seconds_per_episode)
         self._make_tables()
@@ -145,7 +154,9 @@ class TabularTraining(ABC):
             raise BadSetting(fault, fix="training.advance(1_000)")
         if self.clock.seconds is not None:
             self._compile()
-        for goal in self.clock.goals(self.progress, min(self.episodes + int(episodes), self.settings.episodes)):
+        for goal in self.clock.goals(
+            self.progress, min(self.episodes + int(episodes), self.settings.episodes)
+        ):
             self._kernel_loop(partial(self._learn, goal))
 
     def test(self, domain: FiniteDomain | None = None) -> Test:
@@ -181,7 +192,9 @@ class TabularTraining(ABC):
             counters.find(counters.begin())
 
     def _new_counters(self, machine: CountingRewardAutomaton) -> Counters:
-        return Counters(machine, self.domain.labels, getattr(self.settings, "operations_per_episode", None))
+        return Counters(
+            machine, self.domain.labels, getattr(self.settings, "operations_per_episode", None)
+        )
 
     @abstractmethod
     def _make_tables(self) -> None:
@@ -211,8 +224,12 @@ class QTraining(TabularTraining):
 
     settings: QLearning
     observed: Observed = field(init=False, repr=False)  # the stacks that CpRM imagines with
-    outlook: Outlook = field(init=False, repr=False)  # and what each label does to them, where that is kept
-    potentials: Potentials = field(init=False, repr=False)  # what the machine alone says of the stacks met so far
+    outlook: Outlook = field(
+        init=False, repr=False
+    )  # and what each label does to them, where that is kept
+    potentials: Potentials = field(
+        init=False, repr=False
+    )  # what the machine alone says of the stacks met so far
     rates: Rates = field(init=False, repr=False)
 
     tables = ("explored", "values", "observed", "outlook", "potentials")
@@ -222,7 +239,9 @@ class QTraining(TabularTraining):
     def _make_tables(self) -> None:
         self.rates = q_rates(self.settings, self.domain, self.machine, self.view)
         self.values = Values.room(len(self.domain.actions))
-        self.observed = Observed.room(self.domain.states if self.rates.mode == at.CO_OBSERVED else 1)
+        self.observed = Observed.room(
+            self.domain.states if self.rates.mode == at.CO_OBSERVED else 1
+        )
         for vector in first_vectors(self.machine, self.settings.counter_values):
             self._observe(vector)
         potential = find_potential(self.settings, self.domain, self.machine)
@@ -232,7 +251,7 @@ class QTraining(TabularTraining):
 
     def _observe(self, vector: Vector) -> None:
         """Put a counter vector on the list to imagine with, as if it had been observed."""
-        assert self.counters is not None  # noqa: S101 - only counters have vectors
+        assert self.counters is not None
         self.explored, node = self.counters.number_vector(self.explored, vector)
         _, probe = find_row(self.observed.index.slot, self.observed.index.key, node)
         if note(self.observed, node, probe, 0, node) == FREE:
@@ -242,18 +261,38 @@ class QTraining(TabularTraining):
     def new_outlook(self) -> Outlook:
         """Of use where all of one list is imagined at every step, without counting, shaping or looking at a clock in between."""
         rates = self.rates
-        whole = rates.mode == at.ONE_LIST and rates.budget == 0 and self.settings.seconds_per_episode is None
+        whole = (
+            rates.mode == at.ONE_LIST
+            and rates.budget == 0
+            and self.settings.seconds_per_episode is None
+        )
         if not whole or self.counters is not None or len(self.potentials.value):
             return Outlook.none()
-        return Outlook.room(self.domain.states, len(self.domain.labels), self.explored.table.first_final)
+        return Outlook.room(
+            self.domain.states, len(self.domain.labels), self.explored.table.first_final
+        )
 
     def _learn(self, until: int) -> int:
-        tables = (self.domain.arrays, self.explored, self.values, self.observed, self.outlook, self.potentials)
+        tables = (
+            self.domain.arrays,
+            self.explored,
+            self.values,
+            self.observed,
+            self.outlook,
+            self.potentials,
+        )
         return q_kernel.learn(*tables, self.rng_state[:1], self.rates, self.progress, until)
 
     def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
         tables = (where.arrays, self.explored, self.values)
-        return q_kernel.test(*tables, self.rng_state[1:], limit, self.rates.operations, self.rates.first_tie, *results)
+        return q_kernel.test(
+            *tables,
+            self.rng_state[1:],
+            limit,
+            self.rates.operations,
+            self.rates.first_tie,
+            *results,
+        )
 
 
 @dataclass(slots=True)
@@ -282,7 +321,9 @@ class HierarchicalTraining(TabularTraining):
     machine_classes = (PushdownRewardMachine,)
 
     def _make_tables(self) -> None:
-        self.options = tabulate_options(self.machine, self.domain.labels, acting_heads(self.machine, self.domain))
+        self.options = tabulate_options(
+            self.machine, self.domain.labels, acting_heads(self.machine, self.domain)
+        )
         most = self.options.achieved.shape[3]
         self.values, self.policies = Values.room(most), Values.room(most * len(self.domain.actions))
         self.progress = Progress.new(self.settings.epsilon, options=True)

@@ -73,15 +73,28 @@ def find_clashes(
             except TooManyCases as error:
                 faults.append(TooManyCases(error.message, where=rule.where, fix=error.fix))
         if len(readings) > 1:
-            pairs = (clash for meeting in meetings(readings) for clash in _find_pairs(machine.alphabet, meeting))
-            found = sorted(islice(pairs, MOST_FOUND), key=lambda pair: (pair[0][0].number, pair[0][1].number))
-            faults += _report(machine, [(one.rule, other.rule, case) for (one, other), case in found], fix, silent_fix)
+            pairs = (
+                clash
+                for meeting in meetings(readings)
+                for clash in _find_pairs(machine.alphabet, meeting)
+            )
+            found = sorted(
+                islice(pairs, MOST_FOUND), key=lambda pair: (pair[0][0].number, pair[0][1].number)
+            )
+            faults += _report(
+                machine,
+                [(one.rule, other.rule, case) for (one, other), case in found],
+                fix,
+                silent_fix,
+            )
         if len(faults) >= MOST_REPORTED:
             break
     return faults[:MOST_REPORTED]
 
 
-def _find_pairs(alphabet: Alphabet, meeting: Meeting[R]) -> Iterator[tuple[tuple[Reading[R], Reading[R]], str]]:
+def _find_pairs(
+    alphabet: Alphabet, meeting: Meeting[R]
+) -> Iterator[tuple[tuple[Reading[R], Reading[R]], str]]:
     """The rules that clash, each pair once, with a label and the place where they do, in words."""
     cubes = [
         _Numbered(number, Cube(cube.required | look.required, cube.forbidden | look.forbidden))
@@ -99,7 +112,9 @@ def _find_pairs(alphabet: Alphabet, meeting: Meeting[R]) -> Iterator[tuple[tuple
             case = meeting.place(one, other, [cube for cube in met if cube is not None])
             if case is not None:
                 silent = one.rule.silent and other.rule.silent
-                label = "eps (both are silent)" if silent else label_text(alphabet.smallest(case[0]))
+                label = (
+                    "eps (both are silent)" if silent else label_text(alphabet.smallest(case[0]))
+                )
                 yield (one, other), f"label {label}{case[1]}"
 
 
@@ -125,11 +140,18 @@ def _report(
         yield _clash(one, other, case, way_out, len(alike) - 1)
 
 
-def _propose_exclusive(machine: Machine[R], clashes: list[tuple[R, R, str]], one: R, other: R) -> str:
+def _propose_exclusive(
+    machine: Machine[R], clashes: list[tuple[R, R, str]], one: R, other: R
+) -> str:
     """The line that says that events never come together, where two clashing rules read one event each."""
-    if not (isinstance(one.guard, Event) and isinstance(other.guard, Event)) or one.guard == other.guard:
+    if (
+        not (isinstance(one.guard, Event) and isinstance(other.guard, Event))
+        or one.guard == other.guard
+    ):
         return ""
-    read = {rule.guard.name for clash in clashes for rule in clash[:2] if isinstance(rule.guard, Event)}
+    read = {
+        rule.guard.name for clash in clashes for rule in clash[:2] if isinstance(rule.guard, Event)
+    }
     line = f"exclusive {' '.join(event for event in machine.events if event in read)}"
     return f"where events never come together, say so: `{line}`; else let one rule read `{other.guard} & !{one.guard}`"
 
@@ -220,7 +242,11 @@ class _Splitting:
             parts, facing = self._split(some, question), self._split(others, question)
             todo.append((parts.pop(_NEITHER, []), others))
             unasked = facing.pop(_NEITHER, [])
-            todo += [pair for value, part in parts.items() for pair in ((part, facing.get(value, [])), (part, unasked))]
+            todo += [
+                pair
+                for value, part in parts.items()
+                for pair in ((part, facing.get(value, [])), (part, unasked))
+            ]
 
     def _compare(self, pairs: Iterable[tuple[_Numbered, _Numbered]]) -> Iterator[tuple[int, int]]:
         for one, other in pairs:
@@ -230,7 +256,9 @@ class _Splitting:
 
     def _question(self, pairs: Iterable[tuple[_Numbered, _Numbered]]) -> int:
         """The question that tells most of these pairs apart, or 0: all of them meet."""
-        asked = Counter(question for one, other in pairs for question in self._questions(one.cube, other.cube))
+        asked = Counter(
+            question for one, other in pairs for question in self._questions(one.cube, other.cube)
+        )
         return max(asked, key=lambda question: asked[question], default=0)
 
     def _questions(self, one: Cube, other: Cube) -> list[int]:

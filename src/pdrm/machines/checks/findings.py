@@ -37,7 +37,11 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
 
     try:
         reached = reachable_heads(machine)
-        heads = [Head(state, top) for state in (*machine.states, *machine.final) for top in (*machine.stack, None)]
+        heads = [
+            Head(state, top)
+            for state in (*machine.states, *machine.final)
+            for top in (*machine.stack, None)
+        ]
         rules = {head: rules_at(machine, head) for head in heads if head in reached}
         idle = "its top of stack never occurs in that state, or other rules beat it"
         mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
@@ -47,7 +51,10 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
             *_find_buried_symbols(machine, rules),
             *_find_dead_ends(machine, rules),
             *_inspect(machine, rules, describe, idle),
-            *(Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it") for symbol in unused),
+            *(
+                Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
+                for symbol in unused
+            ),
             *_find_paying_loops(machine, rules),
             *_find_no_pay(machine),
         ]
@@ -55,7 +62,9 @@ def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
         return [*_give_up(error), *_find_no_pay(machine)]
 
 
-def _find_lost_bottom(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+def _find_lost_bottom(
+    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
+) -> Iterator[Finding]:
     """Rules such as `z / A`, where `z / A z` would push: at the bottom they take its symbol away, and others look for it later.
 
     A machine that pushes the symbol again may do so on purpose, and so may a rule that names the symbol, or pops it.
@@ -63,18 +72,26 @@ def _find_lost_bottom(machine: PushdownSystem, rules: Mapping[Head, list[Transit
     bottom = machine.stack[0]
     if any(bottom in rule.push and rule.top != bottom for rule in machine.transitions):
         return
-    at_bottom = [rule for head, applying in rules.items() if head.top == bottom for rule in applying]
+    at_bottom = [
+        rule for head, applying in rules.items() if head.top == bottom for rule in applying
+    ]
     for rule in dict.fromkeys(at_bottom):
         if rule.top == ANY and rule.push and ANY not in rule.push:
             later = _list_later(machine, rule.target)
-            looking = [other for other in machine.transitions if other.top == bottom and other.source in later]
+            looking = [
+                other
+                for other in machine.transitions
+                if other.top == bottom and other.source in later
+            ]
             if looking:
                 said = f"`{rule}` takes the bottom symbol {bottom} away, for which `{looking[0]}` looks later"
                 fix = f"to push, write {' '.join((*rule.push, ANY))} after the slash"
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _find_buried_symbols(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+def _find_buried_symbols(
+    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
+) -> Iterator[Finding]:
     """Rules such as `z / z A`, where `z / A z` would push: at the bottom, A comes to lie below the bottom symbol.
 
     A machine with a rule that takes the bottom symbol off by name may look there on purpose.
@@ -82,7 +99,9 @@ def _find_buried_symbols(machine: PushdownSystem, rules: Mapping[Head, list[Tran
     bottom = machine.stack[0]
     if any(rule.top == bottom and bottom not in rule.push for rule in machine.transitions):
         return
-    at_bottom = [rule for head, applying in rules.items() if head.top == bottom for rule in applying]
+    at_bottom = [
+        rule for head, applying in rules.items() if head.top == bottom for rule in applying
+    ]
     for rule in dict.fromkeys(at_bottom):
         pushed = rule.replacement(bottom)
         if bottom in pushed and pushed[-1] != bottom:
@@ -93,7 +112,9 @@ def _find_buried_symbols(machine: PushdownSystem, rules: Mapping[Head, list[Tran
             yield Finding("W0614", f"{said}; {fix}", rule.where)
 
 
-def _find_dead_ends(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+def _find_dead_ends(
+    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
+) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine there for
     ever. A state that no rule leaves at all is meant to be a dead end."""
     for head, applying in rules.items():
@@ -103,7 +124,9 @@ def _find_dead_ends(machine: PushdownSystem, rules: Mapping[Head, list[Transitio
                 rule
                 for other, found in rules.items()
                 for rule in found
-                if other.top is not None and rule.target == head.state and not rule.replacement(other.top)
+                if other.top is not None
+                and rule.target == head.state
+                and not rule.replacement(other.top)
             ]
             at_bottom = [rule for rule in pops if rule.top in (ANY, machine.stack[0])]
             last = next(iter(at_bottom or pops), None)
@@ -131,11 +154,17 @@ def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
     """Every warning about a counting automaton, or about a reward machine as one without counters."""
 
     def describe(cases: list[Case]) -> str:
-        return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}" if machine.counters else ""
+        return (
+            f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
+            if machine.counters
+            else ""
+        )
 
     try:
         states = (*machine.states, *machine.final)
-        cases = sorted(reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros))
+        cases = sorted(
+            reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros)
+        )
         rules = {case: rules_in(machine, case) for case in cases}
         idle = "its counter tests never hold in that state"
         return [*_inspect(machine, rules, describe, idle), *_find_no_pay(machine)]
@@ -160,7 +189,11 @@ def _inspect(
     used = {id(rule) for applying in rules.values() for rule in applying}
     for rule in machine.transitions:
         if not rule.silent and not machine.alphabet.cubes(rule.guard):
-            yield Finding("W0603", f"no label fits `{rule.guard}`, so this rule never applies: {rule}", rule.where)
+            yield Finding(
+                "W0603",
+                f"no label fits `{rule.guard}`, so this rule never applies: {rule}",
+                rule.where,
+            )
         elif id(rule) not in used and rule.source in reached:
             yield Finding("W0603", f"{idle}: {rule}", rule.where)
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
@@ -172,7 +205,9 @@ def _inspect(
 
 def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
     """A machine that pays 0 whatever happens."""
-    if machine.transitions and not (machine.otherwise.reward or any(rule.reward for rule in machine.transitions)):
+    if machine.transitions and not (
+        machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
+    ):
         yield Finding(
             "W0612",
             f"machine `{machine.name}` pays 0 for every step: there is nothing to learn, unless the environment pays",
@@ -187,7 +222,11 @@ def _find_undefined_cases(
     for situation, applying in rules.items():
         left = labels_left(machine, situation.state, applying)
         if left:
-            labels = "no rule applies" if Cube(0, 0) in left else f"no rule reads {machine.alphabet.describe(left)}"
+            labels = (
+                "no rule applies"
+                if Cube(0, 0) in left
+                else f"no rule reads {machine.alphabet.describe(left)}"
+            )
             undefined.setdefault((situation.state, labels), []).append(situation)
     alike: dict[tuple[str, str], list[str]] = {}
     for (state, labels), several in undefined.items():
@@ -199,7 +238,11 @@ def _find_undefined_cases(
     if undefined and machine.final and idle.action == "stay" and idle.reward > 0:
         said = f"`otherwise {idle}` pays {number_text(idle.reward)} for every step in which no rule applies"
         ends = any(situation.state in machine.final for situation in rules)
-        wrong = ": waiting may pay more than ending; pay for the step that ends the task, and" if ends else "; write"
+        wrong = (
+            ": waiting may pay more than ending; pay for the step that ends the task, and"
+            if ends
+            else "; write"
+        )
         yield Finding("W0606", f"{said}{wrong} `otherwise stay 0` or less", idle.where)
 
 
@@ -244,7 +287,11 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
         rule = machine.rule(state, label if not silent else None, known[0])
         if rule is not None:
             below = known if known[0] is BOTTOM else known[1:]
-            state, known, paid = rule.target, (*rule.replacement(known[0]), *below), paid + rule.reward
+            state, known, paid = (
+                rule.target,
+                (*rule.replacement(known[0]), *below),
+                paid + rule.reward,
+            )
         elif silent:
             return View(state, known), paid
         elif machine.otherwise.action == "error":
@@ -256,10 +303,16 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
     return None
 
 
-def _find_paying_loops(machine: PushdownSystem, rules: Mapping[Head, list[Transition]]) -> Iterator[Finding]:
+def _find_paying_loops(
+    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
+) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends is meant to go on."""
     looks, told = iter(range(MOST_LOOKS)), set[str]()
-    labels = {state: _list_labels(machine, state, rules) for state in machine.states} if machine.final else {}
+    labels = (
+        {state: _list_labels(machine, state, rules) for state in machine.states}
+        if machine.final
+        else {}
+    )
     ends = any(head.state in machine.final for head in rules)
     for head in rules:
         if head.state in labels and head.state not in told:
@@ -278,7 +331,11 @@ def _find_loop(
     for _ in range(2 * KNOWN):
         before = dict(best)
         for (known, (paid, word)), label in product(before.items(), labels):
-            found = advance(machine, View(head.state, known), label) if next(looks, None) is not None else None
+            found = (
+                advance(machine, View(head.state, known), label)
+                if next(looks, None) is not None
+                else None
+            )
             if found is None or found[0].state != head.state or len(found[0].known) > KNOWN:
                 continue
             after, gained = found[0].known, paid + found[1]
@@ -291,7 +348,9 @@ def _find_loop(
     return None
 
 
-def _tell_loop(machine: PushdownSystem, head: Head, word: tuple[Label, ...], gained: float, *, ends: bool) -> Finding:
+def _tell_loop(
+    machine: PushdownSystem, head: Head, word: tuple[Label, ...], gained: float, *, ends: bool
+) -> Finding:
     """The warning, at the first rule of the loop that pays. Of ending it speaks only where there is a way to an end."""
     top = "the empty stack" if head.top is None else f"top {head.top}"
     said = f"in state `{head.state}` with {top}, the word `{word_text(word)}` pays {number_text(gained)}"
@@ -302,12 +361,16 @@ def _tell_loop(machine: PushdownSystem, head: Head, word: tuple[Label, ...], gai
             where = rule.where
         view = view if after is None else after[0]
     wrong = (
-        "repeated, it may pay more than ending; pay once, for what ends the task" if ends else "repeated, it pays again"
+        "repeated, it may pay more than ending; pay once, for what ends the task"
+        if ends
+        else "repeated, it pays again"
     )
     return Finding("W0606", f"{said} and changes nothing: {wrong}", where)
 
 
-def _list_labels(machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]) -> list[Label]:
+def _list_labels(
+    machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]
+) -> list[Label]:
     """A label for each rule of a state."""
     found: dict[Label, None] = {}
     for head, applying in rules.items():

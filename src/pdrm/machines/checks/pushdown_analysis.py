@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
-from pdrm.errors import EndlessSilentMoves, explain_arguments
+from pdrm.errors import EndlessSilentMoves
 from pdrm.limits import MOST_SILENT_MOVES, spend
 from pdrm.machines.alphabet import Cube
 from pdrm.machines.checks.wellformed import Machine, labels_left
@@ -66,7 +66,9 @@ def rules_at(machine: PushdownSystem, head: Head) -> list[Transition]:
 
     def reads_some(rule: Transition) -> bool:
         others = free if rule.top == ANY else [Cube(0, 0)]
-        return any(alphabet.meet(cube, other) for cube in alphabet.cubes(rule.guard) for other in others)
+        return any(
+            alphabet.meet(cube, other) for cube in alphabet.cubes(rule.guard) for other in others
+        )
 
     return [rule for rule in rules if reads_some(rule)]
 
@@ -125,7 +127,9 @@ class _Saturation:
         self.moves: dict[Head, list[Lead]] = {}
         self.popped: defaultdict[Head, set[str]] = defaultdict(set)
         self._moves_at = moves_at
-        self._waiting: defaultdict[Head, dict[tuple[TopSymbols, Head | None], None]] = defaultdict(dict)
+        self._waiting: defaultdict[Head, dict[tuple[TopSymbols, Head | None], None]] = defaultdict(
+            dict
+        )
         self._todo: list[tuple[str, TopSymbols, Head | None]] = [(*lead, None) for lead in begin]
         while self._todo:
             self._place(*self._todo.pop())
@@ -160,7 +164,9 @@ class _Saturation:
 
 def _reach(machine: PushdownSystem) -> _Saturation:
     """All moves, from the start."""
-    return _Saturation(lambda head: moves_at(machine, head), [(machine.start, (machine.stack[0], None))])
+    return _Saturation(
+        lambda head: moves_at(machine, head), [(machine.start, (machine.stack[0], None))]
+    )
 
 
 def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
@@ -169,13 +175,14 @@ def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
     return _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
 
 
-@explain_arguments
 def reachable_heads(machine: PushdownSystem) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
     return set(_reach(machine).moves)
 
 
-def heads_in_play(machine: PushdownSystem, begin: Iterable[Configuration], labels: Iterable[Label]) -> set[Head]:
+def heads_in_play(
+    machine: PushdownSystem, begin: Iterable[Configuration], labels: Iterable[Label]
+) -> set[Head]:
     """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
 
     >>> from pdrm.language.loading import catalogue
@@ -195,7 +202,9 @@ def heads_in_play(machine: PushdownSystem, begin: Iterable[Configuration], label
 
     reached = _Saturation(moves, [(one.state, (*one.stack, None)) for one in begin]).moves
     return {
-        head for head in reached if head.state in machine.states and machine.rule(head.state, None, head.top) is None
+        head
+        for head in reached
+        if head.state in machine.states and machine.rule(head.state, None, head.top) is None
     }
 
 
@@ -220,12 +229,16 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
     heads = [(state, (top,)) for state, tops in _silent_tops(machine) for top in tops]
     silent = _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
     after = {head: silent.come_up(moves[0]) for head, moves in silent.moves.items() if moves}
-    endless = _leading_to_cycles({head: heads[-1] for head, heads in after.items() if not silent.popped[head]})
+    endless = _leading_to_cycles(
+        {head: heads[-1] for head, heads in after.items() if not silent.popped[head]}
+    )
     if not endless:
         return _find_long_silent_moves(machine, after)
     # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
     few = endless[:MOST_COMPARED]
-    head, moves = min(((head, _until_repeated(machine, head)) for head in few), key=lambda pair: len(pair[1]))
+    head, moves = min(
+        ((head, _until_repeated(machine, head)) for head in few), key=lambda pair: len(pair[1])
+    )
     shown = "".join(f"\n    {rule}" for rule in moves[:MOST_SHOWN])
     more = f"\n    … ({len(moves)} moves before it repeats)" if len(moves) > MOST_SHOWN else ""
     return [
@@ -237,7 +250,9 @@ def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMove
     ]
 
 
-def _find_long_silent_moves(machine: PushdownSystem, after: dict[Head, list[Head]]) -> list[EndlessSilentMoves]:
+def _find_long_silent_moves(
+    machine: PushdownSystem, after: dict[Head, list[Head]]
+) -> list[EndlessSilentMoves]:
     """A head whose silent moves end, but not in a lifetime: each of forty symbols may be replaced by two of the next.
 
     after: the heads that come up after the silent move of a head.
@@ -251,7 +266,9 @@ def _find_long_silent_moves(machine: PushdownSystem, after: dict[Head, list[Head
             if one is not None:
                 way.append((one, iter(after[one])))
                 continue
-            counts[head] = min(1 + sum(counts.get(one, 0) for one in after[head]), MOST_SILENT_MOVES + 1)
+            counts[head] = min(
+                1 + sum(counts.get(one, 0) for one in after[head]), MOST_SILENT_MOVES + 1
+            )
             way.pop()
     long = next((head for head, count in counts.items() if count > MOST_SILENT_MOVES), None)
     if long is None:
@@ -315,7 +332,6 @@ def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
 # one of them is needed as a counterfactual).
 
 
-@explain_arguments
 def pops_in_a_step(machine: PushdownSystem) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves; None if there is no bound.
 
@@ -325,7 +341,10 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     """
     popped, states = _follow_silent_moves(machine).popped, (*machine.states, *machine.final)
     chains = _longest_chains(
-        {state: set[str]().union(*(popped.get(Head(state, top), ()) for top in machine.stack)) for state in states}
+        {
+            state: set[str]().union(*(popped.get(Head(state, top), ()) for top in machine.stack))
+            for state in states
+        }
     )
     most = 0
     for after, count in _after_the_label(machine, popped):
@@ -336,7 +355,6 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     return most
 
 
-@explain_arguments
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
     """How many symbols of a stack decide what a k-policy sees in that many steps: those that they can pop, and below them the
     k it sees, or the one that the machine looks at; None if there is no bound.
@@ -368,7 +386,9 @@ def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
         way = [first]
         while way:
             state = way[-1]
-            ahead = next((after for after in afters[state] if after not in found and after not in way), None)
+            ahead = next(
+                (after for after in afters[state] if after not in found and after not in way), None
+            )
             if ahead is not None:
                 way.append(ahead)
                 continue
@@ -388,7 +408,6 @@ def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
 Heights = dict[Head, int]
 
 
-@explain_arguments
 def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
     """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
@@ -414,8 +433,13 @@ class _Climb:
     def __init__(self, machine: PushdownSystem) -> None:
         moves, popped = (reached := _reach(machine)).moves, reached.popped
         self.start = _come_up(popped, machine.start, (machine.stack[0], None))[0]
-        self.moves = {head: [above for lead in moves[head] for above in _come_up(popped, *lead)[0]] for head in moves}
-        self.pushed = {head: max((_count(symbols) for _, symbols in moves[head]), default=0) for head in moves}
+        self.moves = {
+            head: [above for lead in moves[head] for above in _come_up(popped, *lead)[0]]
+            for head in moves
+        }
+        self.pushed = {
+            head: max((_count(symbols) for _, symbols in moves[head]), default=0) for head in moves
+        }
         self.silent = [head for head in moves if _silent_moves_at(machine, head)]
         self.below: defaultdict[Head, list[Head]] = defaultdict(list)
         """The silent heads whose height depends on that above a head."""
@@ -476,7 +500,6 @@ class StackGrowth:
         return self.begun + labels * self.step
 
 
-@explain_arguments
 def stack_growth(machine: PushdownSystem) -> StackGrowth:
     """The constants of a machine."""
     growing = _Growing(machine)
@@ -507,7 +530,9 @@ class _Growing:
         """How many symbols stand in the place of a head's own when silent moves stop: they do not pop it."""
         way: list[_Above] = []
         while head not in self.known and self.silent.moves.get(head):
-            way.append(_Above(head, (after := self.silent.stop_in(self.silent.moves[head][0])).below))
+            way.append(
+                _Above(head, (after := self.silent.stop_in(self.silent.moves[head][0])).below)
+            )
             head = after.head
         count = self.known.get(head, int(head.top is not None))
         for before in reversed(way):
@@ -565,8 +590,14 @@ class _Growing:
     def _pushes_at_heads(self) -> dict[Head, int]:
         """The pushing silent moves from each head that has silent moves, until its symbol is popped or they stop."""
         moves = {head: moves[0] for head, moves in self.silent.moves.items() if moves}
-        after = {head: [above.head for above in _come_up(self.silent.popped, *lead)[0]] for head, lead in moves.items()}
-        own = {head: int(_count(symbols) > (head.top is not None)) for head, (_, symbols) in moves.items()}
+        after = {
+            head: [above.head for above in _come_up(self.silent.popped, *lead)[0]]
+            for head, lead in moves.items()
+        }
+        own = {
+            head: int(_count(symbols) > (head.top is not None))
+            for head, (_, symbols) in moves.items()
+        }
         counts = dict.fromkeys(moves, 0)
         changed = True
         while changed:  # as often as the longest chain of heads has members: silent moves end

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from pdrm.errors import (
     BadName,
@@ -28,7 +28,6 @@ from pdrm.errors import (
     did_you_mean,
     name_alike,
 )
-from pdrm.habits import OF_MACHINES, Explained
 from pdrm.lazy import Displayed
 from pdrm.machines.alphabet import Alphabet, Cube, names_of
 from pdrm.machines.configurations import HasState
@@ -49,12 +48,10 @@ R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
-class Machine(Displayed, Explained, Generic[R_co]):
+class Machine(Displayed, Generic[R_co]):
     """What all three kinds of machine have."""
 
     __slots__ = ()
-    _called: ClassVar[str] = "machines"
-    _habits: ClassVar[Mapping[str, str]] = OF_MACHINES
     name: str
     events: tuple[str, ...]
     start: str
@@ -75,7 +72,11 @@ class Machine(Displayed, Explained, Generic[R_co]):
         """Make tuples of what may be lists, and set the fields that follow from the others: the alphabet, the rules by state,
         and the states if not declared."""
         object.__setattr__(self, "alphabet", alphabet := Alphabet(self.events, self.exclusive))
-        given = {"events": alphabet.events, "exclusive": alphabet.exclusive, "transitions": tuple(self.transitions)}
+        given = {
+            "events": alphabet.events,
+            "exclusive": alphabet.exclusive,
+            "transitions": tuple(self.transitions),
+        }
         given |= {field: names_of(field, getattr(self, field)) for field in ("final", "states")}
         for field, value in given.items():
             object.__setattr__(self, field, value)
@@ -93,7 +94,9 @@ class Machine(Displayed, Explained, Generic[R_co]):
     def check_state(self, state: str) -> None:
         """Raise unless a label can be read in this state."""
         if state in self.final:
-            raise MachineFinished(f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode")
+            raise MachineFinished(
+                f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode"
+            )
         if state not in self._from:
             fix = did_you_mean(state, self._from)
             raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
@@ -154,14 +157,18 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
         yield from _rule_faults(machine, rule, events, states, final)
 
 
-def find_bad_names(kind: str, names: Sequence[str], reserved: Iterable[str] = ()) -> Iterator[PdrmError]:
+def find_bad_names(
+    kind: str, names: Sequence[str], reserved: Iterable[str] = ()
+) -> Iterator[PdrmError]:
     """Names that cannot be written in the language, are reserved, or are declared twice."""
     for name in names:
         if not NAME.fullmatch(name):
             fault = f"{kind} `{name[:40]}` cannot be a name"
             yield BadName(fault, fix="use letters, digits, `_` and the like", word=name)
         elif name in reserved:
-            fault = f"`{name}` is reserved and cannot name {'an' if kind == 'event' else 'a'} {kind}"
+            fault = (
+                f"`{name}` is reserved and cannot name {'an' if kind == 'event' else 'a'} {kind}"
+            )
             yield BadName(fault, fix="choose another name", word=name)
     yield from _find_twice(kind, names, "is declared twice")
 
@@ -170,12 +177,16 @@ def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmErr
     for name, count in Counter(names).items():
         if count > 1:
             comment = " (a comment starts with `//`)" * (name == "#")
-            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix=f"remove one of them{comment}", word=name)
+            yield DuplicateName(
+                f"{kind} `{name[:40]}` {fault}", fix=f"remove one of them{comment}", word=name
+            )
 
 
 def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     otherwise = machine.otherwise
-    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != (otherwise.target is not None):
+    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != (
+        otherwise.target is not None
+    ):
         fault = f"`otherwise {otherwise.action}` is not a rule"
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
     elif otherwise.target is not None and otherwise.target not in (*machine.states, *machine.final):
@@ -186,7 +197,11 @@ def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
 
 
 def _rule_faults(
-    machine: Machine[Rule], rule: Rule, events: Collection[str], states: Collection[str], final: Collection[str]
+    machine: Machine[Rule],
+    rule: Rule,
+    events: Collection[str],
+    states: Collection[str],
+    final: Collection[str],
 ) -> Iterator[PdrmError]:
     if rule.source in final:
         yield FinalStateWithRules(
@@ -202,10 +217,16 @@ def _rule_faults(
     for event in sorted(event for event in events_of(rule.guard) if event not in events):
         yield _unknown_event(event, machine, rule.where, f"rule {rule}")
     if not math.isfinite(rule.reward):
-        yield BadReward(f"the reward of rule {rule} is {rule.reward}", where=rule.where, fix="use a finite number")
+        yield BadReward(
+            f"the reward of rule {rule} is {rule.reward}",
+            where=rule.where,
+            fix="use a finite number",
+        )
 
 
-def _unknown_state(state: str, machine: Machine[Rule], where: Where | None, place: str) -> PdrmError:
+def _unknown_state(
+    state: str, machine: Machine[Rule], where: Where | None, place: str
+) -> PdrmError:
     hint = did_you_mean(state, (*machine.states, *machine.final))
     final = "list it on the `final` line" if machine.final else f"add a line `final {state}`"
     return UnknownState(
@@ -216,7 +237,9 @@ def _unknown_state(state: str, machine: Machine[Rule], where: Where | None, plac
     )
 
 
-def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, place: str) -> PdrmError:
+def _unknown_event(
+    event: str, machine: Machine[Rule], where: Where | None, place: str
+) -> PdrmError:
     fix = "add an `events` line that lists all of them"
     if machine.events:
         like = name_alike(event, machine.events)
@@ -231,4 +254,6 @@ def _unknown_event(event: str, machine: Machine[Rule], where: Where | None, plac
         fix = "a silent move is written `eps`, the empty label `{}`"
     elif place.startswith("rule") and event.casefold() in ANYTHING:
         fix = "any label is written `true`"
-    return UnknownEvent(f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event)
+    return UnknownEvent(
+        f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event
+    )

@@ -67,24 +67,35 @@ def pattern_text(values: Sequence[object]) -> str:
     return f"[{', '.join(map(str, values))}]"
 
 
-def find_counting_clashes(machine: CountingMachine[CountingRule]) -> list[Nondeterministic | TooManyCases]:
+def find_counting_clashes(
+    machine: CountingMachine[CountingRule],
+) -> list[Nondeterministic | TooManyCases]:
     """Pairs of rules that apply at once, each with a label and a zero pattern where they do."""
 
-    def place(one: Reading[CountingRule], other: Reading[CountingRule], met: list[Cube]) -> tuple[Cube, str] | None:
+    def place(
+        one: Reading[CountingRule], other: Reading[CountingRule], met: list[Cube]
+    ) -> tuple[Cube, str] | None:
         zeros = common_pattern(one.rule.tests, other.rule.tests)
-        return None if zeros is None else (met[0], f" and counters {pattern_text(zeros)}" if zeros else "")
+        return (
+            None
+            if zeros is None
+            else (met[0], f" and counters {pattern_text(zeros)}" if zeros else "")
+        )
 
     def look(tests: Pattern) -> Cube:
         bits = [1 << len(machine.events) + number for number in range(len(tests))]
         nonzero, zero = (
-            sum(bit for bit, test in zip(bits, tests, strict=True) if test == kind) for kind in (NONZERO, ZERO)
+            sum(bit for bit, test in zip(bits, tests, strict=True) if test == kind)
+            for kind in (NONZERO, ZERO)
         )
         return Cube(nonzero, zero)
 
     ways = "the labels or the tests" if machine.counters else "the labels"
     return find_clashes(
         machine,
-        lambda readings: [Meeting(readings, [look(reading.rule.tests) for reading in readings], (), place)],
+        lambda readings: [
+            Meeting(readings, [look(reading.rule.tests) for reading in readings], (), place)
+        ],
         fix=f"make {ways} differ, or declare `exclusive` events",
         silent_fix="let the silent rule start in a state of its own, or test for other counters",
     )
@@ -106,7 +117,10 @@ def reachable_cases(machine: CountingMachine[CountingRule]) -> set[Case]:
 def _successors(machine: CountingMachine[CountingRule], case: Case) -> Iterator[Case]:
     rules = rules_in(machine, case)
     for rule in rules:
-        ways = [_zeros_after(zero, change) for zero, change in zip(case.zeros, rule.changes, strict=True)]
+        ways = [
+            _zeros_after(zero, change)
+            for zero, change in zip(case.zeros, rule.changes, strict=True)
+        ]
         yield from (Case(rule.target, zeros) for zeros in product(*ways))
     if machine.otherwise.target is not None and labels_left(machine, case.state, rules):
         yield Case(machine.otherwise.target, case.zeros)

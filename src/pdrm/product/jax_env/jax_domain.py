@@ -42,7 +42,10 @@ def key_of(key: Key, number: jax.Array | int) -> Key:
     >>> int(key_of(jnp.uint32(1), 2)) == int(key_of(jnp.uint32(1), jnp.arange(3))[2])
     True
     """
-    return hash_word(hash_word(key ^ jnp.uint32(0x5851F42D)) + jnp.uint32(STRIDE) * jnp.asarray(number, jnp.uint32))
+    return hash_word(
+        hash_word(key ^ jnp.uint32(0x5851F42D))
+        + jnp.uint32(STRIDE) * jnp.asarray(number, jnp.uint32)
+    )
 
 
 def uniforms(key: Key, count: int) -> jax.Array:
@@ -106,7 +109,11 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
         return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
 
     def step(state: State, action: jax.Array, key: Key) -> DomainStep:
-        push = jnp.clip(action, -1, 1) if world.continuous else jnp.asarray(water.PUSHES, jnp.float32)[action]
+        push = (
+            jnp.clip(action, -1, 1)
+            if world.continuous
+            else jnp.asarray(water.PUSHES, jnp.float32)[action]
+        )
         state, label = water.advance(world, state, push, uniforms(key, water.STEP_NUMBERS), jnp)
         return DomainStep(state, label, jnp.float32(0), jnp.bool_(False))
 
@@ -130,7 +137,11 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
 def finite_domain(domain: FiniteDomain) -> JaxDomain:
     """A finite domain, its state observed one-hot."""
     arrays = domain.arrays
-    following, label, terminal = jnp.asarray(arrays.next), jnp.asarray(arrays.label), jnp.asarray(arrays.terminal)
+    following, label, terminal = (
+        jnp.asarray(arrays.next),
+        jnp.asarray(arrays.label),
+        jnp.asarray(arrays.terminal),
+    )
     up_to = jnp.asarray(arrays.probability.cumsum(axis=2), jnp.float32)
     start_up_to = jnp.asarray(arrays.start_probability.cumsum(), jnp.float32)
     reward = jnp.asarray(arrays.reward, jnp.float32)

@@ -87,13 +87,17 @@ class JaxMachine:
         if len(first.stack) > self.depth:
             fault = f"the machine's first stack does not fit a depth of {self.depth}"
             raise BadSetting(fault, fix="use a larger depth")
-        return MachineStep(self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK))
+        return MachineStep(
+            self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK)
+        )
 
     def pack(self, state: int, stack: Symbols) -> Packed:
         """A configuration given as numbers, the stack top first."""
         words = [0] * -(-self.depth // self.symbols_per_word)
         for place, symbol in enumerate(stack):
-            words[place // self.symbols_per_word] |= symbol << (self.bits * (place % self.symbols_per_word))
+            words[place // self.symbols_per_word] |= symbol << (
+                self.bits * (place % self.symbols_per_word)
+            )
         return Packed(jnp.int32(state), jnp.array(words, jnp.uint32), jnp.int32(len(stack)))
 
     def are_stacks(self, words: np.ndarray[Any, Any], height: np.ndarray[Any, Any]) -> bool:
@@ -106,11 +110,17 @@ class JaxMachine:
         >>> machine.are_stacks(packed, np.int32(2)), machine.are_stacks(packed, np.int32(1))
         (True, False)
         """
-        packed = words.reshape(-1, words.shape[-1]) if words.size else words.reshape(0, words.shape[-1])
+        packed = (
+            words.reshape(-1, words.shape[-1]) if words.size else words.reshape(0, words.shape[-1])
+        )
         heights, right = np.asarray(height).reshape(-1), True
-        for place in range(words.shape[-1] * self.symbols_per_word):  # place by place: a replay buffer may be large
+        for place in range(
+            words.shape[-1] * self.symbols_per_word
+        ):  # place by place: a replay buffer may be large
             word, shift = divmod(place, self.symbols_per_word)
-            digit = packed[:, word] >> np.uint32(self.bits * shift) & np.uint32((1 << self.bits) - 1)
+            digit = packed[:, word] >> np.uint32(self.bits * shift) & np.uint32(
+                (1 << self.bits) - 1
+            )
             there = np.where(place < heights, (digit > 0) & (digit < self.symbols), digit == 0)
             right = right and bool(there.all())
         used = self.bits * self.symbols_per_word
@@ -157,7 +167,9 @@ class JaxMachine:
         height = before.height - pops
         for place in range(table.push.shape[1]):
             pushes, fits = defined & (place < jnp.asarray(table.pushes)[move]), height < self.depth
-            words = jnp.where(pushes & fits, self._push(words, jnp.asarray(table.push)[move, place]), words)
+            words = jnp.where(
+                pushes & fits, self._push(words, jnp.asarray(table.push)[move, place]), words
+            )
             height = height + (pushes & fits)
             overflow = overflow | (pushes & ~fits)
         state = jnp.where(defined, jnp.asarray(table.target)[move], before.state)
@@ -177,5 +189,7 @@ class JaxMachine:
 
     def _pop(self, words: jax.Array) -> jax.Array:
         last = self.bits * (self.symbols_per_word - 1)
-        below = jnp.concatenate((words[1:] & jnp.uint32((1 << self.bits) - 1), jnp.zeros(1, jnp.uint32)))
+        below = jnp.concatenate(
+            (words[1:] & jnp.uint32((1 << self.bits) - 1), jnp.zeros(1, jnp.uint32))
+        )
         return (words >> self.bits) | (below << last)

@@ -45,7 +45,9 @@ class JaxPotential:
     def of(self, configuration: Packed) -> jax.Array:
         """Φ before the end of an episode."""
         machine, height = self.machine, configuration.height
-        constant, gain, weight = (jnp.asarray(part, jnp.float32) for part in (self.constant, self.gain, self.weight))
+        constant, gain, weight = (
+            jnp.asarray(part, jnp.float32) for part in (self.constant, self.gain, self.weight)
+        )
         exit_state, mask = jnp.asarray(self.exit_state), jnp.uint32((1 << machine.bits) - 1)
 
         def push(place: jax.Array, below: jax.Array) -> jax.Array:
@@ -58,17 +60,25 @@ class JaxPotential:
         values: jax.Array = jax.lax.fori_loop(0, height, push, constant[0])
         discount = self.shaping.value_discount
         factor = self.shaping.scale / discount if discount > 0 else 0.0
-        phi: jax.Array = jnp.float32(factor) * values[configuration.state] + jnp.float32(self.shaping.shift)
+        phi: jax.Array = jnp.float32(factor) * values[configuration.state] + jnp.float32(
+            self.shaping.shift
+        )
         return phi
 
-    def reward(self, before: Packed, after: Packed, terminated: jax.Array, discount: jax.Array | float) -> jax.Array:
+    def reward(
+        self, before: Packed, after: Packed, terminated: jax.Array, discount: jax.Array | float
+    ) -> jax.Array:
         """What is paid more: γΦ(after) - Φ(before), with Φ = 0 at the end of an episode; a cut-off is no end. discount: γ, or γ to the
         number of steps between the two."""
         return discount * jnp.where(terminated, 0.0, self.of(after)) - self.of(before)
 
 
 def jax_potential(
-    machine: JaxMachine, shaping: Shaping, table: Table, reward_scale: float = 1.0, reward_clip: float | None = None
+    machine: JaxMachine,
+    shaping: Shaping,
+    table: Table,
+    reward_scale: float = 1.0,
+    reward_clip: float | None = None,
 ) -> JaxPotential:
     """The potential of a machine that is compiled, in `table`, for the labels that may be chosen; its rewards scaled and clipped as the networks see them."""
     reward = table.reward * reward_scale
@@ -82,5 +92,9 @@ def jax_potential(
     for z, row in enumerate(found):
         for u, lines in enumerate(row):
             for number, (reached, paid, left) in enumerate(lines):
-                exit_state[z, u, number], gain[z, u, number], weight[z, u, number] = reached, paid, left
+                exit_state[z, u, number], gain[z, u, number], weight[z, u, number] = (
+                    reached,
+                    paid,
+                    left,
+                )
     return JaxPotential(machine, shaping, operators.constant, gain, weight, exit_state)

@@ -16,7 +16,15 @@ import jax.numpy as jnp
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, State, key_of
-from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED, JaxMachine, MachineStep, Packed
+from pdrm.product.jax_env.jax_machine import (
+    FINISHED,
+    OK,
+    OVERFLOW,
+    UNDEFINED,
+    JaxMachine,
+    MachineStep,
+    Packed,
+)
 from pdrm.product.views import FullStack, View
 
 if TYPE_CHECKING:
@@ -94,9 +102,13 @@ class JaxProduct:
         if self.machine.table.move.shape[1]:
             read = self.machine.step(begun.configuration, jnp.maximum(label, 0))
             read = read._replace(reward=begun.reward + read.reward)
-            begun = MachineStep(*jax.tree.map(lambda new, old: jnp.where(label >= 0, new, old), read, begun))
+            begun = MachineStep(
+                *jax.tree.map(lambda new, old: jnp.where(label >= 0, new, old), read, begun)
+            )
         status = jnp.where(self.machine.final(begun.configuration), FINISHED, begun.status)
-        return Begun(ProductState(environment, begun.configuration, jnp.int32(0), key), begun.reward, status)
+        return Begun(
+            ProductState(environment, begun.configuration, jnp.int32(0), key), begun.reward, status
+        )
 
     def step(self, state: ProductState, action: jax.Array) -> tuple[ProductState, ProductStep]:
         """One action."""
@@ -107,7 +119,9 @@ class JaxProduct:
         truncated = ((clock >= self.domain.step_limit) | (status == OVERFLOW)) & ~terminated
         after = ProductState(moved.state, configuration, clock, state.key)
         reward = moved.reward + paid
-        return after, ProductStep(reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status)
+        return after, ProductStep(
+            reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status
+        )
 
     def renew(self, state: ProductState, over: jax.Array) -> Begun:
         """The state with nothing paid, or a new episode where that one is over."""
@@ -122,12 +136,22 @@ class JaxProduct:
 
     def seen(self, observation: jax.Array, configuration: Packed) -> jax.Array:
         """The observation of a domain together with what is seen of a configuration."""
-        symbols = jax.nn.one_hot(self.machine.top(configuration, self.k), self.machine.symbols).reshape(-1)
+        symbols = jax.nn.one_hot(
+            self.machine.top(configuration, self.k), self.machine.symbols
+        ).reshape(-1)
         known = jnp.concatenate((jax.nn.one_hot(configuration.state, self.machine.states), symbols))
         return jnp.concatenate((observation, known * self.visible))
 
 
-def jax_product(domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32) -> JaxProduct:
+def jax_product(
+    domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32
+) -> JaxProduct:
     """The product; view None sees nothing of the machine (it still pays)."""
     k = 0 if view is None else depth if isinstance(view, FullStack) else view.k
-    return JaxProduct(domain, JaxMachine(tabulate(machine, domain.labels), depth), k, float(view is not None), machine)
+    return JaxProduct(
+        domain,
+        JaxMachine(tabulate(machine, domain.labels), depth),
+        k,
+        float(view is not None),
+        machine,
+    )

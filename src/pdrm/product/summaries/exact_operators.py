@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 from pdrm.machines.tables import Symbols, list_rewards, tabulate
 from pdrm.product.rationals import read_number
-from pdrm.product.summaries.heads_in_play import Exit, Head, HeadsInPlay, find_certain, find_heads_in_play
+from pdrm.product.summaries.heads_in_play import (
+    Exit,
+    Head,
+    HeadsInPlay,
+    find_certain,
+    find_heads_in_play,
+)
 from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
@@ -79,14 +85,18 @@ class Powers:
         return self._found[t]
 
 
-def keep_highest(ways: Ways, low: Fraction, high: Fraction, floor: Fraction | None, power: Powers) -> Ways:
+def keep_highest(
+    ways: Ways, low: Fraction, high: Fraction, floor: Fraction | None, power: Powers
+) -> Ways:
     """Of lines to one exit, those that are the highest for some worth in between, and somewhere higher than the floor.
 
     >>> lines = {0: Fraction(0), 1: Fraction(1), 2: Fraction(0)}
     >>> list(keep_highest(lines, Fraction(0), Fraction(4), Fraction(1), Powers(Fraction(1, 2))))
     [0, 1]
     """
-    kept: list[tuple[int, Fraction, Fraction]] = []  # t, c, and the worth up to which it is the highest
+    kept: list[
+        tuple[int, Fraction, Fraction]
+    ] = []  # t, c, and the worth up to which it is the highest
     for t, c in sorted(ways.items()):
         slope, top = power(t), high
         while kept:
@@ -127,7 +137,9 @@ class ExactOperators:
         """`bounds`: between which numbers the worth is, with any stack."""
         self.play, self.power, self.bounds, self.check_time = play, power, bounds, check_time
         self.heads = sorted(find_certain(play))
-        self.operator: dict[Head, ExactOperator] = {head: ExactOperator(None, {}) for head in self.heads}
+        self.operator: dict[Head, ExactOperator] = {
+            head: ExactOperator(None, {}) for head in self.heads
+        }
         self.range: dict[Head, Interval] = {}
         """Between which numbers the worth is at a head, whatever is below its symbol."""
         self._choice: dict[Head, int] = {}
@@ -217,7 +229,14 @@ class ExactOperators:
         return kept
 
     @staticmethod
-    def _rises(c: Fraction, most: Fraction, floor: Fraction | None, constant: Fraction | None, *, flat: bool) -> bool:
+    def _rises(
+        c: Fraction,
+        most: Fraction,
+        floor: Fraction | None,
+        constant: Fraction | None,
+        *,
+        flat: bool,
+    ) -> bool:
         """Whether a line is anywhere above what is certain: one that makes up the floor itself is kept."""
         if max(c.numerator.bit_length(), c.denominator.bit_length()) > MOST_BITS:
             raise TooLarge
@@ -237,7 +256,9 @@ class ExactOperators:
         live = dict(edges)
         while True:  # an edge to a head that has none leads nowhere
             dead = {head for head, own in live.items() if not own}
-            left = {head: [edge for edge in own if edge.head not in dead] for head, own in live.items()}
+            left = {
+                head: [edge for edge in own if edge.head not in dead] for head, own in live.items()
+            }
             if left == live:
                 break
             live = left
@@ -249,14 +270,18 @@ class ExactOperators:
             for head, own in live.items():
                 self.check_time()
                 for number, edge in enumerate(own):
-                    offered = edge.gain + (self.power(edge.time) * value[edge.head] if edge.head else 0)
+                    offered = edge.gain + (
+                        self.power(edge.time) * value[edge.head] if edge.head else 0
+                    )
                     if offered > value[head]:
                         value[head], choice[head], better = offered, number, True
             if not better:
                 self._choice = choice
                 return {head: value.get(head) for head in edges}
 
-    def _follow_choice(self, live: dict[Head, list[Edge]], choice: dict[Head, int]) -> dict[Head, Fraction]:
+    def _follow_choice(
+        self, live: dict[Head, list[Edge]], choice: dict[Head, int]
+    ) -> dict[Head, Fraction]:
         """What it is worth to follow one chosen edge from each head."""
         value: dict[Head, Fraction] = {}
         for start in (head for head, own in live.items() if own):
@@ -277,7 +302,9 @@ class ExactOperators:
             for place in reversed(way):
                 if place not in value:
                     edge = live[place][choice[place]]
-                    value[place] = edge.gain + (self.power(edge.time) * value[edge.head] if edge.head else 0)
+                    value[place] = edge.gain + (
+                        self.power(edge.time) * value[edge.head] if edge.head else 0
+                    )
         return value
 
     # --- The range of worth
@@ -310,13 +337,17 @@ class ExactOperators:
         for _ in range(ROUNDS):
             narrower = {
                 head: (max(low, _round(least, -1)), min(high, _round(most, 1)))
-                for head, ((low, high), (least, most)) in zip(self.heads, self._apply(), strict=True)
+                for head, ((low, high), (least, most)) in zip(
+                    self.heads, self._apply(), strict=True
+                )
             }
             if narrower == self.range:
                 break
             self.range = narrower
 
-    def _climb(self, outermost: Callable[[Iterable[Fraction]], Fraction]) -> dict[Head, Fraction] | None:
+    def _climb(
+        self, outermost: Callable[[Iterable[Fraction]], Fraction]
+    ) -> dict[Head, Fraction] | None:
         """The least or the greatest worth at each head, over stacks that get higher; None where there is no end to that."""
         found: dict[Head, Fraction] = {}
         for _ in range(ROUNDS):
@@ -378,7 +409,9 @@ def _round(number: Fraction, way: int) -> Fraction:
     return Fraction(scaled.__floor__() if way < 0 else scaled.__ceil__(), 2**SHORT_BITS)
 
 
-def solve_exactly(task: Task, discount: float, check_time: Callable[[], None] = lambda: None) -> ExactOperators:
+def solve_exactly(
+    task: Task, discount: float, check_time: Callable[[], None] = lambda: None
+) -> ExactOperators:
     """The operators of a task in fractions; `TooLarge` where they need too many numbers, or the machine defines no move."""
     domain, machine = task.finite, task.pushdown
     table = tabulate(machine, domain.labels)

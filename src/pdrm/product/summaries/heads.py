@@ -116,7 +116,10 @@ def find_heads(table: Table) -> Heads:
 
 
 def _add_stand_ins(
-    table: Table, rules: _Rules, move: dict[tuple[int, int, int], int], silent: dict[tuple[int, int], int]
+    table: Table,
+    rules: _Rules,
+    move: dict[tuple[int, int, int], int],
+    silent: dict[tuple[int, int], int],
 ) -> dict[tuple[int, int], int]:
     """Add a stand-in for every group of symbols that some states treat alike, with its rules; where each is put."""
     found: dict[tuple[int, int], int] = {}
@@ -133,7 +136,9 @@ def _add_stand_ins(
     return found
 
 
-def _fill(shape: tuple[int, ...], cells: dict[tuple[int, int], int] | dict[tuple[int, int, int], int]) -> Integers:
+def _fill(
+    shape: tuple[int, ...], cells: dict[tuple[int, int], int] | dict[tuple[int, int, int], int]
+) -> Integers:
     array = np.full(shape, NO_RULE, np.int32)
     for place, number in cells.items():
         array[place] = number
@@ -155,7 +160,9 @@ def _find_groups(table: Table) -> list[tuple[list[int], set[int]]]:
     found = []
     for rows, group in groups.items():
         keepers = {u for u, row in enumerate(rows) if row is not None}
-        pushing = any(table.pushes[move] for row in rows if row is not None for move in row if move >= 0)
+        pushing = any(
+            table.pushes[move] for row in rows if row is not None for move in row if move >= 0
+        )
         if len(group) > 1 and pushing:
             found.append((group, keepers))
     return found
@@ -207,7 +214,9 @@ def measure_silence(table: Table) -> Silence:
     return Silence(each, None if chain is None else each * (chain + 1) if each else 0, pushed)
 
 
-def _use_up(table: Table, head: tuple[int, int], leaves: dict[tuple[int, int], tuple[int, int]]) -> None:
+def _use_up(
+    table: Table, head: tuple[int, int], leaves: dict[tuple[int, int], tuple[int, int]]
+) -> None:
     """How many silent moves follow at a head until its symbol is gone, and the state then (-1: they stop before)."""
     todo = [head]
     while todo:

@@ -75,7 +75,10 @@ class HeadsInPlay:
 
 
 def find_heads_in_play(
-    arrays: DomainArrays, table: Table, rewards: Sequence[Fraction], check_time: Callable[[], None] = lambda: None
+    arrays: DomainArrays,
+    table: Table,
+    rewards: Sequence[Fraction],
+    check_time: Callable[[], None] = lambda: None,
 ) -> HeadsInPlay:
     """Follow every step from the start, as far as the top symbol tells. rewards: [move]: what it pays, exactly.
 
@@ -91,14 +94,20 @@ def find_heads_in_play(
     starts = list(finder.begin())
     finder.spread(starts)
     terminal = arrays.terminal.tolist()
-    return HeadsInPlay(finder.moves, finder.below, starts, table.first_final, terminal, finder.undefined)
+    return HeadsInPlay(
+        finder.moves, finder.below, starts, table.first_final, terminal, finder.undefined
+    )
 
 
 class _Finder:
     """The heads found so far."""
 
     def __init__(
-        self, arrays: DomainArrays, table: Table, rewards: Sequence[Fraction], check_time: Callable[[], None]
+        self,
+        arrays: DomainArrays,
+        table: Table,
+        rewards: Sequence[Fraction],
+        check_time: Callable[[], None],
     ) -> None:
         self.arrays, self.table, self.rewards, self.check_time = arrays, table, rewards, check_time
         self.moves: dict[Head, Moves] = {}
@@ -130,7 +139,9 @@ class _Finder:
             head = todo.pop()
             if head not in self.moves:
                 self.moves[head] = self._read(head)
-                for effect in (effect for effects in self.moves[head].actions for effect in effects):
+                for effect in (
+                    effect for effects in self.moves[head].actions for effect in effects
+                ):
                     if effect.state >= self.table.first_final:
                         continue
                     self._put(effect.symbols)
@@ -173,13 +184,17 @@ class _Finder:
             return Moves(0, ((self._replace(Fraction(1), Fraction(0), s, silent, z),),))
         if self.arrays.terminal[s]:
             return Moves(1, ())
-        return Moves(1, tuple(self._act(s, u, z, action) for action in range(self.arrays.next.shape[1])))
+        return Moves(
+            1, tuple(self._act(s, u, z, action) for action in range(self.arrays.next.shape[1]))
+        )
 
     def _act(self, s: int, u: int, z: int, action: int) -> tuple[Effect, ...]:
         """The effects of an action, each once."""
         arrays, found = self.arrays, dict[Effect, Fraction]()
         chances = read_chances(*arrays.probability[s, action].tolist())
-        columns = (column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next))
+        columns = (
+            column[s, action].tolist() for column in (arrays.label, arrays.reward, arrays.next)
+        )
         for chance, label, own, after in zip(chances, *columns, strict=True):
             move = int(self.table.move[u, label, z]) if chance else 0
             self.undefined = self.undefined or move < 0
@@ -192,7 +207,9 @@ class _Finder:
         table = self.table
         pushed = tuple(reversed(table.push[move, : table.pushes[move]].tolist()))
         kept = () if table.pops[move] else (top,)
-        return Effect(chance, own + self.rewards[move], place, int(table.target[move]), (*pushed, *kept))
+        return Effect(
+            chance, own + self.rewards[move], place, int(table.target[move]), (*pushed, *kept)
+        )
 
 
 def find_certain(play: HeadsInPlay) -> set[Head]:

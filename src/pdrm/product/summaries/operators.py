@@ -110,7 +110,9 @@ class Operator(NamedTuple):
 
     def at(self, w: Callable[[int, int], float], discount: float) -> float:
         """Its height, where `w(place, state)` is the worth of what is below."""
-        return max((self.constant, *(line.at(w(line.place, line.state), discount) for line in self.lines)))
+        return max(
+            (self.constant, *(line.at(w(line.place, line.state), discount) for line in self.lines))
+        )
 
 
 class Undefined(NamedTuple):
@@ -171,7 +173,11 @@ class Summaries:
         self.world, self.table, self.discount, self.precision = world, table, discount, precision
         self.heads: Heads = find_heads(table)
         self.silence: Silence = measure_silence(table)
-        places, states, symbols = len(world.terminal), len(self.heads.silent), self.heads.silent.shape[1]
+        places, states, symbols = (
+            len(world.terminal),
+            len(self.heads.silent),
+            self.heads.silent.shape[1],
+        )
         if places * states * symbols > MOST_HEADS:
             fault = f"{places:,} environment states, {states} machine states and {symbols} stack symbols are too many"
             raise ProductTooLarge(fault, fix="use a smaller domain or machine")
@@ -190,7 +196,8 @@ class Summaries:
         """The value of a configuration, with the stack top first; what pending silent moves pay is part of it."""
         state, symbols, paid = rest_table(self.table, state, tuple(stack))
         return paid + max(
-            (value for value in self.action_values(place, state, symbols) if value is not None), default=0.0
+            (value for value in self.action_values(place, state, symbols) if value is not None),
+            default=0.0,
         )
 
     def action_values(self, place: int, state: int, stack: Sequence[int]) -> list[float | None]:
@@ -203,7 +210,9 @@ class Summaries:
         if state >= self.heads.first_final or self.world.terminal[place]:
             return Look([], 0)
         symbols, found, depth = tuple(stack), list[float | None](), 1
-        for after, label, r in zip(*(array[place].tolist() for array in self.world[:3]), strict=True):
+        for after, label, r in zip(
+            *(array[place].tolist() for array in self.world[:3]), strict=True
+        ):
             move = int(self.table.move[state, label, symbols[0] if symbols else 0])
             if after < 0 or move < 0:
                 found.append(None)
@@ -245,7 +254,9 @@ class Summaries:
         r, heads = float(self.world.reward[place, action] + self.heads.reward[rule]), self.heads
         pushed = (int(heads.first[rule]), int(heads.second[rule]))[: heads.count[rule]]
         found = self.compose(after, int(heads.target[rule]), pushed)
-        return Operator(r + found.constant, tuple(replace(line, c=r + line.c) for line in found.lines))
+        return Operator(
+            r + found.constant, tuple(replace(line, c=r + line.c) for line in found.lines)
+        )
 
     def compose(self, place: int, state: int, symbols: Sequence[int]) -> Operator:
         """The operator of several symbols on top of each other, top first: its lines end when all of them are gone."""
@@ -280,8 +291,17 @@ class Summaries:
         step, silent, outside, largest = self._measure_residual()
         gap, roundings = 1 - self.discount, ROUNDINGS * EPSILON * largest
         chain = self.silence.pushed + self.silence.most(height) * (1 + self.silence.pushed)
-        later = 0.0 if self.silence.longest is not None else self.silence.each * self.silence.pushed / gap
-        moves = step + 2 * outside + roundings + (chain + later * (1 + self.silence.pushed)) * (silent + roundings)
+        later = (
+            0.0
+            if self.silence.longest is not None
+            else self.silence.each * self.silence.pushed / gap
+        )
+        moves = (
+            step
+            + 2 * outside
+            + roundings
+            + (chain + later * (1 + self.silence.pushed)) * (silent + roundings)
+        )
         return float(moves / gap * (1 + 1e-9) + (height + 1) * roundings)
 
     @property
@@ -291,14 +311,27 @@ class Summaries:
         if x == NONE:
             return None
         store = self.store
-        return Undefined(int(store.place[x]), int(store.counter[TRIED]), int(store.state[x]), int(store.symbol[x]))
+        return Undefined(
+            int(store.place[x]),
+            int(store.counter[TRIED]),
+            int(store.state[x]),
+            int(store.symbol[x]),
+        )
 
     @property
     def size(self) -> Size:
         """What is kept so far."""
-        lengths, entries = self.store.length[: self.store.counter[BLOCKS]], int(self.store.counter[ENTRIES]) - 1
+        lengths, entries = (
+            self.store.length[: self.store.counter[BLOCKS]],
+            int(self.store.counter[ENTRIES]) - 1,
+        )
         lines, exits = int(lengths.sum()), int((lengths > 0).sum())
-        return Size(entries, exits, lines, PER_LINE * lines + len(PER_BLOCK) * exits + len(PER_ENTRY) * entries)
+        return Size(
+            entries,
+            exits,
+            lines,
+            PER_LINE * lines + len(PER_BLOCK) * exits + len(PER_ENTRY) * entries,
+        )
 
     # --- Finding them
 
@@ -332,7 +365,10 @@ class Summaries:
             (place, state), prefix, symbol = todo.pop()
             stand_in = int(self.heads.stand_in[state, symbol])
             x, store = self._find(place, state, symbol if stand_in < 0 else stand_in), self.store
-            constant = max(constant, *(c + self.discount**t * float(store.constant[x]) for t, c in prefix.items()))
+            constant = max(
+                constant,
+                *(c + self.discount**t * float(store.constant[x]) for t, c in prefix.items()),
+            )
             b = int(store.block[x])
             while b != NONE:
                 e = divmod(int(store.exit[b]), len(self.heads.silent))
@@ -349,7 +385,9 @@ class Summaries:
                 b = int(store.following[b])
         return constant, {e: self._keep_highest(e, ways, constant) for e, ways in found.items()}
 
-    def _keep_highest(self, e: tuple[int, int], ways: dict[int, float], constant: float) -> dict[int, float]:
+    def _keep_highest(
+        self, e: tuple[int, int], ways: dict[int, float], constant: float
+    ) -> dict[int, float]:
         """Those lines to an exit that are the highest for some w."""
         low, high = self.range(*e)
         kept: list[tuple[int, float, float]] = []  # t, c, and the w up to which it is the highest
@@ -372,7 +410,9 @@ class Summaries:
             self.settle()
         room = max(1024, 2 * len(exits))
         while True:
-            levels = Levels(np.zeros(len(stack) + 1, np.int64), np.zeros(room, np.int32), np.zeros(room))
+            levels = Levels(
+                np.zeros(len(stack) + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+            )
             levels.exit[: len(exits)], levels.first[1] = exits, len(exits)
             status, looked = evaluate(self.heads, self.scale, self.store, stack, levels)
             if status == DONE:
@@ -398,7 +438,9 @@ class Summaries:
                 if status != DONE:
                     self._make_room(status)
             paid = np.abs(self.world.reward).max() + np.abs(self.table.reward).max()
-            largest = max(found[3], *(float(np.abs(bound).max()) for bound in self.scale[1:3])) + paid
+            largest = (
+                max(found[3], *(float(np.abs(bound).max()) for bound in self.scale[1:3])) + paid
+            )
             found[2], found[3] = max(0.0, found[2]), largest
             self._residual = int(self.store.counter[VISITS]), found
         return self._residual[1]
@@ -416,11 +458,17 @@ class Summaries:
             needed = int(store.length[: counter[BLOCKS]].sum())
             useless = counter[LINES] == self._compacted  # nothing has fitted since the last time
             length = max(FIRST_ROOM, 3 * needed // 2, 2 * len(store.c) if useless else 0)
-            longer = {"c": np.zeros(length), "t": np.zeros(length, np.int32), "vertex": np.zeros(length)}
+            longer = {
+                "c": np.zeros(length),
+                "t": np.zeros(length, np.int32),
+                "vertex": np.zeros(length),
+            }
             counter[LINES] = self._compacted = compact(store, **longer)
         elif status == MORE_EDGES:
             longer = {name: _lengthen(getattr(store, name)) for name in PER_EDGE}
-            longer["edges"] = Index.of(store.edges.key[: int(store.edges.used[0])], 2 * len(store.edges.key))
+            longer["edges"] = Index.of(
+                store.edges.key[: int(store.edges.used[0])], 2 * len(store.edges.key)
+            )
         elif status in (MORE_BLOCKS, MORE_RECORDS):
             names = PER_BLOCK if status == MORE_BLOCKS else PER_RECORD
             longer = {name: _lengthen(getattr(store, name)) for name in names}
@@ -438,12 +486,19 @@ class Summaries:
         lows[:, heads.first_final :] = highs[:, heads.first_final :] = 0.0
         largest = max(highest, -lowest, float(np.finfo(np.float64).tiny))
         if self.silence.longest is not None:
-            bound_by_top(heads, world, self.discount, lows, highs, unknown, MOST_SWEEPS, 1e-6 * largest)
-        low, high = lows.min(axis=2).ravel() - 1e-9 * largest, highs.max(axis=2).ravel() + 1e-9 * largest
+            bound_by_top(
+                heads, world, self.discount, lows, highs, unknown, MOST_SWEEPS, 1e-6 * largest
+            )
+        low, high = (
+            lows.min(axis=2).ravel() - 1e-9 * largest,
+            highs.max(axis=2).ravel() + 1e-9 * largest,
+        )
         largest = float(max(np.abs(low).max(), np.abs(high).max()))
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
         chain = self.silence.pushed + self.silence.most(HEIGHT) * (1 + self.silence.pushed)
-        return Scale(_list_powers(self.discount), low, high, lowest, tolerance, tolerance / (1 + chain))
+        return Scale(
+            _list_powers(self.discount), low, high, lowest, tolerance, tolerance / (1 + chain)
+        )
 
     def _bound_all(self, more: float) -> tuple[float, float]:
         """No value is less than the one or more than the other: as if every step paid the least, or the most, that any pays."""
@@ -472,7 +527,11 @@ def rest_table(table: Table, state: int, symbols: Symbols) -> tuple[int, Symbols
 def read_move(table: Table, move: int, symbols: Symbols) -> tuple[int, Symbols, float]:
     """The state and stack after one move, and what it pays."""
     pushed = reversed(table.push[move, : table.pushes[move]].tolist())
-    return int(table.target[move]), (*pushed, *symbols[table.pops[move] :]), float(table.reward[move])
+    return (
+        int(table.target[move]),
+        (*pushed, *symbols[table.pops[move] :]),
+        float(table.reward[move]),
+    )
 
 
 _Lines = dict[tuple[int, int], dict[int, float]]
@@ -497,7 +556,12 @@ def world_of(arrays: DomainArrays) -> World:
         np.ascontiguousarray(np.take_along_axis(array, happens, axis=2)[..., 0])
         for array in (arrays.next, arrays.label, arrays.reward)
     )
-    return World(following.astype(np.int32), label.astype(np.int32), reward.astype(np.float64), arrays.terminal)
+    return World(
+        following.astype(np.int32),
+        label.astype(np.int32),
+        reward.astype(np.float64),
+        arrays.terminal,
+    )
 
 
 def check_deterministic(domain: FiniteDomain) -> None:
@@ -505,7 +569,11 @@ def check_deterministic(domain: FiniteDomain) -> None:
     arrays = domain.arrays
     likely = arrays.probability > 0
     first, different = likely.argmax(axis=2)[..., np.newaxis], np.zeros(likely.shape[:2], np.bool_)
-    for array in (arrays.next, arrays.label, arrays.reward):  # the same outcome, listed twice, is one
+    for array in (
+        arrays.next,
+        arrays.label,
+        arrays.reward,
+    ):  # the same outcome, listed twice, is one
         different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
     wrong = different & ~arrays.terminal[:, np.newaxis]
     if wrong.any():
@@ -528,13 +596,30 @@ def count_numbers(parts: Iterable[object]) -> int:
     7
     """
     return sum(
-        part.size if isinstance(part, np.ndarray) else count_numbers(part) if isinstance(part, tuple) else 0
+        part.size
+        if isinstance(part, np.ndarray)
+        else count_numbers(part)
+        if isinstance(part, tuple)
+        else 0
         for part in parts
     )
 
 
 PER_ENTRY = (
-    *("place", "state", "symbol", "constant", "to", "gain", "time", "floor", "block", "waiting", "changed", "reader"),
+    *(
+        "place",
+        "state",
+        "symbol",
+        "constant",
+        "to",
+        "gain",
+        "time",
+        "floor",
+        "block",
+        "waiting",
+        "changed",
+        "reader",
+    ),
 )
 PER_BLOCK = ("exit", "following", "start", "length", "room")
 PER_LINE = 3
@@ -554,12 +639,27 @@ def _room(places: int, states: int, symbols: int) -> Store:
     counter = np.zeros(COUNTERS, np.int64)
     counter[ENTRIES], counter[UNDEFINED] = 1, NONE
     kinds: dict[str, type] = {
-        **dict.fromkeys(("constant", "gain", "floor", "c", "vertex", "own_c", "node_paid"), np.float64),
+        **dict.fromkeys(
+            ("constant", "gain", "floor", "c", "vertex", "own_c", "node_paid"), np.float64
+        ),
         **dict.fromkeys(("waiting", "changed"), np.bool_),
         "start": np.int64,
     }
-    names = [*PER_ENTRY, "queue", *PER_BLOCK, *PER_EDGE, "c", "t", "vertex", "own_c", "own_t", "node_paid"]
-    arrays: dict[str, Any] = {name: np.zeros(FIRST_ROOM, kinds.get(name, np.int32)) for name in names}
+    names = [
+        *PER_ENTRY,
+        "queue",
+        *PER_BLOCK,
+        *PER_EDGE,
+        "c",
+        "t",
+        "vertex",
+        "own_c",
+        "own_t",
+        "node_paid",
+    ]
+    arrays: dict[str, Any] = {
+        name: np.zeros(FIRST_ROOM, kinds.get(name, np.int32)) for name in names
+    }
     arrays["to"][0], arrays["block"][0], arrays["reader"][0] = GUESS, NONE, NONE
     return Store(
         entry=np.full((places, states, symbols), NONE, np.int32),

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdrm.errors import BadSetting, explain_arguments
+from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
@@ -47,7 +47,6 @@ MOST_CACHED = 100_000
 # --- What users set
 
 
-@explain_arguments
 @dataclass(frozen=True, slots=True)
 class Shaping:
     """How rewards are shaped: Φ = scale * V + shift before the end of an episode.
@@ -70,10 +69,15 @@ class Shaping:
     def __post_init__(self) -> None:
         given = {"discount": self.discount, "potential_discount": self.value_discount}
         for name, value in {**given, "scale": self.scale, "shift": self.shift}.items():
-            number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            number = (
+                isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+            )
             if not number or (name in given and not 0 <= value <= 1):
                 wanted = "a number from 0 to 1" if name in given else "a finite number"
-                raise BadSetting(f"the {name} of the shaping is {value!r}, but must be {wanted}", fix=f"{name}=0.9")
+                raise BadSetting(
+                    f"the {name} of the shaping is {value!r}, but must be {wanted}",
+                    fix=f"{name}=0.9",
+                )
         if self.value_discount == 1:
             fault = "a machine whose rewards are not discounted may be worth infinitely much"
             raise BadSetting(fault, fix="give the potential a discount below 1 of its own: 0.99")
@@ -83,10 +87,14 @@ class Shaping:
         """γ of the value V."""
         return self.discount if self.potential_discount is None else self.potential_discount
 
-    def of(self, machine: PushdownRewardMachine, labels: Sequence[Label] | None = None) -> Potential:
+    def of(
+        self, machine: PushdownRewardMachine, labels: Sequence[Label] | None = None
+    ) -> Potential:
         """The potential of a machine that reads these labels; None: any label of its alphabet."""
         chosen = find_labels(machine) if labels is None else labels
-        return Potential(self, machine, solve_operators(tabulate(machine, chosen), float(self.value_discount)))
+        return Potential(
+            self, machine, solve_operators(tabulate(machine, chosen), float(self.value_discount))
+        )
 
 
 class Potential:
@@ -98,13 +106,21 @@ class Potential:
     (1.0, -0.21)
     """
 
-    def __init__(self, shaping: Shaping, machine: PushdownRewardMachine, operators: Operators) -> None:
+    def __init__(
+        self, shaping: Shaping, machine: PushdownRewardMachine, operators: Operators
+    ) -> None:
         self.shaping, self.machine, self.operators = shaping, machine, operators
-        self._state = {state: number for number, state in enumerate((*machine.states, *machine.final))}
+        self._state = {
+            state: number for number, state in enumerate((*machine.states, *machine.final))
+        }
         self._symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
-        self._nodes: dict[tuple[int, str], int] = {}  # by the node below and the symbol on top; 0 is the empty stack
+        self._nodes: dict[
+            tuple[int, str], int
+        ] = {}  # by the node below and the symbol on top; 0 is the empty stack
         self._values: list[list[float]] = [operators.constant[0].tolist()]
-        self._undo = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0  # V = 0 without a future
+        self._undo = (
+            1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0
+        )  # V = 0 without a future
         self.factor = float(shaping.scale) * self._undo
         """Φ = factor * γV + shift."""
 
@@ -125,7 +141,9 @@ class Potential:
         """The same for kernels, with room for so many stacks."""
         operators, nodes = self.operators, np.zeros((capacity, self.operators.constant.shape[1]))
         nodes[0] = operators.constant[0]
-        return Potentials(*operators, nodes, np.ones(1, np.int64), self.factor, float(self.shaping.shift))
+        return Potentials(
+            *operators, nodes, np.ones(1, np.int64), self.factor, float(self.shaping.shift)
+        )
 
     def _values_of(self, stack: Stack) -> list[float]:
         """[state]: γV with this stack. Each stack's values are found once, from those of the stack below its top."""
@@ -137,7 +155,9 @@ class Potential:
             above = self._nodes.get((node, symbol))
             if above is None:
                 above = self._nodes[node, symbol] = len(self._values)
-                self._values.append(apply_operator(self.operators, self._symbol[symbol], self._values[node]))
+                self._values.append(
+                    apply_operator(self.operators, self._symbol[symbol], self._values[node])
+                )
             node = above
         return self._values[node]
 
@@ -202,9 +222,15 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
         reading = [rule for rule in machine.rules_from(state) if not rule.silent]
         for top in (None, *machine.stack):
             rules = [rule for rule in reading if rule.looks_at(top)]
-            named = [cube for rule in rules if rule.top != ANY for cube in alphabet.cubes(rule.guard)]
+            named = [
+                cube for rule in rules if rule.top != ANY for cube in alphabet.cubes(rule.guard)
+            ]
             pieces = [alphabet.cubes(rule.guard) for rule in rules if rule.top != ANY]
-            pieces += [alphabet.subtract(alphabet.cubes(rule.guard), named) for rule in rules if rule.top == ANY]
+            pieces += [
+                alphabet.subtract(alphabet.cubes(rule.guard), named)
+                for rule in rules
+                if rule.top == ANY
+            ]
             if machine.otherwise.action != "error":
                 pieces.append(alphabet.complement(rule.guard for rule in rules))
             found |= {alphabet.smallest(piece[0]): None for piece in pieces if piece}
@@ -249,7 +275,10 @@ def solve_operators(table: Table, discount: float) -> Operators:
                 edges.append([_Edge(0.0, 0, _END)])
                 continue
             ways, exits = _take_moves(table, moves[entry], lines, states, discount)
-            kept = {e: _envelope(found, constant[entry], discount)[:MOST_LINES] for e, found in exits.items()}
+            kept = {
+                e: _envelope(found, constant[entry], discount)[:MOST_LINES]
+                for e, found in exits.items()
+            }
             kept = {e: found for e, found in kept.items() if found}
             edges.append(ways)
             changed = changed or kept != lines[entry]
@@ -257,7 +286,12 @@ def solve_operators(table: Table, discount: float) -> Operators:
         before, constant = constant, _solve_constants(edges, discount)
         if not changed and before == constant:
             break
-    listed = [(e, line.gain, discount**line.steps) for own in lines for e in sorted(own) for line in own[e]]
+    listed = [
+        (e, line.gain, discount**line.steps)
+        for own in lines
+        for e in sorted(own)
+        for line in own[e]
+    ]
     first = np.cumsum([0, *(sum(map(len, own.values())) for own in lines)], dtype=np.int32)
     columns = list(zip(*listed, strict=True)) or [(), (), ()]
     return Operators(
@@ -278,7 +312,11 @@ class _Move(NamedTuple):
 def _moves(table: Table, z: int, u: int, discount: float) -> list[_Move]:
     """The moves that can be chosen with this symbol on top: the silent one, or those that read a label."""
     silent = int(table.silent[u, z])
-    numbers = [silent] if silent >= 0 else sorted({int(move) for move in table.move[u, :, z] if move >= 0})
+    numbers = (
+        [silent]
+        if silent >= 0
+        else sorted({int(move) for move in table.move[u, :, z] if move >= 0})
+    )
     found = []
     for move in numbers:
         pushed = tuple(reversed(table.push[move, : table.pushes[move]].tolist()))
@@ -322,7 +360,9 @@ def _envelope(lines: list[_Line], constant: float, discount: float) -> list[_Lin
         weight = discount**line.steps
         if weight not in best or line.gain > best[weight].gain:
             best[weight] = line
-    kept: list[tuple[float, float, _Line | None]] = [] if constant == -inf else [(0.0, constant, None)]
+    kept: list[tuple[float, float, _Line | None]] = (
+        [] if constant == -inf else [(0.0, constant, None)]
+    )
     for weight in sorted(best):
         gain, line = best[weight].gain, best[weight]
         if kept and weight <= kept[-1][0]:  # a weight of 0: no better than the constant
@@ -341,7 +381,9 @@ def _is_highest(
     """Whether, of three lines by weight, the middle one is above the others where these two meet."""
     meet = (low[1] - high[1]) / (high[0] - low[0])
     there = low[1] + low[0] * meet
-    return middle[1] + middle[0] * meet > there + ROUNDING * (abs(low[1]) + abs(high[1]) + abs(middle[1]))
+    return middle[1] + middle[0] * meet > there + ROUNDING * (
+        abs(low[1]) + abs(high[1]) + abs(middle[1])
+    )
 
 
 def _solve_constants(edges: list[list[_Edge]], discount: float) -> list[float]:
@@ -381,7 +423,11 @@ def _follow_choice(edges: list[list[_Edge]], choice: list[int], discount: float)
             gain, weight, place = 0.0, 1.0, at
             while True:
                 edge = edges[place][choice[place]]
-                gain, weight, place = gain + weight * edge.gain, weight * discount**edge.steps, edge.entry
+                gain, weight, place = (
+                    gain + weight * edge.gain,
+                    weight * discount**edge.steps,
+                    edge.entry,
+                )
                 if place == at:
                     break
             value[at] = gain / (1.0 - weight) if weight < 1.0 else -inf
@@ -389,6 +435,6 @@ def _follow_choice(edges: list[list[_Edge]], choice: list[int], discount: float)
             edge = edges[place][choice[place]]
             if value[place] is None:
                 later = 0.0 if edge.entry == _END else value[edge.entry]
-                assert later is not None  # noqa: S101 - entries further along the way are valued first
+                assert later is not None
                 value[place] = edge.gain + discount**edge.steps * later
     return [-inf if one is None else one for one in value]

@@ -30,7 +30,9 @@ ENDS = -1
 GUESS = -2
 """In `to`: the constant is the lowest value there can be."""
 
-DONE, MORE_ENTRIES, MORE_BLOCKS, MORE_LINES, MORE_EDGES, MORE_RECORDS, MORE_LEVELS, PAUSED = range(8)
+DONE, MORE_ENTRIES, MORE_BLOCKS, MORE_LINES, MORE_EDGES, MORE_RECORDS, MORE_LEVELS, PAUSED = range(
+    8
+)
 """Nothing is waiting; or there is no room for something, which the caller makes before it calls again; or enough for one call."""
 
 ENTRIES, BLOCKS, LINES, WAITING, NEXT, CLOCK, VISITS, UNDEFINED, TRIED = range(9)
@@ -239,7 +241,11 @@ def insert(store: Store, scale: Scale, x: int, b: int, c: float, t: int) -> bool
     while j < n:
         one = first + j
         cross = (store.c[one] - c) / (power[t] - power[store.t[one]])
-        end = store.vertex[one] if j < n - 1 else max(low, (floor - store.c[one]) / power[store.t[one]])
+        end = (
+            store.vertex[one]
+            if j < n - 1
+            else max(low, (floor - store.c[one]) / power[store.t[one]])
+        )
         if cross > end:
             break
         j += 1
@@ -264,17 +270,26 @@ def insert(store: Store, scale: Scale, x: int, b: int, c: float, t: int) -> bool
             store.c[begin + m], store.t[begin + m] = store.c[first + m], store.t[first + m]
             store.vertex[begin + m] = store.vertex[first + m]
         for m in range(kept):
-            store.c[begin + k + 2 + m], store.t[begin + k + 2 + m] = store.c[first + j + m], store.t[first + j + m]
+            store.c[begin + k + 2 + m], store.t[begin + k + 2 + m] = (
+                store.c[first + j + m],
+                store.t[first + j + m],
+            )
             store.vertex[begin + k + 2 + m] = store.vertex[first + j + m]
         store.start[b], store.room[b] = begin, room
         first = begin
     elif k + 2 > j:
         for m in range(kept - 1, -1, -1):
-            store.c[first + k + 2 + m], store.t[first + k + 2 + m] = store.c[first + j + m], store.t[first + j + m]
+            store.c[first + k + 2 + m], store.t[first + k + 2 + m] = (
+                store.c[first + j + m],
+                store.t[first + j + m],
+            )
             store.vertex[first + k + 2 + m] = store.vertex[first + j + m]
     elif k + 2 < j:
         for m in range(kept):
-            store.c[first + k + 2 + m], store.t[first + k + 2 + m] = store.c[first + j + m], store.t[first + j + m]
+            store.c[first + k + 2 + m], store.t[first + k + 2 + m] = (
+                store.c[first + j + m],
+                store.t[first + j + m],
+            )
             store.vertex[first + k + 2 + m] = store.vertex[first + j + m]
     here = first + k + 1
     store.c[here], store.t[here] = c, t
@@ -287,7 +302,7 @@ def insert(store: Store, scale: Scale, x: int, b: int, c: float, t: int) -> bool
 
 
 @njit(cache=True)
-def visit(  # noqa: PLR0911 - there may be no room for seven things
+def visit(
     heads: Heads, world: World, scale: Scale, store: Store, x: int, goal: int, tolerance: float
 ) -> int:
     """Add to entry `goal` what entry x gets by one move and what is known of where it leads (goal = x, but when checking).
@@ -296,7 +311,13 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
     added.
     """
     s, u, z = store.place[x], store.state[x], store.symbol[x]
-    power, lowest, latest, low, high = scale.power, scale.lowest, len(scale.power) - 1, scale.low, scale.high
+    power, lowest, latest, low, high = (
+        scale.power,
+        scale.lowest,
+        len(scale.power) - 1,
+        scale.low,
+        scale.high,
+    )
     enough = store.floor[goal] + tolerance
     constants, blocks, starts, lengths = store.constant, store.block, store.start, store.length
     line_c, line_t, exits, following = store.c, store.t, store.exit, store.following
@@ -322,14 +343,21 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
                 continue
             r, d = power[1] * (world.reward[s, a] + heads.reward[rule]), 1
         state, count, before = heads.target[rule], heads.count[rule], power[d]
-        if state >= heads.first_final or (count == 0 and world.terminal[place] and not heads.pending[state]):
+        if state >= heads.first_final or (
+            count == 0 and world.terminal[place] and not heads.pending[state]
+        ):
             if r > best:
                 best, best_to, best_gain, best_time = r, ENDS, r, 0
             continue
         if found + 1 >= len(record):
             return MORE_RECORDS
         if count == 0:
-            record[found, 0], record[found, 1], record[found, 2], record[found, 3] = 0, 0, place * states + state, d
+            record[found, 0], record[found, 1], record[found, 2], record[found, 3] = (
+                0,
+                0,
+                place * states + state,
+                d,
+            )
             paid[found, 0], paid[found, 1], paid[found, 2] = r, 1.0, 0.0
             found += 1
             continue
@@ -368,12 +396,21 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
             node[0, 0], node[0, 1], node[0, 2], node_paid[0] = exits[b], gone, 0, 0.0
             while open_nodes > 0:
                 open_nodes -= 1
-                e, level, t, c = node[open_nodes, 0], node[open_nodes, 1], node[open_nodes, 2], node_paid[open_nodes]
+                e, level, t, c = (
+                    node[open_nodes, 0],
+                    node[open_nodes, 1],
+                    node[open_nodes, 2],
+                    node_paid[open_nodes],
+                )
                 place2, state2 = e // states, e % states
                 if level == count:
                     if found + 1 >= len(record):
                         return MORE_RECORDS
-                    record[found, 0], record[found, 1], record[found, 2] = -1 - start if shift else start, n, e
+                    record[found, 0], record[found, 1], record[found, 2] = (
+                        -1 - start if shift else start,
+                        n,
+                        e,
+                    )
                     record[found, 3] = d + t
                     paid[found, 0], paid[found, 1], paid[found, 2] = r, before, c
                     found += 1
@@ -404,7 +441,9 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
                     for k in range(starts[b2], starts[b2] + lengths[b2]):
                         rest = c + power[t] * line_c[k]
                         late = t + line_t[k] >= latest
-                        end = rest + power[min(latest, t + line_t[k])] * (low[exits[b2]] if late else high[exits[b2]])
+                        end = rest + power[min(latest, t + line_t[k])] * (
+                            low[exits[b2]] if late else high[exits[b2]]
+                        )
                         for m in range(n):
                             value = r + before * (run_c[start + m] + power[run_t[start + m]] * end)
                             if late and value > best:
@@ -418,7 +457,12 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
             b = following[b]
     # The constant, and with it the floor.
     if best > constants[goal] + tolerance:
-        constants[goal], store.to[goal], store.gain[goal], store.time[goal] = best, best_to, best_gain, best_time
+        constants[goal], store.to[goal], store.gain[goal], store.time[goal] = (
+            best,
+            best_to,
+            best_gain,
+            best_time,
+        )
         store.changed[goal] = True
         if best > store.floor[goal]:
             store.floor[goal] = best
@@ -450,7 +494,11 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
                 c, t = r + before * (run_c[start + m] + p * after), d + run_t[start + m]
             if t >= latest:
                 if c + power[latest] * bottom > constants[goal] + tolerance:
-                    constants[goal], store.to[goal], store.changed[goal] = c + power[latest] * bottom, ENDS, True
+                    constants[goal], store.to[goal], store.changed[goal] = (
+                        c + power[latest] * bottom,
+                        ENDS,
+                        True,
+                    )
                     floor = max(floor, constants[goal])
                     store.floor[goal], rose = floor, True
                 continue
@@ -464,10 +512,18 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
             if i < size and line_t[first + i] == t:
                 excess = c - line_c[first + i]
             elif i == 0:
-                excess = highest - floor if size == 0 else highest - (line_c[first] + power[line_t[first]] * top)
+                excess = (
+                    highest - floor
+                    if size == 0
+                    else highest - (line_c[first] + power[line_t[first]] * top)
+                )
             else:
                 last = first + i - 1
-                w = vertices[last] if i < size else max(bottom, (floor - line_c[last]) / power[line_t[last]])
+                w = (
+                    vertices[last]
+                    if i < size
+                    else max(bottom, (floor - line_c[last]) / power[line_t[last]])
+                )
                 excess = c + slope * w - (line_c[last] + power[line_t[last]] * w)
             if excess <= tolerance:
                 continue
@@ -476,7 +532,13 @@ def visit(  # noqa: PLR0911 - there may be no room for seven things
                 if b >= len(exits):
                     return MORE_BLOCKS
                 store.counter[BLOCKS] += 1
-                exits[b], following[b], starts[b], lengths[b], store.room[b] = e, blocks[goal], 0, 0, 0
+                exits[b], following[b], starts[b], lengths[b], store.room[b] = (
+                    e,
+                    blocks[goal],
+                    0,
+                    0,
+                    0,
+                )
                 blocks[goal] = b
                 slot[e], stamp[e] = b, clock
             if not insert(store, scale, goal, b, c, t):
@@ -548,7 +610,11 @@ def settle(heads: Heads, world: World, scale: Scale, store: Store, budget: int) 
         x = int(
             np.int64(queue[counter[NEXT]])
         )  # of one width wherever `visit` is called, which is compiled once for each
-        tolerance = scale.silent_tolerance if heads.silent[store.state[x], store.symbol[x]] >= 0 else scale.tolerance
+        tolerance = (
+            scale.silent_tolerance
+            if heads.silent[store.state[x], store.symbol[x]] >= 0
+            else scale.tolerance
+        )
         status = visit(heads, world, scale, store, x, x, tolerance)
         if status != DONE:
             return status
@@ -569,7 +635,11 @@ def compact(store: Store, c: Floats, t: Integers, vertex: Floats) -> int:
     for b in range(store.counter[BLOCKS]):
         start, n = store.start[b], store.length[b]
         for m in range(n):
-            c[used + m], t[used + m], vertex[used + m] = store.c[start + m], store.t[start + m], store.vertex[start + m]
+            c[used + m], t[used + m], vertex[used + m] = (
+                store.c[start + m],
+                store.t[start + m],
+                store.vertex[start + m],
+            )
         store.start[b], store.room[b] = used, n
         used += n
     return used

@@ -48,7 +48,9 @@ def measure_excess(store: Store, scale: Scale, x: int, b: int, e: int, c: float,
     if i < n and store.t[first + i] == t:
         return float(min(c - store.c[first + i], over_floor))
     if i == 0:
-        return float(min(over_floor, c + power[t] * high - (store.c[first] + power[store.t[first]] * high)))
+        return float(
+            min(over_floor, c + power[t] * high - (store.c[first] + power[store.t[first]] * high))
+        )
     last = first + i - 1
     w = store.vertex[last] if i < n else max(low, (floor - store.c[last]) / power[store.t[last]])
     return float(min(over_floor, c + power[t] * w - (store.c[last] + power[store.t[last]] * w)))
@@ -62,7 +64,9 @@ def clear(store: Store, lowest: float) -> None:
 
 
 @njit(cache=True)
-def check(heads: Heads, world: World, scale: Scale, store: Store, first: int, found: Floats) -> tuple[int, int]:
+def check(
+    heads: Heads, world: World, scale: Scale, store: Store, first: int, found: Floats
+) -> tuple[int, int]:
     """Measure how far one move changes the operators, from entry `first` on; how far it came, and DONE or what has no room.
 
     `found` takes the greatest: [0] of moves that take a step, [1] of those that take no time; [2] how far an operator leaves
@@ -71,7 +75,9 @@ def check(heads: Heads, world: World, scale: Scale, store: Store, first: int, fo
     exits, following, starts, lengths = store.exit, store.following, store.start, store.length
     slot, stamp, states = store.slot, store.stamp, store.entry.shape[1]
     blocks, lines = store.counter[BLOCKS], store.counter[LINES]
-    work = int(np.int64(0))  # entry 0, as an integer of the width that `visit` is compiled for anyway
+    work = int(
+        np.int64(0)
+    )  # entry 0, as an integer of the width that `visit` is compiled for anyway
     for x in range(first, store.counter[ENTRIES]):
         trim(store, scale, x)
         clear(store, scale.lowest)
@@ -124,7 +130,9 @@ class Levels(NamedTuple):
 
 
 @njit(cache=True)
-def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: Levels) -> tuple[int, int]:
+def evaluate(
+    heads: Heads, scale: Scale, store: Store, stack: Integers, levels: Levels
+) -> tuple[int, int]:
     """Find the values of the exits of level 0, which are there, with the stack's symbols (top first) below.
 
     DONE, MORE_ENTRIES (one is missing, which has been queued if there was room), MORE_RECORDS (for the levels) or MORE_LEVELS (more of the
@@ -225,7 +233,14 @@ def evaluate(heads: Heads, scale: Scale, store: Store, stack: Integers, levels: 
 
 @njit(cache=True)
 def bound_by_top(
-    heads: Heads, world: World, discount: float, low: Floats, high: Floats, unknown: float, sweeps: int, close: float
+    heads: Heads,
+    world: World,
+    discount: float,
+    low: Floats,
+    high: Floats,
+    unknown: float,
+    sweeps: int,
+    close: float,
 ) -> int:
     """Narrow bounds [environment state, machine state, symbol] of all values, seeing the top symbol only; the sweeps it took.
 
@@ -239,7 +254,10 @@ def bound_by_top(
             for u in range(states):
                 least[s, u], most[s, u] = low[s, u, 0], high[s, u, 0]
                 for z in range(1, symbols):
-                    least[s, u], most[s, u] = min(least[s, u], low[s, u, z]), max(most[s, u], high[s, u, z])
+                    least[s, u], most[s, u] = (
+                        min(least[s, u], low[s, u, z]),
+                        max(most[s, u], high[s, u, z]),
+                    )
         change = 0.0
         for s in range(places):
             for u in range(heads.first_final):
@@ -270,8 +288,12 @@ def bound_by_top(
                             below = max(below, r + discounted * least[place, state])
                             above = max(above, r + discounted * most[place, state])
                         else:
-                            below = max(below, r + discounted * low[place, state, heads.first[rule]])
-                            above = max(above, r + discounted * high[place, state, heads.first[rule]])
+                            below = max(
+                                below, r + discounted * low[place, state, heads.first[rule]]
+                            )
+                            above = max(
+                                above, r + discounted * high[place, state, heads.first[rule]]
+                            )
                     if below > low[s, u, z]:
                         change = max(change, below - low[s, u, z])
                         low[s, u, z] = below
