@@ -38,8 +38,8 @@ format: .venv/dev.done ## format and fix the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: .venv/dev.done ## make the pages that are made, build the documentation strictly into site/
-	$(BIN)/python -m pages
+docs: .venv/dev.done ## draw the pictures of the documentation, build it strictly into site/
+	$(BIN)/python -m docs.scripts.pictures
 	$(BIN)/python -m zensical build --strict --clean
 
 bench: .venv/dev.done ## measure, interleaved with the peers, for about six minutes; write docs/benchmarks.md and its records

@@ -1,6 +1,6 @@
 """Every code block of the README and of the pages written by hand says what it is, and is run, parsed or loaded.
 
-Blocks of Python are run by tests/test_readme.py, of *Start here* and *Coming from* by their own tests.
+Blocks of Python are run by tests/test_readme.py, those of *Coming from* by their own test.
 """
 
 import re
@@ -13,22 +13,9 @@ import pdrm
 from tests.shell import run_commands
 
 ROOT = Path(__file__).parents[2]
-MADE = (
-    "api.md",
-    "commands.md",
-    "errors.md",
-    "promises.md",
-    "benchmarks.md",
-    "settings.md",
-    "shaping.md",
-)
-"""Pages that are made from the source, and tested with their makers."""
-OWN_TESTS = ("start-here.md", "from-pycrm.md", "from-reward-machines.md")
-LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text")
-PAGES = [
-    ROOT / "README.md",
-    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in MADE),
-]
+OWN_TESTS = ("from-pycrm.md", "from-reward-machines.md")
+LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text", "bibtex")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 HEADS = {
     "language.md": "events u d l r t x\nexclusive u d l r\nstack # u d l r\nstart search\nfinal lost\nstates search return\notherwise stay 0\n",
     "start-here.md": "events u d l r treasure\nexclusive u d l r\nstack # u d l r\nstart search\notherwise stay 0\nmap back u:d d:u l:r r:l\n",
@@ -50,6 +37,8 @@ NOT_RUN = {
     "make reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "make test": "runs this",
     "pip install": "tests/test_wheel.py installs it",
+    "python3 -m venv": "the tests run in an environment of their own",
+    ". .venv/bin/activate": "the same",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
     "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
     "pdrm train echo --agent ppo": "tests/cli/test_train_deep.py runs it, for fewer steps",

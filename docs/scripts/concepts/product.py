@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pages.concepts.sheet import SOFT, STATES, Point, arrow, box, grid, sheet, stack, words
+from docs.scripts.concepts.sheet import SOFT, STATES, Point, arrow, box, grid, sheet, stack, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

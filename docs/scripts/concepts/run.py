@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from matplotlib.patches import Rectangle
 
-from pages.concepts.sheet import SOFT, STATES, sheet, words
+from docs.scripts.concepts.sheet import SOFT, STATES, sheet, words
 from pdrm.drawing.plots import INK, TINTS
 
 if TYPE_CHECKING:

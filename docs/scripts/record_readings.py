@@ -1,7 +1,7 @@
 """Put the readings that were run in some folders into the record that comes with the package, the default one too.
 
     pdrm reproduce letter --reading first-tie -o runs
-    python -m pages.record_readings runs          writes src/pdrm/experiments/paper/recorded/readings.json
+    python -m docs.scripts.record_readings runs          writes src/pdrm/experiments/paper/recorded/readings.json
 
 What was not run in the folders stays as it is recorded.
 """

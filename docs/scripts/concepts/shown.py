@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pdrm
-from pages.concepts.counterfactual import Imagined
-from pages.concepts.labels import Move
-from pages.concepts.run import Moment
+from docs.scripts.concepts.counterfactual import Imagined
+from docs.scripts.concepts.labels import Move
+from docs.scripts.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pdrm
-from pages.concepts.sheet import SOFT, box, sheet, words
+from docs.scripts.concepts.sheet import SOFT, box, sheet, words
 from pdrm.drawing.plots import COLOURS, INK
 from pdrm.machines.guards import label_text
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.patches import Rectangle
 
-from pages.concepts.sheet import SOFT, sheet, stack, words
+from docs.scripts.concepts.sheet import SOFT, sheet, stack, words
 from pdrm.drawing.plots import INK, SEEN, UNSEEN
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """What tables and networks make of small tasks with rare rewards: docs/benchmarks/van.json, and its table in docs/deep.md.
 
-    python -m pages.van                           trains (an hour of one core) and writes both
-    python -m pages.van errand                    the same for this task alone
-    python -m pages.van --agent 'PPO()' dock      the same for this agent on this task
+    python -m docs.scripts.van                           trains (an hour of one core) and writes both
+    python -m docs.scripts.van errand                    the same for this task alone
+    python -m docs.scripts.van --agent 'PPO()' dock      the same for this agent on this task
 
 The van is the task that the page *Start here* writes, the garden that of `pdrm new`; errand and dock are in docs/benchmarks, the
 maze in the catalogue. Settings were chosen with these. Those in docs/benchmarks/held-out were made afterwards, to judge the settings; the last two by a user.
@@ -27,7 +27,7 @@ from pdrm.task import Task
 
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE, START = DOCS / "benchmarks/van.json", DOCS / "deep.md", DOCS / "start-here.md"
-BEGIN, END = "<!-- van: written by python -m pages.van -->", "<!-- end of van -->"
+BEGIN, END = "<!-- van: written by python -m docs.scripts.van -->", "<!-- end of van -->"
 HELD_OUT = {
     "ports": "home",
     "library": "done",
@@ -122,7 +122,7 @@ def table(record: dict[str, Any]) -> str:
     ]
     rows.append(f"| all | {' | '.join(whole)} |")
     rows.append(f"| seconds for each seed | {' | '.join(f'{seconds:.1f}' for seconds in spent)} |")
-    said = f"*Seeds that achieve the task in all of {record['episodes']} test episodes. Seconds of one core, with compiling. Made by `python -m pages.van`; returns are in [its record](benchmarks/van.json).*"
+    said = f"*Seeds that achieve the task in all of {record['episodes']} test episodes. Seconds of one core, with compiling. Made by `python -m docs.scripts.van`; returns are in [its record](benchmarks/van.json).*"
     return "\n".join([*rows, "", said])
 
 
@@ -143,7 +143,7 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     order = [(task, agent) for task in find_tasks(work) for agent in AGENTS]
     parser = argparse.ArgumentParser(
-        prog="python -m pages.van", description="Train small tasks and write the tables."
+        prog="python -m docs.scripts.van", description="Train small tasks and write the tables."
     )
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="only these tasks")
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pages.concepts.sheet import SOFT, Point, arrow, cell, grid, sheet, words
+from docs.scripts.concepts.sheet import SOFT, Point, arrow, cell, grid, sheet, words
 from pdrm.drawing.plots import COLOURS
 
 if TYPE_CHECKING:
