@@ -38,15 +38,29 @@ import tasks  # noqa: E402
 CHAPTERS = "machines language domains product learning analysis experiments paper drawing report errors".split()
 AGENTS = "q cprm hrm summary cra-q cra-cql ppo rppo dqn sac".split()
 DOMAINS = "letter maze-5x5 maze-10x10 maze-20x20 multi-10x10 multi-20x20 deliver-8 deliver-4-8 paint echo water-17 water-20".split()
-CORE = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+CORE = {
+    **os.environ,
+    "NO_COLOR": "1",
+    "COLUMNS": "200",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+}
 
 
-def shell(*words: str | Path, folder: Path | None = None, limit: float = 300) -> subprocess.CompletedProcess[str]:
+def shell(
+    *words: str | Path, folder: Path | None = None, limit: float = 300
+) -> subprocess.CompletedProcess[str]:
     """Run `pdrm` with these words."""
     call = [sys.executable, "-m", "pdrm", *map(str, words)]
     try:
         return subprocess.run(
-            call, capture_output=True, text=True, cwd=folder, env=CORE, timeout=limit, stdin=subprocess.DEVNULL
+            call,
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env=CORE,
+            timeout=limit,
+            stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(call, -1, "", f"took longer than {limit} s")
@@ -62,7 +76,9 @@ def attempt(make: Callable[[], Any]) -> Any:
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             made = make()
-        said = sorted({getattr(one.message, "code", None) or one.category.__name__ for one in found})
+        said = sorted(
+            {getattr(one.message, "code", None) or one.category.__name__ for one in found}
+        )
         return {**made, "warnings": said} if isinstance(made, dict) and said else made
     except Exception as error:  # noqa: BLE001 - anything may be gone
         if not hasattr(error, "code"):
@@ -109,7 +125,11 @@ def signature(thing: Any) -> str:
     except (TypeError, ValueError):
         return type(thing).__name__
     parts = [one.replace(annotation=inspect.Parameter.empty) for one in own.parameters.values()]
-    return re.sub(r" at 0x[0-9a-f]+", "", str(own.replace(parameters=parts, return_annotation=inspect.Signature.empty)))
+    return re.sub(
+        r" at 0x[0-9a-f]+",
+        "",
+        str(own.replace(parameters=parts, return_annotation=inspect.Signature.empty)),
+    )
 
 
 def describe(thing: Any) -> Any:
@@ -123,34 +143,59 @@ def describe(thing: Any) -> Any:
         one = one.__func__ if isinstance(one, classmethod | staticmethod) else one
         members[name] = signature(one) if inspect.isfunction(one) else "attribute"
     if dataclasses.is_dataclass(thing):
-        members |= {one.name: "attribute" for one in dataclasses.fields(thing) if not one.name.startswith("_")}
+        members |= {
+            one.name: "attribute"
+            for one in dataclasses.fields(thing)
+            if not one.name.startswith("_")
+        }
     return {"": signature(thing), **members}
 
 
 def names() -> dict[str, Any]:
-    found: dict[str, Any] = {"pdrm": {name: describe(getattr(pdrm, name, None)) for name in pdrm.__all__}}
+    found: dict[str, Any] = {
+        "pdrm": {name: describe(getattr(pdrm, name, None)) for name in pdrm.__all__}
+    }
     for chapter in CHAPTERS:
         try:
             module = import_module(f"pdrm.{chapter}")
         except ImportError:
             continue
         listed = getattr(module, "__all__", None) or [
-            name for name, one in vars(module).items() if inspect.isclass(one) and one.__module__ == module.__name__
+            name
+            for name, one in vars(module).items()
+            if inspect.isclass(one) and one.__module__ == module.__name__
         ]
-        found[f"pdrm.{chapter}"] = {name: describe(getattr(module, name, None)) for name in sorted(listed)}
+        found[f"pdrm.{chapter}"] = {
+            name: describe(getattr(module, name, None)) for name in sorted(listed)
+        }
     return found
 
 
 def settings() -> dict[str, Any]:
     """The agents' settings with their defaults."""
-    front = {"q": "QLearning", "cprm": "CpRM", "hrm": "Hierarchical", "summary": "Summary", "cra-q": "CountingQ"}
-    front |= {"cra-cql": "CountingCQL", "ppo": "PPO", "rppo": "RecurrentPPO", "dqn": "DQN", "sac": "SAC", "sb3": "SB3"}
+    front = {
+        "q": "QLearning",
+        "cprm": "CpRM",
+        "hrm": "Hierarchical",
+        "summary": "Summary",
+        "cra-q": "CountingQ",
+    }
+    front |= {
+        "cra-cql": "CountingCQL",
+        "ppo": "PPO",
+        "rppo": "RecurrentPPO",
+        "dqn": "DQN",
+        "sac": "SAC",
+        "sb3": "SB3",
+    }
     found = {}
     for agent, name in front.items():
         kind = getattr(pdrm, name, None) or getattr(pdrm.learning, name, None)
         if kind is not None and dataclasses.is_dataclass(kind):
             made = attempt(
-                lambda kind=kind: {one.name: repr(getattr(kind(), one.name)) for one in dataclasses.fields(kind)}
+                lambda kind=kind: {
+                    one.name: repr(getattr(kind(), one.name)) for one in dataclasses.fields(kind)
+                }
             )
             found[agent] = made
     return found
@@ -166,7 +211,9 @@ def keys_of(value: Any, path: str = "") -> set[str]:
     if isinstance(value, dict):
         found = {path} if path else set()
         for key, one in value.items():
-            found |= keys_of(one, f"{path}.{'#' if re.fullmatch(r'-?[0-9.]+(e-?[0-9]+)?', key) else key}")
+            found |= keys_of(
+                one, f"{path}.{'#' if re.fullmatch(r'-?[0-9.]+(e-?[0-9]+)?', key) else key}"
+            )
         return found
     if isinstance(value, list):
         return {path}.union(*(keys_of(one, f"{path}[]") for one in value))
@@ -209,12 +256,30 @@ def json_keys() -> dict[str, Any]:
         found: dict[str, Any] = {}
         for called, words in calls.items():
             if called == "claims":
-                shell("reproduce", "letter", "--seeds", "2", "--workers", "1", "-o", "report", folder=folder)
+                shell(
+                    "reproduce",
+                    "letter",
+                    "--seeds",
+                    "2",
+                    "--workers",
+                    "1",
+                    "-o",
+                    "report",
+                    folder=folder,
+                )
             if called == "evaluate":
-                words = ["evaluate", *sorted(map(str, (folder / "runs").glob("*")))[:1], "--episodes", "5"]
+                words = [
+                    "evaluate",
+                    *sorted(map(str, (folder / "runs").glob("*")))[:1],
+                    "--episodes",
+                    "5",
+                ]
             outcome = shell(*words, "--json", folder=folder)
             try:
-                found[called] = {"exit": outcome.returncode, "keys": sorted(keys_of(json.loads(outcome.stdout)))}
+                found[called] = {
+                    "exit": outcome.returncode,
+                    "keys": sorted(keys_of(json.loads(outcome.stdout))),
+                }
             except ValueError:
                 found[called] = {"exit": outcome.returncode, "codes": codes_in(outcome.stderr)}
         found["bench"] = bench_keys(folder)
@@ -230,7 +295,9 @@ def bench_keys(folder: Path) -> Any:
     outcome = shell("bench", "tabular", "--seconds", "1", "--json", folder=folder)
     if outcome.returncode:
         call = [sys.executable, "-m", "benchmarks", "tabular", "--seconds", "1", "--json"]
-        outcome = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, env=CORE, timeout=300)
+        outcome = subprocess.run(
+            call, capture_output=True, text=True, cwd=ROOT, env=CORE, timeout=300
+        )
     try:
         return sorted(keys_of(json.loads(outcome.stdout)))
     except ValueError:
@@ -256,12 +323,28 @@ def command_effects() -> dict[str, Any]:
         (folder / "task.pdrm").write_text(tasks.LETTER)
         (folder / "rest.ltlf").write_text("F C\n")
         calls = [
-            *(["draw", "letter", "-o", f"letter{end}"] for end in (".svg", ".png", ".pdf", ".dot", ".tex")),
+            *(
+                ["draw", "letter", "-o", f"letter{end}"]
+                for end in (".svg", ".png", ".pdf", ".dot", ".tex")
+            ),
             ["draw", "letter", "--word", "A B C", "-o", "word.svg"],
-            *(["convert", "letter", "-o", f"out{end}"] for end in (".pdrm", ".json", ".txt", ".dot", ".tex", ".svg")),
+            *(
+                ["convert", "letter", "-o", f"out{end}"]
+                for end in (".pdrm", ".json", ".txt", ".dot", ".tex", ".svg")
+            ),
             ["convert", "letter-counting", "-o", "counted.pdrm", "--to", "pushdown"],
             ["convert", "letter-pushdown", "-o", "counting.pdrm", "--to", "counting"],
-            ["combine", "letter", "rest.ltlf", "--when", "letter & rest", "--weight", "rest=0.5", "-o", "both.pdrm"],
+            [
+                "combine",
+                "letter",
+                "rest.ltlf",
+                "--when",
+                "letter & rest",
+                "--weight",
+                "rest=0.5",
+                "-o",
+                "both.pdrm",
+            ],
             ["fmt", "task.pdrm"],
             ["fmt", "task.pdrm", "--check"],
             ["catalogue"],
@@ -283,9 +366,17 @@ def command_effects() -> dict[str, Any]:
             before = set(folder.rglob("*"))
             spelt = [str(next(folder.glob(word), word)) if "*" in word else word for word in words]
             outcome = shell(*spelt, folder=folder)
-            new = sorted(str(one.relative_to(folder)) for one in set(folder.rglob("*")) - before if one.is_file())
+            new = sorted(
+                str(one.relative_to(folder))
+                for one in set(folder.rglob("*")) - before
+                if one.is_file()
+            )
             new = [one for one in new if not one.startswith(("runs/", "compared/"))]
-            found[" ".join(words)] = {"exit": outcome.returncode, "codes": codes_in(outcome.stderr), "files": new}
+            found[" ".join(words)] = {
+                "exit": outcome.returncode,
+                "codes": codes_in(outcome.stderr),
+                "files": new,
+            }
         return found
 
 
@@ -312,7 +403,12 @@ def ran(machine: Any, words: Iterable[str]) -> dict[str, Any]:
             after = run.after
             memory = getattr(after, "stack", getattr(after, "counters", ()))
             paid = [round(float(step.reward), 12) for step in run.steps]
-            return {"state": after.state, "memory": list(memory or ()), "accepted": run.accepted, "rewards": paid}
+            return {
+                "state": after.state,
+                "memory": list(memory or ()),
+                "accepted": run.accepted,
+                "rewards": paid,
+            }
 
         found[word] = attempt(go)
     return found
@@ -321,7 +417,11 @@ def ran(machine: Any, words: Iterable[str]) -> dict[str, Any]:
 def written(machine: Any, words: Iterable[str]) -> dict[str, Any]:
     """The canonical text, whether it is read back as the same machine, and what the words do."""
     text = pdrm.language.to_text(machine)
-    return {"text": text.splitlines(), "same again": pdrm.parse(text) == machine, "words": ran(machine, words)}
+    return {
+        "text": text.splitlines(),
+        "same again": pdrm.parse(text) == machine,
+        "words": ran(machine, words),
+    }
 
 
 def language() -> dict[str, Any]:
@@ -336,7 +436,9 @@ def language() -> dict[str, Any]:
     for name, (text, words) in tasks.TEXTS.items():
         found["texts"][name] = attempt(lambda: written(pdrm.parse(text), words))
     for name, (text, options, words) in tasks.GRAMMARS.items():
-        found["grammars"][name] = attempt(lambda: written(pdrm.from_grammar(text, **options), words))
+        found["grammars"][name] = attempt(
+            lambda: written(pdrm.from_grammar(text, **options), words)
+        )
     for text, (options, words) in tasks.LTLF.items():
         found["formulas"][text] = attempt(lambda: written(pdrm.from_ltlf(text, **options), words))
     for count, patterns in tasks.DECLARE.items():
@@ -345,16 +447,21 @@ def language() -> dict[str, Any]:
             make = lambda: pdrm.from_ltlf(f"{pattern}({given})", ["a", "b", "c"], accept="end")  # noqa: E731
             found["patterns"][pattern] = attempt(lambda: written(make(), tasks.DECLARE_WORDS))
     for text, (options, words) in tasks.REGEX.items():
-        found["expressions"][text] = attempt(lambda: written(pdrm.from_regex(text, **options), words))
+        found["expressions"][text] = attempt(
+            lambda: written(pdrm.from_regex(text, **options), words)
+        )
     for name, (parts, options, words) in tasks.COMBINATIONS.items():
 
         def combine() -> dict[str, Any]:
             made = [pdrm.from_ltlf(one) if " " in one else pdrm.catalogue(one) for one in parts]
-            return written(pdrm.combine(dict(zip(("one", "two"), made, strict=True)), **options), words)
+            return written(
+                pdrm.combine(dict(zip(("one", "two"), made, strict=True)), **options), words
+            )
 
         found["combined"][name] = attempt(combine)
     found["catalogue"] = {
-        name: attempt(lambda: written(pdrm.catalogue(name), [])) for name in pdrm.language.catalogue_names()
+        name: attempt(lambda: written(pdrm.catalogue(name), []))
+        for name in pdrm.language.catalogue_names()
     }
     found["faulty"] = faulty()
     found["snippets"] = snippets()
@@ -367,9 +474,17 @@ def faulty() -> dict[str, Any]:
     texts, found = json.loads((HERE / "faulty.json").read_text())["texts"], {}
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
-            end = ".json" if name.startswith("json") else ".txt" if name.startswith("reward-m") else ".pdrm"
+            end = (
+                ".json"
+                if name.startswith("json")
+                else ".txt"
+                if name.startswith("reward-m")
+                else ".pdrm"
+            )
             file = Path(folder, f"task{end}")
-            file.write_bytes(text["bytes"].encode("latin-1") if isinstance(text, dict) else text.encode())
+            file.write_bytes(
+                text["bytes"].encode("latin-1") if isinstance(text, dict) else text.encode()
+            )
             found[name] = attempt(lambda: {"read": type(pdrm.load(file)).__name__})
     return found
 
@@ -415,8 +530,13 @@ def formats() -> dict[str, Any]:
 
                 found[name + end] = attempt(through)
         json_file = Path(folder, "letter.json")
-        found["letter as JSON"] = sorted(keys_of(json.loads(json_file.read_text()))) if json_file.exists() else None
-        for name, text in (("f.ltlf", "ltlf f\nfail -1\nF a\n"), ("e.regex", 'regex e\naccept end\n"a"* "b"\n')):
+        found["letter as JSON"] = (
+            sorted(keys_of(json.loads(json_file.read_text()))) if json_file.exists() else None
+        )
+        for name, text in (
+            ("f.ltlf", "ltlf f\nfail -1\nF a\n"),
+            ("e.regex", 'regex e\naccept end\n"a"* "b"\n'),
+        ):
             Path(folder, name).write_text(text)
             found[name] = attempt(lambda: written(pdrm.load(Path(folder, name)), ["a b end", "a"]))
     return found
@@ -447,7 +567,9 @@ def option_rows(policy: Any, table: Any) -> list[str]:
         for option in range(len(row.values)):
             values = policy.values(row.environment_state, row.machine_state, row.stack, option)
             shown = ",".join(repr(float(value)) for value in values)
-            found.append(f"{row.environment_state}|{row.machine_state}|{' '.join(row.stack)}|{option}|{shown}")
+            found.append(
+                f"{row.environment_state}|{row.machine_state}|{' '.join(row.stack)}|{option}|{shown}"
+            )
     return found
 
 
@@ -460,7 +582,11 @@ def learnt(line: dict[str, Any]) -> dict[str, Any]:
     run = train()
     curve = [[float(value) for value in test] for test in run.curve.returns]
     found = {"curve": hashlib.sha256(json.dumps(curve).encode()).hexdigest()[:32]}
-    found |= {"last": round(sum(curve[-1]) / len(curve[-1]), 9), "episodes": "all", "all rows": len(run.policy.table())}
+    found |= {
+        "last": round(sum(curve[-1]) / len(curve[-1]), 9),
+        "episodes": "all",
+        "all rows": len(run.policy.table()),
+    }
     if found["all rows"] > LARGEST:
         episodes = SHORT.get(line["panel"], 200)
         run = train(episodes=episodes, test_every=episodes)
@@ -506,7 +632,13 @@ def write_tasks(folder: Path) -> dict[str, list[str]]:
     pdrm.domains.save_domain(lake(), folder / "lake.npz")
     for name, machine in (("goal", tasks.GOAL), ("ways", tasks.FETCH)):
         (folder / f"{name}.pdrm").write_text(machine)
-        calls[f"FrozenLake, {name}"] = ["lake.npz", "--machine", f"{name}.pdrm", "--discount", "0.95"]
+        calls[f"FrozenLake, {name}"] = [
+            "lake.npz",
+            "--machine",
+            f"{name}.pdrm",
+            "--discount",
+            "0.95",
+        ]
     return calls
 
 
@@ -522,7 +654,13 @@ def hallway(doors: int) -> Any:
         label.append([[1, 2]] * 2 if walks else [[0, 0]] * 2 if last else [[3, 3], [4, 4]])
     words = [(), ("seen", "red"), ("seen", "blue"), ("pressed", "red"), ("pressed", "blue")]
     ends = [step == 2 * doors for step in range(2 * doors + 1)]
-    arrays = {"next": after, "label": label, "labels": words, "probability": chance, "terminal": ends}
+    arrays = {
+        "next": after,
+        "label": label,
+        "labels": words,
+        "probability": chance,
+        "terminal": ends,
+    }
     return pdrm.domains.from_arrays("hall", **arrays, step_limit=2 * doors, actions=("red", "blue"))
 
 
@@ -544,7 +682,9 @@ def check_k() -> dict[str, Any]:
         folder = Path(name)
         for called, words in write_tasks(folder).items():
             began = time.monotonic()
-            outcome = shell("check-k", *words, "--seconds", "20", "--json", folder=folder, limit=240)
+            outcome = shell(
+                "check-k", *words, "--seconds", "20", "--json", folder=folder, limit=240
+            )
             try:
                 found[called] = json.loads(outcome.stdout)
             except ValueError:
@@ -601,7 +741,9 @@ def meet(one: Any, other: Any) -> bool:
     (low, high), (least, most) = one, other
     low, least = (-float("inf") if end is None else end for end in (low, least))
     high, most = (float("inf") if end is None else end for end in (high, most))
-    slack = 1e-6 * max(1.0, *(abs(end) for end in (low, high, least, most) if abs(end) < float("inf")))
+    slack = 1e-6 * max(
+        1.0, *(abs(end) for end in (low, high, least, most) if abs(end) < float("inf"))
+    )
     return low <= most + slack and least <= high + slack
 
 
@@ -623,8 +765,14 @@ def grammars() -> dict[str, Any]:
 
         def made() -> dict[str, Any]:
             machine = pdrm.load(file)
-            counts = {"rules": len(machine.transitions), "states": len(machine.states) + len(machine.final)}
-            return counts | {"symbols": len(machine.stack), "text": pdrm.language.to_text(machine).splitlines()}
+            counts = {
+                "rules": len(machine.transitions),
+                "states": len(machine.states) + len(machine.final),
+            }
+            return counts | {
+                "symbols": len(machine.stack),
+                "text": pdrm.language.to_text(machine).splitlines(),
+            }
 
         found[file.name] = attempt(made)
     return found
@@ -760,7 +908,9 @@ def main() -> None:
         if comparing:
             lines = compare(section, json.loads(file.read_text()), found)
             print(f"== {section}: {len(lines)} differences", *lines, sep="\n")
-            (HERE / f"{section}.new.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+            (HERE / f"{section}.new.json").write_text(
+                json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+            )
         else:
             file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         print(f"{section}: {time.monotonic() - began:.0f} s", flush=True)

@@ -85,20 +85,36 @@ TEXTS: dict[str, tuple[str, list[str]]] = {
     "for, map, where, exclusive": (MAZE, ["d d+t u u+x", "d r+t l u+x", "d t+r u", "u d l r+t x"]),
     "otherwise go": (HEAD + "otherwise go f -3\nu -> u : a, z / A z, 1\n", ["a a b", "c"]),
     "otherwise error": (HEAD + "otherwise error\nu -> u : a, z / A z, 1\n", ["a a", "a b"]),
-    "named top beats z": (HEAD + "otherwise stay 0\nu -> u : a, z / A z, 1\nu -> f : a, A / B A, 5\n", ["a a", "a"]),
-    "formulas": (HEAD + "otherwise stay 0\nu -> f : a | !(b | c) & true, z / z, 1\n", ["b", "a", "-"]),
+    "named top beats z": (
+        HEAD + "otherwise stay 0\nu -> u : a, z / A z, 1\nu -> f : a, A / B A, 5\n",
+        ["a a", "a"],
+    ),
+    "formulas": (
+        HEAD + "otherwise stay 0\nu -> f : a | !(b | c) & true, z / z, 1\n",
+        ["b", "a", "-"],
+    ),
     "empty set": (HEAD + "otherwise stay 0\nu -> f : {}, z / z, 1\n", ["b -"]),
     "silent": (
-        HEAD + "otherwise stay 0\nu -> v : a, z / A A z, 1\nv -> v : eps, A / eps, 2\nv -> f : eps, # / #, 4\n",
+        HEAD
+        + "otherwise stay 0\nu -> v : a, z / A A z, 1\nv -> v : eps, A / eps, 2\nv -> f : eps, # / #, 4\n",
         ["b a"],
     ),
-    "silent at the start": (HEAD + "otherwise stay 0\nu -> v : eps, # / A #, 3\nv -> f : a, A / eps, 1\n", ["a", ""]),
+    "silent at the start": (
+        HEAD + "otherwise stay 0\nu -> v : eps, # / A #, 3\nv -> f : a, A / eps, 1\n",
+        ["a", ""],
+    ),
     "eps top": (
         HEAD + "otherwise stay 0\nu -> u : a, eps / A B, 1\nu -> u : b, z / eps, 2\n",
         ["a a b b b b b b a", "b b a"],
     ),
-    "long push": (HEAD + "otherwise stay 0\nu -> u : a, # / A B A B #, 1\nu -> u : a, A / B A, 0\n", ["a a"]),
-    "states": ("events a\nstates u v\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> v : a, z / z, 1\n", ["a a"]),
+    "long push": (
+        HEAD + "otherwise stay 0\nu -> u : a, # / A B A B #, 1\nu -> u : a, A / B A, 0\n",
+        ["a a"],
+    ),
+    "states": (
+        "events a\nstates u v\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> v : a, z / z, 1\n",
+        ["a a"],
+    ),
     "no name, comments": (
         "// a comment\nevents a // more\nstack #\nstart u\nfinal f\notherwise stay 0\n\nu -> f : a, # / #, 1e-3 // end\n",
         ["a"],
@@ -161,8 +177,16 @@ GRAMMARS: dict[str, tuple[str, dict, list[str]]] = {
     ),
     "fail ignore": ('start: "a" "b"', {"fail": "ignore"}, ["b b a a b"]),
     "more events": ('start: "a" "b"', {"events": ["c"]}, ["a c b"]),
-    "empty alternative": ('start: "a" rest\nrest: "b" rest | ', {"accept": "end"}, ["a b b end", "a end", "b end"]),
-    "palindrome with mark": ('start: "0" start "0" | "1" start "1" | "x"', {}, ["0 1 x 1 0", "0 x 1"]),
+    "empty alternative": (
+        'start: "a" rest\nrest: "b" rest | ',
+        {"accept": "end"},
+        ["a b b end", "a end", "b end"],
+    ),
+    "palindrome with mark": (
+        'start: "0" start "0" | "1" start "1" | "x"',
+        {},
+        ["0 1 x 1 0", "0 x 1"],
+    ),
     "ambiguous": ('start: "if" start ["else" start] | "x"', {"accept": "end"}, []),
     "not LR(1)": ('start: one "a" "x" "p" | two "a" "x" "q"\none: "z"\ntwo: "z"', {}, []),
     "unknown rule": ('start: pair*\npair: "open" pear* "close"', {}, []),
@@ -219,7 +243,10 @@ DECLARE_WORDS = [
 
 REGEX: dict[str, tuple[dict, list[str]]] = {
     '"a" ("b" | "c")* "d"': ({}, ["a b c d", "a d", "d", "a - b d"]),
-    '"list" ("milk" | "bread")+ "till"': ({"step": -0.1}, ["list - milk bread till", "milk list till"]),
+    '"list" ("milk" | "bread")+ "till"': (
+        {"step": -0.1},
+        ["list - milk bread till", "milk list till"],
+    ),
     '"a"? "b" ~ 3 "c" ~ 1..2': ({"accept": "end"}, ["a b b b c end", "b b b c c end", "b b c end"]),
     '"u & !t"* "t"': ({"exclusive": ()}, ["u u u+t", "t"]),
     '"a" "b"': ({"fail": "ignore"}, ["b a a b"]),
@@ -229,7 +256,11 @@ REGEX: dict[str, tuple[dict, list[str]]] = {
 COMBINATIONS = {
     "and": (["letter", "F C"], {}, ["A B C C"]),
     "or": (["letter", "F C"], {"when": "or"}, ["A B C C"]),
-    "formula, weights": (["letter", "F C"], {"when": "one & two", "weights": {"two": 0.5}}, ["A B C C", "C B C"]),
+    "formula, weights": (
+        ["letter", "F C"],
+        {"when": "one & two", "weights": {"two": 0.5}},
+        ["A B C C", "C B C"],
+    ),
     "end": (["letter", "F C"], {"when": "one & !two", "accept": "end"}, ["B end", "B C end"]),
     "two stacks that move together": (
         ["treasure-maze", "figure-1"],

@@ -72,21 +72,31 @@ def test_the_lines_are_as_many_as_the_page_says():
 
 
 OFFICE = dict(
-    re.findall(r"```text title=\"(.+?)\"\n(.*?)```", (DOCS / "from-reward-machines.md").read_text(), re.DOTALL)
+    re.findall(
+        r"```text title=\"(.+?)\"\n(.*?)```",
+        (DOCS / "from-reward-machines.md").read_text(),
+        re.DOTALL,
+    )
 )
 
 
 def holds(formula, label):
     """A formula in disjunctive normal form, as their program evaluates it."""
     parts = (part.split("&") for part in formula.split("|"))
-    return any(all((one.strip("! ") in label) != one.strip().startswith("!") for one in part) for part in parts)
+    return any(
+        all((one.strip("! ") in label) != one.strip().startswith("!") for one in part)
+        for part in parts
+    )
 
 
 @cache
 def their_rules():
     """(state, next state, formula, reward) of the file, read independently of the package."""
     rule = re.compile(r"\((\d+),(\d+),'(.+)',ConstantRewardFunction\((\d+)\)\)")
-    return [(int(u), int(v), formula, float(r)) for u, v, formula, r in rule.findall(OFFICE["coffee-and-mail.txt"])]
+    return [
+        (int(u), int(v), formula, float(r))
+        for u, v, formula, r in rule.findall(OFFICE["coffee-and-mail.txt"])
+    ]
 
 
 @pytest.fixture
@@ -100,7 +110,10 @@ def office(tmp_path, monkeypatch):
 
 def their_step(state, label):
     """The next state and the reward: the first formula that holds counts; where none does, the episode ends (-1)."""
-    return next(((v, r) for u, v, formula, r in their_rules() if u == state and holds(formula, label)), (-1, 0.0))
+    return next(
+        ((v, r) for u, v, formula, r in their_rules() if u == state and holds(formula, label)),
+        (-1, 0.0),
+    )
 
 
 def paid_by_their_format(word):
@@ -153,7 +166,11 @@ def their_office(monkeypatch):
 
 
 def test_the_office_pays_as_theirs_does(office, their_office):
-    world, task, ends = pdrm.load_domain(office / "office.txt"), pdrm.load("coffee-and-mail.txt"), Counter()
+    world, task, ends = (
+        pdrm.load_domain(office / "office.txt"),
+        pdrm.load("coffee-and-mail.txt"),
+        Counter(),
+    )
     rng = np.random.default_rng(1)
     for _ in range(300):
         their_office.reset()
@@ -177,7 +194,11 @@ def test_the_office_pays_as_theirs_does(office, their_office):
 @pytest.mark.usefixtures("office")
 def test_the_office_by_hand_pays_the_same_for_every_word():
     (text,) = blocks("from-reward-machines.md", "pdrm")
-    machines, rng, served = ((pdrm.load("coffee-and-mail.txt"), "u4"), (pdrm.parse(text), "served")), Random(2), 0
+    machines, rng, served = (
+        ((pdrm.load("coffee-and-mail.txt"), "u4"), (pdrm.parse(text), "served")),
+        Random(2),
+        0,
+    )
     for _ in range(2_000):
         word = [frozenset(event for event in "efgn" if rng.random() < 0.2) for _ in range(10)]
         paid, reached = paid_by_their_format(word)
@@ -199,6 +220,13 @@ def test_the_commands_of_the_office_run_and_it_is_learnt(office, pdrm):
 
 def test_the_office_is_shorter():
     (theirs,) = blocks("from-reward-machines.md", "py")
-    told = re.search(r"^(\d+) lines there, (\d+) here", (DOCS / "from-reward-machines.md").read_text(), re.MULTILINE)
+    told = re.search(
+        r"^(\d+) lines there, (\d+) here",
+        (DOCS / "from-reward-machines.md").read_text(),
+        re.MULTILINE,
+    )
     machine = lines(OFFICE["coffee-and-mail.txt"])
-    assert tuple(map(int, told.groups())) == (machine + lines(theirs), machine + lines(OFFICE["office.txt"]))
+    assert tuple(map(int, told.groups())) == (
+        machine + lines(theirs),
+        machine + lines(OFFICE["office.txt"]),
+    )
