@@ -30,8 +30,8 @@ from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
-from proofs.random_machines import random_machine
-from proofs.random_products import random_domain
+from tests.properties.random_machines import random_machine
+from tests.properties.random_products import random_domain
 
 
 def test_advantages_are_those_of_stable_baselines3():
