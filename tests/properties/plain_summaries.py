@@ -1,4 +1,4 @@
-"""Summaries once more, readable: sweeps over dictionaries of lines, without stand-ins, rests, tolerance or bounds.
+"""The operators of stack symbols once more, readable: sweeps over dictionaries of lines, without tolerance.
 
 For every environment state, machine state and top symbol the best c of each exit and t; and a constant. One sweep puts every operator in
 place of what one move makes of all of them. Lines longer than some steps are left out, and what they may be worth at most is part of the comparison.
@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
-from pdrm.machines.tables import Table, tabulate
 from pdrm.analysis.whole_stack import OperatorTable, WholeStack, read_move, rest, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
+from pdrm.machines.tables import Table, tabulate
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case

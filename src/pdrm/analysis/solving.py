@@ -34,7 +34,7 @@ from pdrm.errors import (
 )
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
+from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task

@@ -15,7 +15,7 @@ earlier. That is γ times its value and, before that, what its pending silent mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf, nan
 from time import monotonic
@@ -35,7 +35,6 @@ from pdrm.analysis.whole_stack_kernel import (
     STEPS,
     TRIED,
     UNDEFINED,
-    VISITED,
     VISITS,
     Floats,
     Numbers,
@@ -185,10 +184,10 @@ class WholeStack:
         """W of a configuration: what it adds to the value of the one a step earlier."""
         if state >= self.table.first_final:
             return 0.0
-        exit = place * self.shape[1] + state
+        e = place * self.shape[1] + state
         symbols = np.array((*stack, 0), np.int32)
         self.settle()
-        while np.isnan(value := evaluate(self.table, self.ranges, self.operators, exit, symbols)):
+        while np.isnan(value := evaluate(self.table, self.ranges, self.operators, e, symbols)):
             self._settled = False
             self.settle()
         return float(value)
@@ -204,7 +203,7 @@ class WholeStack:
         self.settle()
         constant = np.full(places * states * symbols, nan)
         constant[numbers] = self.operators.constant[numbers]
-        key, exit = self.operators.key, self.operators.key >> SHIFT
+        key, e = self.operators.key, self.operators.key >> SHIFT
         first, count, _ = self.operators.lines.T.reshape(3, *self.shape)
         return OperatorTable(
             constant.reshape(self.shape),
@@ -212,8 +211,8 @@ class WholeStack:
             count,
             self.operators.c,
             key & STEPS,
-            exit // states,
-            exit % states,
+            e // states,
+            e % states,
             self.ranges.low.reshape(places, states),
             self.ranges.high.reshape(places, states),
         )
@@ -267,7 +266,7 @@ class WholeStack:
 
     def note(self, place: int) -> None:
         """Visit the heads of an environment state again: a move there has become known in `world`."""
-        places, states, symbols = self.shape
+        _, states, symbols = self.shape
         heads = slice(place * states * symbols, (place + 1) * states * symbols)
         self.operators.visited[heads] = 0
         self._settled = False
@@ -275,14 +274,15 @@ class WholeStack:
     def settle(self) -> None:
         """Visit heads until no visit gains more than the tolerance.
 
-        At first with a coarse one: good constants make most lines superfluous.
+        A coarse tolerance comes first: good constants make most lines superfluous.
         """
-        if self.operators.counter[VISITS] == 0:
+        if not self._settled:
+            begun = self.operators.counter[CLOCK]
             coarse = COARSE * self._largest
             self._settle(self.ranges._replace(tolerance=coarse, silent_tolerance=coarse))
-            self.operators.visited[self._list_met()] = 0
+            self.operators.visited[self.operators.visited > begun] = 0
             self._settled = False
-        self._settle(self.ranges)
+            self._settle(self.ranges)
 
     def _settle(self, ranges: Ranges) -> None:
         counter = self.operators.counter

@@ -137,21 +137,21 @@ def rise(
 ) -> float:  # fmt: skip
     """Return how far a line that belongs at position `at` is above the others, at most."""
     power = ranges.power
-    exit = line >> SHIFT
+    e = line >> SHIFT
     slope = power[line & STEPS]
-    above_floor = gain + slope * ranges.high[exit] - floor
-    has_flatter = at < end and key[at] >> SHIFT == exit
+    above_floor = gain + slope * ranges.high[e] - floor
+    has_flatter = at < end and key[at] >> SHIFT == e
     if has_flatter and key[at] == line:
         return float(min(above_floor, gain - c[at]))
-    if at > first and key[at - 1] >> SHIFT == exit:
+    if at > first and key[at - 1] >> SHIFT == e:
         steep = power[key[at - 1] & STEPS]
         if has_flatter:
             w = (c[at] - c[at - 1]) / (steep - power[key[at] & STEPS])
         else:
-            w = max(ranges.low[exit], (floor - c[at - 1]) / steep)
+            w = max(ranges.low[e], (floor - c[at - 1]) / steep)
         return float(min(above_floor, gain + slope * w - (c[at - 1] + steep * w)))
     if has_flatter:
-        w = ranges.high[exit]
+        w = ranges.high[e]
         return float(min(above_floor, gain + slope * w - (c[at] + power[key[at] & STEPS] * w)))
     return float(above_floor)
 
@@ -166,7 +166,7 @@ def offer(
     Return the new end, NONE if it does not rise by more than the tolerance, or FULL.
     """
     power = ranges.power
-    exit = line >> SHIFT
+    e = line >> SHIFT
     slope = power[line & STEPS]
     low = first
     high = end
@@ -183,23 +183,23 @@ def offer(
     right = at
     if right < end and key[right] == line:
         right += 1
-    while right < end and key[right] >> SHIFT == exit:
+    while right < end and key[right] >> SHIFT == e:
         flat = power[key[right] & STEPS]
-        if right + 1 < end and key[right + 1] >> SHIFT == exit:
+        if right + 1 < end and key[right + 1] >> SHIFT == e:
             last = (c[right + 1] - c[right]) / (flat - power[key[right + 1] & STEPS])
         else:
-            last = max(ranges.low[exit], (floor - c[right]) / flat)
+            last = max(ranges.low[e], (floor - c[right]) / flat)
         if (c[right] - gain) / (slope - flat) > last:
             break
         right += 1
     # The steeper lines before `left` stay.
     left = at
-    while left > first and key[left - 1] >> SHIFT == exit:
+    while left > first and key[left - 1] >> SHIFT == e:
         steep = power[key[left - 1] & STEPS]
-        if left - 1 > first and key[left - 2] >> SHIFT == exit:
+        if left - 1 > first and key[left - 2] >> SHIFT == e:
             last = (c[left - 1] - c[left - 2]) / (power[key[left - 2] & STEPS] - steep)
         else:
-            last = ranges.high[exit]
+            last = ranges.high[e]
         if (gain - c[left - 1]) / (steep - slope) < last:
             break
         left -= 1
@@ -225,11 +225,11 @@ def drop_low(key: Numbers, c: Floats, first: int, end: int, floor: float, ranges
     power = ranges.power
     kept = first
     for m in range(first, end):
-        exit = key[m] >> SHIFT
-        w = ranges.high[exit]
-        if m > first and key[m - 1] >> SHIFT == exit:  # lines are dropped from the flat end only
+        e = key[m] >> SHIFT
+        w = ranges.high[e]
+        if m > first and key[m - 1] >> SHIFT == e:  # lines are dropped from the flat end only
             before = kept - 1
-            if before < first or key[before] >> SHIFT != exit:
+            if before < first or key[before] >> SHIFT != e:
                 continue
             w = (c[m] - c[before]) / (power[key[before] & STEPS] - power[key[m] & STEPS])
         if c[m] + power[key[m] & STEPS] * w >= floor:
@@ -274,10 +274,10 @@ def follow(
         return end
     pushes = table.pushes[move]
     depth = pushes + 1 - table.pops[move]
-    exit = np.int64(place * states + state)
+    e = np.int64(place * states + state)
     if depth == 0:
-        return add_line(key, c, begin, end, exit, steps, paid, tolerance, found, ranges)
-    operators.work_key[0, 0] = exit << SHIFT | steps
+        return add_line(key, c, begin, end, e, steps, paid, tolerance, found, ranges)
+    operators.work_key[0, 0] = e << SHIFT | steps
     operators.work_c[0, 0] = paid
     count = 1
     for level in range(depth):
@@ -288,12 +288,12 @@ def follow(
         then_c = operators.work_c[1 - level % 2]
         produced = 0
         for number in range(count):
-            exit = now_key[number] >> SHIFT
+            e = now_key[number] >> SHIFT
             t = now_key[number] & STEPS
             gain = now_c[number]
-            if gain + power[t] * ranges.high[exit] <= found[FLOOR] + tolerance:
+            if gain + power[t] * ranges.high[e] <= found[FLOOR] + tolerance:
                 continue
-            head = exit * symbols + top
+            head = e * symbols + top
             if not operators.met[head]:
                 meet(ranges, operators, head, symbols)
             if operators.noted[head] != counter[CLOCK]:
@@ -306,19 +306,19 @@ def follow(
             consider(found, gain + power[t] * operators.constant[head], head, gain, power[t])
             first = operators.lines[head, FIRST]
             for m in range(first, first + operators.lines[head, COUNT]):
-                exit = key[m] >> SHIFT
+                e = key[m] >> SHIFT
                 later = t + (key[m] & STEPS)
                 after = gain + power[t] * c[m]
                 if later < latest:
-                    most = after + power[later] * ranges.high[exit]
+                    most = after + power[later] * ranges.high[e]
                     if most <= found[FLOOR] + tolerance:
                         continue
                 if level == depth - 1 or later >= latest:
-                    end = add_line(key, c, begin, end, exit, later, after, tolerance, found, ranges)
+                    end = add_line(key, c, begin, end, e, later, after, tolerance, found, ranges)
                     if end == FULL:
                         return FULL
                     continue
-                line = exit << SHIFT | later
+                line = e << SHIFT | later
                 longer = offer(then_key, then_c, 0, produced, line, after, -math.inf, 0.0, ranges)
                 if longer == FULL:
                     return FULL
@@ -330,25 +330,25 @@ def follow(
 
 @njit(cache=True)
 def add_line(
-    key: Numbers, c: Floats, first: int, end: int, exit: int, t: int, gain: float,
+    key: Numbers, c: Floats, first: int, end: int, e: int, t: int, gain: float,
     tolerance: float, found: Floats, ranges: Ranges,
 ) -> int:  # fmt: skip
     """Offer a line to the head that is visited; return the new end of its lines, or FULL."""
     power = ranges.power
     latest = len(power) - 1
     if t >= latest:
-        least = gain + power[latest] * ranges.low[exit]
+        least = gain + power[latest] * ranges.low[e]
         consider(found, least, NONE, least, 0.0)
         return end
     floor = found[FLOOR]
-    if gain + power[t] * ranges.high[exit] <= floor + tolerance:
+    if gain + power[t] * ranges.high[e] <= floor + tolerance:
         return end
-    line = exit << SHIFT | t
+    line = e << SHIFT | t
     new = offer(key, c, first, end, line, gain, floor, tolerance, ranges)
     if new == NONE:
         return end
     found[ROSE] = 1.0
-    found[FLOOR] = max(floor, gain + power[t] * ranges.low[exit])
+    found[FLOOR] = max(floor, gain + power[t] * ranges.low[e])
     return new
 
 
@@ -491,9 +491,7 @@ def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, budg
 
 
 @njit(cache=True)
-def evaluate(
-    table: Table, ranges: Ranges, operators: Operators, exit: int, stack: Integers
-) -> float:
+def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: Integers) -> float:
     """Return the continuation value with a stack (top first, 0 at its end), or NaN.
 
     NaN says that a head was met for the first time: once it is settled, ask again.
@@ -503,7 +501,7 @@ def evaluate(
     first = np.zeros(len(stack) + 2, np.int64)
     first[1] = 1
     wanted = np.empty(64, np.int32)
-    wanted[0] = exit
+    wanted[0] = e
     depth = 0
     while first[depth + 1] > first[depth]:  # down: the exits that each level is asked about
         counter[CLOCK] += 1
@@ -513,12 +511,12 @@ def evaluate(
             meet(ranges, operators, head, symbols)
             begin = operators.lines[head, FIRST]
             for m in range(begin, begin + operators.lines[head, COUNT]):
-                exit = operators.key[m] >> SHIFT
-                if operators.stamp[exit] != counter[CLOCK]:
-                    operators.stamp[exit] = counter[CLOCK]
+                e = operators.key[m] >> SHIFT
+                if operators.stamp[e] != counter[CLOCK]:
+                    operators.stamp[e] = counter[CLOCK]
                     if end == len(wanted):
                         wanted = np.concatenate((wanted, np.empty_like(wanted)))
-                    wanted[end] = exit
+                    wanted[end] = e
                     end += 1
         depth += 1
         first[depth + 1] = end
@@ -559,8 +557,8 @@ def evaluate_actions(
         if table.target[move] < table.first_final:
             pushed = table.push[move, : table.pushes[move]][::-1]
             symbols = np.concatenate((pushed, stack[table.pops[move] :]))
-            exit = after * states + table.target[move]
-            values[action] += evaluate(table, ranges, operators, exit, symbols)
+            e = after * states + table.target[move]
+            values[action] += evaluate(table, ranges, operators, e, symbols)
             known = known and not math.isnan(values[action])
     return known
 
