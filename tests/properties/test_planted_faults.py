@@ -15,9 +15,9 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines import side_by_side
+from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.summaries import potentials
 from tests.properties import (
     combining,
     command_lines,
@@ -242,8 +242,8 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
 
 
 def test_values_of_a_machine_that_try_one_label(monkeypatch):
-    moves = potentials._moves
-    monkeypatch.setattr(potentials, "_moves", lambda *given: moves(*given)[:1])
+    labels = potentials.find_labels
+    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
 

@@ -373,7 +373,9 @@ class WholeStack:
         least = low.min(axis=2).ravel() - grow_low * highest_stack - wider
         most = high.max(axis=2).ravel() + grow_high * highest_stack + wider
         largest = float(max(np.abs(least).max(), np.abs(most).max()))
-        self.largest_paid = float(np.abs(world.reward).max() + np.abs(table.reward).max())
+        self.largest_paid = float(
+            np.abs(world.reward).max(initial=0.0) + np.abs(table.reward).max()
+        )
         self._largest = largest + self.largest_paid
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
         silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT

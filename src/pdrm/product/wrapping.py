@@ -53,7 +53,7 @@ from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
 EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
 SEES_TOP = Observing()
@@ -435,7 +435,7 @@ def _warn_of_size(space: gymnasium.Space[Any]) -> None:
 
 
 def _check_shaping(shaping: object) -> Shaping:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
     if not isinstance(shaping, Shaping):
         fix = "pdrm.product.Shaping(discount=0.99), with the discount of the agent that learns here"
