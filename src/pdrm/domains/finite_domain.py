@@ -268,10 +268,10 @@ def pick(probability: npt.NDArray[np.float64], number: float) -> int:
 
 def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -> None:
     """Labels use declared events, and nothing is listed twice."""
-    for kind, listed in (("event", events), ("label", labels)):
+    for kind, listed in (("an event", events), ("a label", labels)):
         if len(set(listed)) < len(listed):
             fault = f"domain `{name}` lists {kind} twice: {', '.join(map(str, listed))[:200]}"
-            raise BadArrays(fault, fix=f"list each {kind} once")
+            raise BadArrays(fault, fix="list each once")
     for position, label in enumerate(labels):
         if unknown := sorted(label - set(events)):
             fault = f"domain `{name}`: label {position} holds `{unknown[0]}`, which is not among its events"
