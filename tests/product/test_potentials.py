@@ -10,8 +10,8 @@ from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
-from pdrm.product.explore_kernel import fill_potentials
 from pdrm.product import Shaped
+from pdrm.product.explore_kernel import fill_potentials
 from pdrm.product.summaries import potentials
 from pdrm.product.summaries.potentials import Shaping, find_labels
 from proofs.random_machines import random_machine

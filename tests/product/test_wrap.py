@@ -11,9 +11,9 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
 import pdrm
+from pdrm.domains.labelling import snapshot
 from pdrm.errors import CannotWrap, EpisodeOver, TaskWarning
 from pdrm.product import Shaped, Shaping
-from pdrm.domains.labelling import snapshot
 from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 

@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from stable_baselines3 import PPO
 
 import pdrm
 from pdrm.errors import TaskWarning

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
     from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-    from pdrm.domains.paper_domains import domain, names, settings
+    from pdrm.domains.paper_domains import domain, names
 
 __all__ = [
     # By name, and in files
     "domain",
     "names",
-    "settings",
     "find_domain",
     "load_domain",
     "save_domain",

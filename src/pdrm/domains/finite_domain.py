@@ -313,13 +313,15 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
     if min(*sizes, starts) < 1:
         fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
         raise BadArrays(fault, fix="give at least one of each")
-    for field, array in arrays._asdict().items():
-        kind, axes = ARRAY_TYPES[field]
-        shape = (starts,) if field.startswith("start_") else sizes[:axes]
+    for called, array in arrays._asdict().items():
+        kind, axes = ARRAY_TYPES[called]
+        shape = (starts,) if called.startswith("start_") else sizes[:axes]
         right = isinstance(array, np.ndarray) and array.dtype == kind and array.shape == shape
         if not right or not array.flags.c_contiguous:
             found = f"{getattr(array, 'dtype', type(array).__name__)} of shape {np.shape(array)}"
-            fault = f"domain `{name}`: `{field}` is {found}, not a contiguous {kind} of shape {shape}"
+            fault = (
+                f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} of shape {shape}"
+            )
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
     first, chance, reward = arrays.start_label, arrays.probability, arrays.reward
     unpaid = np.where(chance > 0, reward, 0.0)
@@ -328,10 +330,10 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
     _check_entries(name, "reward", unpaid, -LARGEST_FLOAT, LARGEST_FLOAT)
     _check_entries(name, "start_state", arrays.start_state, 0, states - 1)
     _check_entries(name, "start_label", first, NO_LABEL, labels - 1)
-    for field, array in (("probability", chance), ("start_probability", arrays.start_probability)):
-        _check_entries(name, field, array, 0, 1 + ROUNDING)
+    for called, array in (("probability", chance), ("start_probability", arrays.start_probability)):
+        _check_entries(name, called, array, 0, 1 + ROUNDING)
         total = array.sum(axis=-1)
-        _check_entries(name, f"the sum of {field}", total, 1 - ROUNDING, 1 + ROUNDING)
+        _check_entries(name, f"the sum of {called}", total, 1 - ROUNDING, 1 + ROUNDING)
 
 
 def _check_entries(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -140,16 +140,7 @@ def parse_map(
             f"{MOST_CELLS:,} cells are the most"
         )
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
-    known = {WALL, FLOOR, START, *places}
-    for r, row in enumerate(rows):
-        if len(row) != width:
-            fault = f"this row has {len(row)} characters and most have {width}"
-            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
-            raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
-        for c, letter in enumerate(row):
-            if letter not in known:
-                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
-                raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
+    _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
         raise UnknownPlace(fault, fix="draw it, or leave it out of the places")
@@ -159,14 +150,34 @@ def parse_map(
         fix = f"put `{START}` on a floor cell, or say that an episode may begin at a place: start k"
         raise NoStart(f"{file} has no start", where=where(0, 0), fix=fix)
     grid = GridMap(rows, tuple(cells), tuple(starts))
-    for origin in starts:
+    _check_reachable(grid, where)
+    return grid
+
+
+def _check_rows(
+    rows: Sequence[str], width: int, known: Collection[str], where: Callable[[int, int], Where]
+) -> None:
+    """Rows have one length, and every character a meaning."""
+    for r, row in enumerate(rows):
+        if len(row) != width:
+            fault = f"this row has {len(row)} characters and most have {width}"
+            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
+            raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
+        for c, letter in enumerate(row):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
+
+
+def _check_reachable(grid: GridMap, where: Callable[[int, int], Where]) -> None:
+    """Every place can be reached from every start."""
+    for origin in grid.starts:
         near = grid.distances(origin)
-        for cell in cells:
+        for cell in grid.cells:
             if grid.at(cell) != FLOOR and cell not in near:
                 fault = f"`{grid.at(cell)}` cannot be reached from the start at {cell_name(origin)}"
                 fix = "open a wall, or remove the place"
                 raise UnreachablePlace(fault, where=where(*cell), fix=fix)
-    return grid
 
 
 # --- The domain of a map
@@ -216,10 +227,9 @@ def grid_domain(
     elif start:
         fault = f"map `{name}` was parsed with its starts"
         raise BadDomainSetting(fault, fix="parse_map(text, places=…, start=…)")
-    for letter in places:
-        if not grid.places(letter):
-            fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
-            raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
+    if undrawn := set(places) - set("".join(grid.rows)):
+        fault = f"`{min(undrawn)}` has an event, but is not on the map"
+        raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
     check_slip(slip)
     bumped = None if bump is None else frozenset(bump)
 

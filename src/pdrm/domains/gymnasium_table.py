@@ -19,7 +19,13 @@ from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable
 Row = list[tuple[float, int, float, bool]]
 RESETS = 100
 """Resets that must agree before an environment without a start distribution is taken to have one start."""
-HARMLESS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics", "Monitor")
+HARMLESS = (
+    "TimeLimit",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "Monitor",
+)
 """Wrappers of Gymnasium and Stable-Baselines3 that change neither states nor rewards."""
 
 
@@ -133,7 +139,9 @@ def _label_steps(
 ) -> dict[tuple[int, int, int], Label]:
     """The label of each (state, action, next state). `env.unwrapped.s` is the next state, as for `pdrm.wrap` after a step."""
     bare = getattr(env, "unwrapped", env)
-    before = getattr(bare, "s", None)  # Gymnasium's environments with a table have their state there
+    before = getattr(
+        bare, "s", None
+    )  # Gymnasium's environments with a table have their state there
     found = dict[tuple[int, int, int], Label]()
     for state, row in enumerate(table):
         for action, cell in enumerate(row):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, check_range, check_step_limit
 from pdrm.domains.grids import DIRECTIONS, START, check_slip, grid_domain, parse_map
@@ -24,7 +24,6 @@ from pdrm.errors import BadDomainSetting, PdrmError, UnknownPlace, Where, did_yo
 COMMENT = "//"
 RULE = "->"
 """Part of every rule of a machine."""
-WORD = re.compile(r"\S+")
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
@@ -34,64 +33,73 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    rows, given = list[str](), dict[str, Any]()
-    places, sources = dict[str, str](), dict[str, Where]()
-    named = list[tuple[str, Where]]()
+    rows, settings = list[str](), list[list[Word]]()
     for number, line in enumerate(text.splitlines(), 1):
         words = [] if line.startswith(COMMENT) else _find_words(line, number, file)
         # A setting leaves an empty row, so that lines keep their numbers.
-        rows.append(line[: words[0].column - 1 + words[0].width] if len(words) == 1 else "")
-        if len(words) < 2:
-            continue
-        texts = [_word(where) for where in words]
+        rows.append(line.partition(f" {COMMENT}")[0].rstrip() if len(words) == 1 else "")
+        if len(words) > 1:
+            settings.append(words)
+    given, places = dict[str, Any](), dict[str, str]()
+    for words in settings:
         try:
-            _set(texts[0], texts[1:], given, places)
+            _set(words[0].text, [word.text for word in words[1:]], given, places)
         except PdrmError as error:
-            raise type(error)(error.message, where=words[0], fix=error.fix) from error
-        if texts[0] == "place":
-            named.append((texts[1], words[1]))
-            sources.setdefault(texts[2], words[2])
-        elif texts[0] == "start":
-            named += zip(texts[1:], words[1:], strict=True)
-        elif texts[0] == "bump":
-            sources |= dict(zip(texts[1:], words[1:], strict=True))
-        elif texts[0] == "directions":
-            sources |= dict.fromkeys(DIRECTIONS, words[0])
-    drawn = "".join(rows)
-    for letter, where in named:
-        if letter not in drawn and drawn:
-            fix = f"draw `{letter}`, or remove this line"
-            raise UnknownPlace(f"the map does not show `{letter}`", where=where, fix=fix)
+            raise type(error)(error.message, where=words[0].where, fix=error.fix) from error
+    drawn = "".join(rows).strip()
+    for keyword, *words in settings:
+        named = {"place": words[:1], "start": words}.get(keyword.text, [])
+        for word in named:
+            if word.text not in drawn and drawn:
+                fix = f"draw `{word.text}`, or remove this line"
+                fault = f"the map does not show `{word.text}`"
+                raise UnknownPlace(fault, where=word.where, fix=fix)
     emits = {letter: letter for letter in drawn if letter not in (WALL, FLOOR, START)} | places
-    for letter, event in emits.items():
-        if given.get("directions") and event in DIRECTIONS:
-            fault = f"{file}: `{letter}` emits `{event}`, which is also a direction"
-            raise BadDomainSetting(fault, fix=f"place {letter} EVENT")
-    for number, row in enumerate(rows, 1):
-        for column, letter in enumerate(row, 1):
-            sources.setdefault(letter, Where(file, number, column, row))
+    clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
+    if given.get("directions") and clash:
+        fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
+        raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
     grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
     made = grid_domain(given.pop("name", name), grid, emits, **given)
-    return replace(made, sources=sources, **own)
+    return replace(made, sources=_find_sources(settings, rows, file), **own)
 
 
-def _find_words(line: str, number: int, file: str) -> list[Where]:
-    """The words of a line without its comment, each with its place."""
+class Word(NamedTuple):
+    """A word of a map file, and its place."""
+
+    text: str
+    where: Where
+
+
+def _find_words(line: str, number: int, file: str) -> list[Word]:
+    """The words of a line without its comment."""
     code = line.partition(f" {COMMENT}")[0]
     found = [
-        Where(file, number, word.start() + 1, line, len(word[0])) for word in WORD.finditer(code)
+        Word(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
+        for word in re.finditer(r"\S+", code)
     ]
-    for where in found:
-        if _word(where) == RULE:
-            fix = "give the domain first, and this file as its machine"
+    for word in found:
+        if word.text == RULE:
             fault = "this is a rule of a machine, not of a map"
-            raise BadDomainSetting(fault, where=where, fix=fix)
+            fix = "give the domain first, and this file as its machine"
+            raise BadDomainSetting(fault, where=word.where, fix=fix)
     return found
 
 
-def _word(where: Where) -> str:
-    return where.text[where.column - 1 : where.column - 1 + where.width]
+def _find_sources(settings: list[list[Word]], rows: list[str], file: str) -> dict[str, Where]:
+    """The place that names each event: a setting, else the first cell that shows it."""
+    found = dict[str, Where]()
+    for keyword, *words in settings:
+        named = {"place": words[1:], "bump": words}.get(keyword.text, [])
+        if keyword.text == "directions":
+            named = [Word(direction, keyword.where) for direction in DIRECTIONS]
+        for word in named:
+            found.setdefault(word.text, word.where)
+    for number, row in enumerate(rows, 1):
+        for column, letter in enumerate(row, 1):
+            found.setdefault(letter, Where(file, number, column, row))
+    return found
 
 
 def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
@@ -109,7 +117,9 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
     if keyword not in SETTINGS:
         fault = f"`{keyword}` is neither a setting nor a row of the map"
         hint = did_you_mean(keyword.rstrip(":="), ("place", *SETTINGS))
-        fix = f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
+        fix = (
+            f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
+        )
         raise BadDomainSetting(fault, fix=fix)
     if keyword in given:
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")

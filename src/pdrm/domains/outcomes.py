@@ -127,8 +127,8 @@ def _check_states(table: Table, starts: Sequence[Start]) -> None:
                     raise BadArrays(fault, fix="list every state")
 
 
-def _split_ends(table: Table, starts: Sequence[Start]) -> list[Any]:
-    """Give each state that ends the episode on some ways in only a copy, which is the end, and return these states."""
+def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Hashable], set[Hashable]]:
+    """The states in which an episode can continue, and those in which it can end."""
     frontier = list(dict.fromkeys(start.state for start in starts))
     entered, ended = set(frontier), set[Hashable]()
     for state in frontier:  # grows while it is read
@@ -140,6 +140,12 @@ def _split_ends(table: Table, starts: Sequence[Start]) -> list[Any]:
             elif outcome.next not in entered:
                 entered.add(outcome.next)
                 frontier.append(outcome.next)
+    return entered, ended
+
+
+def _split_ends(table: Table, starts: Sequence[Start]) -> list[Any]:
+    """Give each state that ends the episode on some ways in only a copy, which is the end, and return these states."""
+    entered, ended = _find_ends(table, starts)
     split = [state for state in table if state in entered and state in ended]
 
     def redirect(outcome: Outcome) -> Outcome:

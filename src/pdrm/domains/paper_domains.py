@@ -6,12 +6,11 @@ by them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import overload
+from typing import Any, overload
 
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import (
@@ -127,10 +126,10 @@ MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Treasures:
     """What has happened: whether the safe place was visited, which treasures were taken, whether one is carried.
 
-    >>> Progress(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
+    >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
     'carrying treasure 1 of 3'
     """
 
@@ -148,8 +147,8 @@ class Progress:
 
 
 def enter(
-    grid: GridMap, treasures: frozenset[Cell], progress: Progress, there: Cell
-) -> tuple[Progress, Label]:
+    grid: GridMap, treasures: frozenset[Cell], progress: Treasures, there: Cell
+) -> tuple[Treasures, Label]:
     """What entering a cell changes, and the events it emits."""
     letter = grid.at(there)
     if letter == "s":
@@ -174,7 +173,7 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     grid = load_shipped_map(name, places="xst", start="x")
     treasures = frozenset(grid.places("t"))
 
-    def outcomes(place: tuple[Progress, Cell], action: int) -> list[Outcome]:
+    def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
         progress, cell = place
         there = grid.beside(cell, action)
         progress, events = (
@@ -182,11 +181,11 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         )
         return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
 
-    count, stages = len(treasures), [Progress()]
+    count, stages = len(treasures), [Treasures()]
     for number in range(count + 1):
         for taken in combinations(grid.places("t"), number):
             stages += [
-                Progress(True, frozenset(taken), carrying)
+                Treasures(True, frozenset(taken), carrying)
                 for carrying in (False, True)[: number + 1]
             ]
     states = {
@@ -203,15 +202,13 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         states,
         DIRECTIONS,
         outcomes,
-        [Start((Progress(), cell)) for cell in grid.starts],
+        [Start((Treasures(), cell)) for cell in grid.starts],
         events=(*DIRECTIONS, "s", "t", "T", "x"),
         step_limit=limit,
         picture=Picture(tuple(scenes), scene, grid.cells * len(stages)),
     )
     highest = 1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1
-    return replace(
-        world, machine="multiple-treasure-maze", lowest=2e3 - 1e5, highest=highest
-    )
+    return replace(world, machine="multiple-treasure-maze", lowest=2e3 - 1e5, highest=highest)
 
 
 # --- DeliverWorld (Section 7.4): visit location types in the order that a sequence, named at reset, gives.
@@ -280,7 +277,8 @@ def deliver_world(
         name=name,
         machine="deliver",
         lowest=-STEP_COST * step_limit,
-        highest=1e3 * (deliveries + 1) - STEP_COST * steps,  # 1e3 each, and for stepping off the last
+        highest=1e3 * (deliveries + 1)
+        - STEP_COST * steps,  # 1e3 each, and for stepping off the last
     )
 
 
@@ -395,23 +393,21 @@ def names() -> list[str]:
     return list(BUILDERS)
 
 
-def settings(name: str) -> list[str]:
-    """The settings of a domain.
-
-    >>> settings("echo")
-    ['more', 'step_limit']
-    """
-    builder = _find_builder(name)
-    given = set(builder.args) if isinstance(builder, partial) else set()
-    return [word for word in inspect.signature(builder).parameters if word not in given]
-
-
 @overload
-def domain(name: str, **chosen: float | None) -> FiniteDomain: ...
+def domain(
+    name: str, *, step_limit: int | None = None, more: float | None = None
+) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
-def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | list[str]:
-    """A domain by name, with settings of its own (`settings` lists them); without a name, the names there are.
+def domain(
+    name: str | None = None, *, step_limit: int | None = None, more: float | None = None
+) -> FiniteDomain | list[str]:
+    """A domain by name; without a name, the names there are.
+
+    Args:
+        name: One of the names.
+        step_limit: Steps after which an episode is truncated (default: the paper's).
+        more: Of `echo`, the probability that nature adds a letter (default: 0.75).
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
@@ -420,18 +416,16 @@ def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | li
     """
     if name is None:
         return names()
-    builder, known = _find_builder(name), settings(name)
-    for word in chosen:
-        if word not in known:
-            fault = f"domain `{name}` has no setting `{word}`"
-            raise BadDomainSetting(fault, fix=did_you_mean(word, known))
-    if chosen.get("step_limit") is not None:
-        check_step_limit(name, chosen["step_limit"])
-    return builder(**chosen)
-
-
-def _find_builder(name: str) -> Callable[..., FiniteDomain]:
     if name not in BUILDERS:
         fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
         raise UnknownDomain(f"there is no domain `{name}`", fix=fix)
-    return BUILDERS[name]
+    chosen: dict[str, Any] = {}
+    if step_limit is not None:
+        check_step_limit(name, step_limit)
+        chosen["step_limit"] = step_limit
+    if more is not None:
+        if name != "echo":
+            fix = "leave it out, or use `echo`"
+            raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
+        chosen["more"] = more
+    return BUILDERS[name](**chosen)

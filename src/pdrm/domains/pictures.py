@@ -224,7 +224,9 @@ def _draw_grid(picture: Picture, state: int) -> Canvas:
     canvas = Canvas(width * side + 1, height * side + 1, LINE)
     drawn = {letter for scene in picture.scenes for row in scene.rows for letter in row}
     letters = sorted(drawn - {WALL, FLOOR})
-    cells = [(row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)]
+    cells = [
+        (row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)
+    ]
     for row, column, shown in cells:
         if shown != WALL:
             canvas.fill(column * side + 1, row * side + 1, side - 1, side - 1, WHITE)

@@ -24,6 +24,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack, TopK, View
 
 Space = spaces.Space[Any]
+Floats = npt.NDArray[np.float32]
 
 OBSERVATION, MACHINE, STACK = "observation", "machine", "stack"
 """The entries of a dictionary: the environment's, and the machine's two."""
@@ -89,7 +90,7 @@ class Window:
         """The length of the one-hot vector."""
         return len(self.state) + self.symbols * self.places
 
-    def one_hot(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    def one_hot(self, rows: npt.NDArray[np.int64]) -> Floats:
         """Rows of a state and the contents of each place as one-hot vectors: [rows, width]."""
         vectors = np.zeros((len(rows), self.width), np.float32)
         begins = len(self.state) + self.symbols * np.arange(self.places)
@@ -123,6 +124,10 @@ class ProductDict(ShowsMachine, spaces.Dict):
     (['observation', 'machine', 'stack'], 'states u0 u1 u2, stack # A, k=1')
     """
 
+    def __init__(self, entries: Sequence[tuple[str, Space]], window: Window) -> None:
+        super().__init__(entries)
+        self.window = window
+
 
 class ProductBox(ShowsMachine, spaces.Box):
     """The space of flat observations.
@@ -131,6 +136,10 @@ class ProductBox(ShowsMachine, spaces.Box):
     >>> AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space.shape
     (8,)
     """
+
+    def __init__(self, low: Floats, high: Floats, window: Window) -> None:
+        super().__init__(low, high, dtype=np.float32)
+        self.window = window
 
 
 # --- The environment's part
@@ -163,7 +172,9 @@ class Entries:
                 if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
             )
         if not keys:
-            fault = f"an observation of {environment} has no entry that is a fixed number of numbers"
+            fault = (
+                f"an observation of {environment} has no entry that is a fixed number of numbers"
+            )
             raise CannotWrap(fault, fix="name those that the agent shall see: keys=[...]")
         self._paths = {name: found[name][0] for name in keys}
         self.space = spaces.Dict([(name, found[name][1]) for name in keys])
@@ -207,17 +218,20 @@ def find_mismatch(space: Space, observation: Any, name: str = "the observation")
     if isinstance(space, spaces.Dict):
         if not isinstance(observation, Mapping):
             return f"{name} is {str(observation)[:60]}, and its space a dictionary"
-        for key, part in space.spaces.items():
-            if key not in observation:
-                return f"{name} has no entry `{key}`"
-            if fault := find_mismatch(part, observation[key], f"its entry `{key}`"):
-                return fault
-        return ""
+        if missing := [key for key in space.spaces if key not in observation]:
+            return f"{name} has no entry `{missing[0]}`"
+        faults = (
+            find_mismatch(part, observation[key], f"its entry `{key}`")
+            for key, part in space.spaces.items()
+        )
+        return next(filter(None, faults), "")
     if space.shape is not None and np.shape(observation) != space.shape:
         return f"{name} has the shape {np.shape(observation)}, and its space {space.shape}"
-    if isinstance(space, spaces.Discrete):
-        if not space.start <= observation < space.start + space.n:
-            return f"{name} is {str(observation)[:60]}, and its space {space}"
+    low, high = (
+        (space.start, space.start + space.n) if isinstance(space, spaces.Discrete) else (0, 0)
+    )
+    if low < high and not low <= observation < high:
+        return f"{name} is {str(observation)[:60]}, and its space {space}"
     return ""
 
 
@@ -261,8 +275,7 @@ class AsDict:
                 fault = f"the environment's observation has an entry `{name}` already"
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
                 raise CannotWrap(fault, fix=fix)
-        self.space = ProductDict([*self._entries.space.spaces.items(), *own.items()])
-        self.space.window = window
+        self.space = ProductDict([*self._entries.space.spaces.items(), *own.items()], window)
 
     def put(self, observation: Any, state: str, stack: Stack) -> dict[str, Any]:
         """One observation."""
@@ -303,13 +316,10 @@ class AsVector:
         self._length = self._width + len(hot)
         low = np.concatenate([flat.low, hot]).astype(np.float32)
         high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
-        if window is None:
-            self.space = spaces.Box(low, high, dtype=np.float32)
-        else:
-            self.space = ProductBox(low, high, dtype=np.float32)
-            self.space.window = window
+        plain = spaces.Box(low, high, dtype=np.float32)
+        self.space: Space = plain if window is None else ProductBox(low, high, window)
 
-    def put(self, observation: Any, state: str, stack: Stack) -> npt.NDArray[np.float32]:
+    def put(self, observation: Any, state: str, stack: Stack) -> Floats:
         """One observation."""
         vector, window = np.zeros(self._length, np.float32), self._window
         if self._number is not None:
@@ -367,7 +377,11 @@ class Observing:
         window = None if self.view is None else Window(machine, self.view, self.depth)
         if self.flatten:
             return AsVector(environment, window, self.keys)
-        return AsIs(environment, self.keys) if window is None else AsDict(environment, window, self.keys)
+        return (
+            AsIs(environment, self.keys)
+            if window is None
+            else AsDict(environment, window, self.keys)
+        )
 
 
 # --- Observations, read

@@ -63,6 +63,8 @@ AnyEnv = gymnasium.Env[Any, Any]
 EnvFunction = Callable[[], AnyEnv]
 Remember = Callable[[AnyEnv], Any]
 SEES_TOP = Observing()
+RESET_RETURNS = ("observation", "info")
+STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
 NOT_BEGUN = "no episode has begun"
 BROKEN_OFF = "an error ended the episode: the environment has moved, and the machine has not"
 ENDED_EARLY = 100
@@ -142,7 +144,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
-        window = None if observing.view is None else Window(self.machine, observing.view, observing.depth)
+        window = (
+            None
+            if observing.view is None
+            else Window(self.machine, observing.view, observing.depth)
+        )
         self._fingerprint = "" if window is None else window.fingerprint
         self._observation: Any = None
         self._state, self._stack, _ = self._quick.begin()
@@ -166,9 +172,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
         self._stopped, self._taken = NOT_BEGUN, 0
         began: Any = self.env.reset(seed=seed, options=options)
-        if not isinstance(began, tuple | list) or len(began) != 2:
-            fault = f"`reset` of {self.env} returned {str(began)[:60]}"
-            raise BadEnvironment(fault, fix="Gymnasium's returns (observation, info)")
+        if type(began) is not tuple or len(began) != len(RESET_RETURNS):
+            raise _refuse_returned(began, RESET_RETURNS)
         observation, info = began
         self._check_info(info)
         if not self._checked:
@@ -201,10 +206,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         moved: Any = self.env.step(action)
         self._taken += 1
         self._stopped = BROKEN_OFF
-        if not isinstance(moved, tuple | list) or len(moved) != 5:
-            fault = f"`step` of {self.env} returned {str(moved)[:60]}"
-            fix = "Gymnasium's returns (observation, reward, terminated, truncated, info)"
-            raise BadEnvironment(fault, fix=fix)
+        if type(moved) is not tuple or len(moved) != len(STEP_RETURNS):
+            raise _refuse_returned(moved, STEP_RETURNS)
         observation, reward, terminated, truncated, info = moved
         self._check_info(info)
         try:
@@ -215,9 +218,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             label = read_label(events, self._events)
             state, stack, paid = self._quick.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = float(reward)
-            if not isfinite(own):
-                raise BadEnvironmentReward(f"the environment, not the machine, paid {own}")
+            own = _read_reward(reward)
             seen = self._form.put(observation, state, stack)
         except Exception as error:
             self._note(error, self._labels)
@@ -383,12 +384,14 @@ def wrap_vector(
     success: str | Sequence[str] = (),
     remember: Remember | None = None,
 ) -> VectorEnv[Any, Any, Any]:
-    """A vector environment of products. The arguments that are not listed are those of `wrap`.
+    """A vector environment of products.
 
     Args:
         env_fns: Functions that each make one environment.
-        mode: "sync" runs them in this process, "async" each in a process of its own.
-        autoreset: When Gymnasium resets an environment whose episode has ended.
+        machine, labels, k: As for `wrap`.
+        mode: "sync" runs the environments in this process, "async" each in a process of its own.
+        autoreset: The step in which Gymnasium resets an environment whose episode has ended.
+        flatten, depth, keys, labels_at_reset, reward_weight, ignore_end, success, remember: As for `wrap`.
 
     Returns:
         Gymnasium's vector environment.
@@ -408,7 +411,9 @@ def wrap_vector(
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
     product = partial(
         wrap,
-        machine=pushdown_machine(machine),  # a faulty machine is reported before a process is started
+        machine=pushdown_machine(
+            machine
+        ),  # a faulty machine is reported before a process is started
         labels=labels,
         k=k,
         flatten=flatten,
@@ -480,6 +485,20 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 # --- Checks
+
+
+def _refuse_returned(found: object, names: Sequence[str]) -> BadEnvironment:
+    """The error that `reset` or `step` of an environment returned something else than Gymnasium's."""
+    fault = f"the environment returned {str(found)[:60]}"
+    return BadEnvironment(fault, fix=f"return a tuple ({', '.join(names)})")
+
+
+def _read_reward(reward: Any) -> float:
+    """The environment's own reward."""
+    own = float(reward)
+    if not isfinite(own):
+        raise BadEnvironmentReward(f"the environment, not the machine, paid {own}")
+    return own
 
 
 def _check_bare(env: object) -> None:

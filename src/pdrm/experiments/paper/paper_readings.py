@@ -135,9 +135,7 @@ def _on_maze(seed: int, panel: Panel) -> Panel:
         step_limit=MAZE_STEP_LIMITS[size],
         directions=True,
     )
-    made = replace(
-        made, machine=default.machine, lowest=default.lowest, highest=default.highest
-    )
+    made = replace(made, machine=default.machine, lowest=default.lowest, highest=default.highest)
     return _with_task(panel, Task(made))
 
 

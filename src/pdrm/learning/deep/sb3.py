@@ -10,7 +10,7 @@ the rest of the stack as often as it was observed there.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack
 
 try:
-    import torch
     from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
     from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 except ImportError as error:
@@ -35,6 +34,9 @@ except ImportError as error:
 Array = npt.NDArray[Any]
 Observations = Array | dict[str, Array]
 """Several rows: vectors, or the rows of each entry of a dictionary."""
+
+if TYPE_CHECKING:
+    import torch
 
 ROUNDING = 1e-5
 """Relative difference of a reward that has been float32 from the one `pdrm.wrap` paid."""
@@ -82,19 +84,26 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         seed: int = 0,
     ) -> None:
         if not isinstance(observation_space, ShowsMachine):
-            fault = f"the observation space, {observation_space}, does not say which machine it shows"
-            fix = f"use the environment of pdrm.wrap; for wrappers that change observations, {INSIDE}"
+            fault = (
+                f"the observation space, {observation_space}, does not say which machine it shows"
+            )
+            fix = (
+                f"use the environment of pdrm.wrap; for wrappers that change observations, {INSIDE}"
+            )
             raise BadSetting(fault, fix=fix)
         if counterfactuals < 0 or int(counterfactuals) != counterfactuals:
             fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
             raise BadSetting(fault, fix="counterfactuals=2")
         if optimize_memory_usage:
-            fault = "optimize_memory_usage keeps no next observations, and a part of them is replaced"
+            fault = (
+                "optimize_memory_usage keeps no next observations, and a part of them is replaced"
+            )
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
         self._stores_dict = isinstance(observation_space, spaces.Dict)
-        parent = DictReplayBuffer if self._stores_dict else ReplayBuffer
+        # A buffer of vectors is stored as SB3's simple one stores it.
+        parent: Any = DictReplayBuffer if self._stores_dict else ReplayBuffer
         parent.__init__(
-            self,  # type: ignore[arg-type] # a buffer of vectors is stored as SB3's simple one stores it
+            self,
             buffer_size,
             observation_space,
             action_space,
@@ -114,8 +123,11 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._labels: list[Label] = []
         self._number: dict[Label, int] = {}
         # Stacks that agree on what one step can pop and on what counts below are one to a k-policy.
-        full = isinstance(self.view, FullStack)
-        self._kept = None if full else symbols_that_matter(self.machine, self.view.k)
+        self._kept = (
+            None
+            if isinstance(self.view, FullStack)
+            else symbols_that_matter(self.machine, self.view.k)
+        )
         self._same: dict[Stack, Stack] = {}
         self._observed: dict[tuple[str | None, Stack], list[Stack]] = {}
         """Observed stacks by machine state (None: any) and what is seen of them, once for each time."""
@@ -154,8 +166,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             self.note(record["state"], record["stack"])
             if done[env]:
                 self.note(*self._quick.begin()[:2])
-        parent = DictReplayBuffer if self._stores_dict else ReplayBuffer
-        parent.add(self, obs, next_obs, action, reward, done, infos)  # type: ignore[arg-type] # as above
+        parent: Any = DictReplayBuffer if self._stores_dict else ReplayBuffer
+        parent.add(self, obs, next_obs, action, reward, done, infos)
 
     def _read_record(self, info: dict[str, Any]) -> dict[str, Any]:
         """The entry `machine` of an info, about the machine of this buffer."""
