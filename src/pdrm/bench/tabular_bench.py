@@ -188,7 +188,6 @@ def measure_wrap() -> Iterator[Row]:
     forms = {
         "": wrapped(lake()),
         "flat": wrapped(lake(), flatten=True),
-        "number": wrapped(lake(), discrete=True),
     }
     rounds = [
         [_seconds_per_step(env) for env in (bare, *forms.values())] for _ in range(WRAP_BURSTS)
