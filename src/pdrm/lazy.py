@@ -28,7 +28,7 @@ CHAPTERS = (
     "analysis",
     "experiments",
     "drawing",
-    "report",
+    "paper",
 )
 """The packages of the library that have names for users."""
 

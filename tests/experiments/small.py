@@ -4,8 +4,8 @@ from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes_record
 from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper.paper_claims import SIZES
 from pdrm.experiments.study import Study
+from pdrm.paper.claims import SIZES
 from pdrm.task import Task
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}

@@ -19,14 +19,14 @@ from pdrm.errors import (
 )
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper import recorded
-from pdrm.experiments.paper.paper_claims import CLAIMS
-from pdrm.experiments.paper.paper_figures import FOUND, ON_REQUEST, STUDIES, SUMMARY, figures
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
 from pdrm.files import ensure_folder
 from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import MOST_SEEDS
+from pdrm.paper import recorded
+from pdrm.paper.claims import CLAIMS
+from pdrm.paper.figures import FOUND, ON_REQUEST, STUDIES, SUMMARY, figures
 from tests.experiments.small import small_study
 
 

@@ -24,10 +24,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.settings import Agent
+    from pdrm.paper.evidence import Judged, Part
     from pdrm.task import Task
 
 # --- The options of every command that runs studies.
@@ -101,7 +101,7 @@ def run(
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
-    from pdrm.report.build import write_own_report
+    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
@@ -158,8 +158,8 @@ def claims(
     if readings:
         print_readings(output, seeds, details=details, as_json=as_json)
         return
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import Evidence
 
     evidence = Evidence(output, seeds)
     if not evidence.anything:
@@ -177,7 +177,7 @@ def claims(
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.experiments.paper.paper_readings import cells, count_holding, readings_record
+    from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
     if as_json:
@@ -259,14 +259,14 @@ def report(
 
     Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_figures import EVERY
-    from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
-    from pdrm.report.build import PAGE, write_page
-    from pdrm.report.verdicts import COLUMNS, results_markdown
+    from pdrm.paper.claims_section import COLUMNS, results_markdown
+    from pdrm.paper.evidence import Evidence
+    from pdrm.paper.figures import EVERY
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import PAGE, write_page
 
     if runs:
         kept = Store.below(runs[0])
@@ -335,8 +335,8 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The same for studies of one's own."""
     from pdrm.experiments.study import recorded
-    from pdrm.report.build import write_own_report
-    from pdrm.report.verdicts import results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:
@@ -386,12 +386,12 @@ def reproduce(
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
-    from pdrm.experiments.paper.paper_claims import judge_claims
-    from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
-    from pdrm.experiments.paper.recorded import known_lines
-    from pdrm.report.build import write_report
-    from pdrm.report.theory_section import find_facts_meanwhile
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
+    from pdrm.paper.figures import DEEP, FOUND, figures
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import write_report
+    from pdrm.paper.theory_section import find_facts_meanwhile
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
@@ -418,10 +418,10 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.paper.paper_figures import STUDIES
-    from pdrm.experiments.paper.paper_readings import READINGS, judge_reading, note_run, reading_of
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded, write_tables
+    from pdrm.paper.figures import STUDIES
+    from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
