@@ -223,14 +223,13 @@ def draw(
     Example: pdrm draw letter -o letter.svg
     """
     from pdrm.drawing.render import draw as draw_machine
-    from pdrm.drawing.render import draw_run
     from pdrm.language.loading import parse_word
 
     machine = _machine(file)
     if word is None:
         draw_machine(machine, output)
     else:
-        draw_run(machine.run(parse_word(word)), output)
+        draw_machine(machine.run(parse_word(word)), output)
     typer.echo(f"wrote {output}")
 
 

@@ -20,10 +20,10 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.drawing.graphviz import to_dot
-    from pdrm.drawing.render import Picture, draw, draw_run
+    from pdrm.drawing.render import Picture, draw
     from pdrm.drawing.rows import Rows
     from pdrm.drawing.tikz import to_tikz
 
-__all__ = ["Picture", "Rows", "draw", "draw_run", "to_dot", "to_tikz"]
+__all__ = ["Picture", "Rows", "draw", "to_dot", "to_tikz"]
 
 __getattr__, __dir__ = lazy(__name__)
