@@ -2,12 +2,15 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from pdrm.drawing.curve_plots import CurveLine, panel_plot
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, run_study
 from pdrm.paper.report import write_own_report
+from pdrm.paper.study_section import figure_svg
 from tests.experiments.small import SHORT
 
 LINES = (Line(name="1-pdRM", agent="q"), Line(name="a & b", agent="q", k="full"))
@@ -37,25 +40,45 @@ def test_every_panel_is_in_the_picture(folder):
         assert f"<!-- {text} -->" in drawn
 
 
-def test_the_page_has_the_final_results_and_nothing_of_the_papers(folder):
+def test_the_page_has_the_task_the_results_and_nothing_of_the_papers(folder):
     page = (folder / "index.html").read_text()
     assert "<h1>my study</h1>" in page
-    assert page.count("95 % interval") >= 3
-    assert "mapped" not in page
-    assert "All: ." not in page
+    first = page[page.index("<h3>Letters</h3>") :]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", first)
+    assert captions[:3] == ["letter", "letter", "Letters: median and quartiles"]
     assert "<td>a &amp; b</td><td>full</td>" in page
-    assert re.search(r"\d of 2 \(\d+ %\)</td>", page)
-    for word in ("dashed", "claims", "make reproduce"):
+    assert re.search(r"<td>\d+%</td><td>\d of 2</td>", page)
+    assert "| agent | k | return (quartiles) | success |" in page
+    assert r"\begin{tabular}" in page
+    for word in ("dashed", "claims", "make reproduce", "All: ."):
         assert word not in page
-    assert set(re.findall(r'href="(?!#|data)([^"]+)"', page)) == {
-        "curves.csv",
-        "summary.csv",
-        "curves.svg",
-    }
-    for name in re.findall(r'href="(?!#|data)([^"]+)"', page):
-        assert (folder / name).exists()
-    assert {path.name for path in (folder / "figures").glob("*.png")} == {
-        "letter-s.png",
-        "maze.png",
-        "paint.png",
-    }
+    links = set(re.findall(r'href="(?!#|data)([^"]+)"', page))
+    assert links == {"curves.csv", "summary.csv"}
+    assert all((folder / name).exists() for name in links)
+    figures = {path.name for path in (folder / "figures").glob("*.pdf")}
+    assert figures == {"letter-s.pdf", "maze.pdf", "paint.pdf"}
+
+
+def test_tables_have_no_empty_columns(folder):
+    page = (folder / "index.html").read_text()
+    for table in re.findall(r"<table>(<thead><tr><th>agent</th><th>k</th>.*?)</table>", page):
+        rows = re.findall(r"<tr>(.*?)</tr>", table)[1:]
+        cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+        assert all(any(column) for column in zip(*cells, strict=True))
+
+
+def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_path):
+    def line(value):
+        numbers = np.array([value])
+        return CurveLine("a", "p", "episodes", np.array([10]), numbers, numbers, numbers)
+
+    made = []
+    for value in (0.5, 0.5, 0.25):
+        lines = [line(value)]
+
+        def draw(lines=lines):
+            made.append(lines)
+            return panel_plot(lines)
+
+        assert figure_svg(tmp_path / "one", [lines], draw).startswith(b"<?xml")
+    assert len(made) == 2

@@ -1,23 +1,20 @@
 """The report of a small reproduction: what is on the page, that it needs nothing from outside, and how a browser shows it."""
 
+import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
-from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.paper import theory_section as theory
 from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import Evidence
-from pdrm.paper.figures import BESIDE_SUMMARY, DEEP, FOUND, MAZE, SUMMARY, figures
+from pdrm.paper.figures import DEEP, figures, study
 from pdrm.paper.recorded import known_lines
 from pdrm.paper.report import write_report
-from pdrm.paper.study_section import study_section
 from tests.experiments.small import keep_small_sizes
 
 BROWSER = next(
@@ -34,7 +31,7 @@ def folder(tmp_path_factory):
     assert not run_study(studies, place).failures
     keep_small_sizes(place)
     evidence = Evidence(place, 2)
-    lines = known_lines([*studies, *DEEP], evidence.store)
+    lines = known_lines([*studies, *map(study, DEEP)], evidence.store)
     write_report(lines, judge_claims(evidence), evidence, theory=False)
     return place
 
@@ -78,89 +75,65 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
     assert "no run is recorded" in page
 
 
-def test_verdicts_that_rest_on_a_choice_made_after_results_are_marked(page):
-    """In the text above the table by name, and in their rows with what was chosen."""
-    marked = [claim for claim in CLAIMS if claim.afterwards]
-    named = re.search(r"those marked † \((.*?)\)", page).group(1)
-    assert re.findall(r"<code>(.*?)</code>", named) == [claim.id for claim in marked]
+def test_choices_made_after_results_are_told_with_their_claims(page):
     rows = dict(
         re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page)
     )
     for claim in CLAIMS:
-        assert ("† chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
-    assert "single episodes, pdRM and Q-CRA end above" in rows["letter-best"]
+        assert ("chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
 
 
-def test_how_likely_each_agent_is_better_than_the_best(page):
-    """PaintWorld's full policy asks for all at once, whatever the seed: no other is ever better."""
-    part = page[page.index('id="study-paint"') :]
-    table = part[part.index("who ends better than pdRM") :]
-    assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">–</td>', table)
+def test_the_page_begins_with_the_papers_figures(page):
+    headings = re.findall(r"<h2>(.*?)</h2>", page)
+    assert headings[:2] == ["The paper's figures", "Claims"]
+    row = page.partition('class="row"')[2].partition("</section>")[0]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", row)
+    assert [caption.partition(":")[0] for caption in captions] == [
+        "Figure 2",
+        "Appendix C",
+        "Figure 5",
+        "Figure 5",
+    ]
 
 
 def test_one_seed_has_no_interval(tmp_path):
     """And its verdict says how few it is."""
     outcome = run_study(figures(["paint"], seeds=1), tmp_path)
     evidence = Evidence(tmp_path)
-    written = write_report(
-        outcome.lines, judge_claims(evidence, ["paint"]), evidence, theory=False
-    ).read_text()
+    judged = judge_claims(evidence, ["paint"])
+    written = write_report(outcome.lines, judged, evidence, theory=False).read_text()
     assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
     (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
-    cells = re.findall(r'<td class="n">(.*?)</td>', row)
-    assert (cells[0], cells[1], cells[2]) == ("−0.71", "0.82", "1 of 1 (100 %)")
-    part = written[written.index("who ends better than pdRM") :]
-    assert re.search(r'<td>1-pdRM</td><td class="n">0 %</td><td class="n">–</td>', part)
+    assert re.findall(r"<td>(.*?)</td>", row)[:4] == ["−0.71", "100%", "1 of 1", "0.82"]
+    part = written[written.index("ends better than pdRM") :]
+    assert re.search(r"<tr><td>1-pdRM</td>.*?<td>0%</td>", part)
 
 
-def test_what_was_proved_is_proved_again_for_another_discount(tmp_path, monkeypatch):
+def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(theory, "CHECKED", ("paint",))
     monkeypatch.setattr(theory, "COUNTED", ("paint",))
-    once = theory.theory_facts(tmp_path)["k"]["paint"]
-    assert once["discount"] == 0.99
-    monkeypatch.setitem(PAPER_SETTINGS, "paint", {**PAPER_SETTINGS["paint"], "discount": 0.5})
-    again = theory.theory_facts(tmp_path)["k"]["paint"]
-    assert again["discount"] == 0.5
+    once = theory.theory_facts(tmp_path)
     asked = []
     monkeypatch.setattr(theory, "check_k", lambda *args, **_: asked.append(args))
-    assert theory.theory_facts(tmp_path)["k"]["paint"] == again
+    assert theory.theory_facts(tmp_path) == once
     assert not asked
+    assert "k = 5" in theory.k_section(once).body
+    assert "<code>paint</code>" in theory.sizes_section(once).body
 
 
-def test_what_was_not_run_here_says_so(page):
-    """WaterWorld's figures come from records, and are marked."""
+def test_runs_that_came_with_the_package_are_marked(page):
     part = page[page.index('id="study-water"') :]
-    assert "Not run here: recorded on NVIDIA H200" in part
+    assert "recorded on NVIDIA H200" in part
     assert part.count('<span class="badge none">recorded</span>') == 4
-    assert "python -m pdrm.experiments.water_runs printed" in part
     assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
-    assert re.search(r"<td>PPO</td><td>none</td><td class=\"n\">21,701 \(", part)
-    assert "<li>holds: PPO + 1-pdRM achieves early</li>" in part  # tuned, as the paper found
-
-
-def test_what_is_ours_is_drawn_into_the_papers_figures(tmp_path):
-    """As it came with the package: in the plot, in the table, and said to be ours; the study's lines are judged without it."""
-    known = {
-        curves.line.name: curves
-        for _, curves in known_lines([FOUND], Store.below(tmp_path))
-        if curves.panel is FOUND.panels[0]
-    }
-    other = replace(known[BESIDE_SUMMARY], panel=MAZE.panels[0])
-    shown = [study_section(MAZE, [other], Store.below(tmp_path), tmp_path, beside=beside)
-             for beside in (None, {"maze-5x5": known[SUMMARY]})]  # fmt: skip
-    plain, both = (str(section.body) for section in shown)
-    assert "not in the paper" not in plain
-    assert "<td>summary (ours, not in the paper)</td><td>full</td>" in both
-    assert "10 of 10 (100 %)" in both[both.index("summary (ours, not in the paper)") :]
-    assert "no claim is judged by it" in both
-    assert both.partition("who ends better")[2].find("not in the paper") == -1
+    assert re.search(r"<td>PPO</td><td>none</td><td>21,701 \(", part)
 
 
 def test_figures_have_their_numbers(page):
     for agent in ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", "0-pdRM (ours)"):
         assert f"<td>{agent}</td>" in page
     # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
-    assert re.search(r'<td>pdRM</td><td>5</td><td class="n">−0\.71 \(', page)
+    assert re.search(r"<td>pdRM</td><td>5</td><td>−0\.71 \(", page)
     assert "learning rate 0.01" in page
     assert page.count("data:image/svg+xml;base64,") >= 4
 
@@ -172,14 +145,14 @@ def test_the_page_is_whole_and_needs_nothing(page):
     assert not seen.wrong
     assert "script" not in seen.tags
     outside = [source for source in seen.sources if not source.startswith(("data:", "#"))]
-    assert set(outside) == {"curves.csv", "summary.csv", "claims.json"}
+    assert set(outside) == {"curves.csv", "summary.csv"}
     anchors = {source[1:] for source in seen.sources if source.startswith("#")}
     assert anchors <= set(re.findall(r'id="([^"]+)"', page))
 
 
 def test_files_beside_it(folder):
     assert (folder / "figures/letter.pdf").read_bytes().startswith(b"%PDF")
-    assert (folder / "figures/paint.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "figures/paint.svg").read_bytes().startswith(b"<?xml")
     assert (folder / "curves.csv").read_text().startswith("study,panel,line")
 
 
@@ -203,13 +176,14 @@ def test_in_a_browser(page, width, tmp_path):
         f"--window-size={max(width, 500)},900",
         "--dump-dom",
     ]
+    quoted = json.dumps(page).replace("</", "<\\/")
     if width < 500:  # a window is at least 500 wide: a phone is a frame of its own
         frame = tmp_path / "phone.html"
         frame.write_text(
             f'<body><iframe id="f" width="{width}" height="800" srcdoc=""></iframe><script>'
             "const f = document.getElementById('f'); f.onload = () => setTimeout(() => { const d = f.contentDocument; const e = "
             "d.documentElement; document.title = [e.scrollWidth <= e.clientWidth, [...d.images].every(i => i.naturalWidth > 0), 0]"
-            f".join(); }}, 500); f.srcdoc = {_quoted(page)};</script></body>"
+            f".join(); }}, 500); f.srcdoc = {quoted};</script></body>"
         )
         file = frame
     done = subprocess.run(
@@ -222,9 +196,3 @@ def test_in_a_browser(page, width, tmp_path):
     title = re.search(r"<title>(.*?)</title>", done.stdout)
     assert title, done.stderr[-500:]
     assert title.group(1) == "true,true,0"
-
-
-def _quoted(text):
-    import json
-
-    return json.dumps(text).replace("</", "<\\/")

@@ -14,30 +14,22 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import judge_claims, water_17, water_20
 from pdrm.paper.evidence import Evidence
-from pdrm.paper.figures import (
-    DEEP,
-    RECURRENT,
-    WATER,
-    WATER_READINGS,
-    WATER_SCALED,
-    WITH,
-    WITHOUT,
-    figures,
-)
+from pdrm.paper.figures import DEEP, RECURRENT, WATER_READINGS, WITH, WITHOUT, figures, study
 from pdrm.paper.recorded import FOLDER, PREFIX, READINGS, known_lines, recorded_curves
 from pdrm.paper.report import write_report
 
 DOCS = (Path(__file__).parents[2] / "docs" / "water.md").read_text()
-LINES = [(study, panel, line) for study in DEEP for panel in study.panels for line in panel.lines]
+WATER = study("water")
+LINES = [(of, panel, line) for of in map(study, DEEP) for panel, line in of.lines()]
 
 
 def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
     """With the settings that the line has today; only `water-scaled` and strict recurrent PPO were never recorded."""
     found = {}
-    for study, panel, line in LINES:
-        curves = recorded_curves(study, panel, line)
+    for of, panel, line in LINES:
+        curves = recorded_curves(of, panel, line)
         if curves is None:
-            assert study is WATER_SCALED or (study.name, line.name) == ("water-strict", RECURRENT)
+            assert of.name == "water-scaled" or (of.name, line.name) == ("water-strict", RECURRENT)
             continue
         agent = panel.agent(line)
         assert (curves.unit, curves.seeds, curves.at[-1]) == (
@@ -53,7 +45,7 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
         )
         assert curves.returns.min() >= curves.lowest == 0
         assert curves.returns.max() <= curves.highest == 116_001
-        found[PREFIX.get(study.name, study.name), panel.task.name, line.name] = (curves, agent)
+        found[PREFIX.get(of.name, of.name), panel.task.name, line.name] = (curves, agent)
     rows = 0
     for path in set(FOLDER.glob("water-*.csv")) - {FOLDER / READINGS}:
         about = json.loads(path.with_suffix(".json").read_text())
@@ -70,8 +62,8 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
 
 def test_the_docs_say_what_was_recorded():
     """One line of a table for each map and agent."""
-    for study, panel, line in LINES:
-        if (curves := recorded_curves(study, panel, line)) is None:
+    for of, panel, line in LINES:
+        if (curves := recorded_curves(of, panel, line)) is None:
             continue
         steps, achieved = (
             f"{curves.at[-1] / 1e6:.0f} M",
@@ -85,20 +77,20 @@ def test_the_docs_say_what_was_recorded():
 def test_the_docs_say_what_became_of_every_physics():
     """The share of the tests in the last million steps that achieved the task, with the machine and without."""
     rows = 0
-    for study in WATER_READINGS:
+    for of in map(study, WATER_READINGS):
         shares = []
-        for panel, line in study.lines():
-            curves = recorded_curves(study, panel, line)
+        for panel, line in of.lines():
+            curves = recorded_curves(of, panel, line)
             assert (curves.seeds, curves.at[-1]) == ((0, 1, 2), panel.agent(line).total_timesteps)
             shares.append(
                 f"{100 * curves.success[:, curves.at > curves.at[-1] - 1_000_000].mean():.0f} %"
             )
             rows += curves.returns.size
-        world = study.panels[0].task.domain
+        world = of.panels[0].task.domain
         numbers = (
             f"{world.radius:g}, {world.ball_speed:g}, {world.acceleration:g}, {world.top_speed:g}"
         )
-        rewards = "× 1e-3" if study.name.endswith("-scaled") else "as printed"
+        rewards = "× 1e-3" if of.name.endswith("-scaled") else "as printed"
         assert f"| {numbers} | {rewards} | {' | '.join(shares)} |" in DOCS
     assert rows == len((FOLDER / READINGS).read_text().splitlines()) - 1
 
@@ -165,13 +157,11 @@ def test_one_line_that_differs_breaks_its_part(panel, line, went, part):
 
 
 def test_panels_have_names_of_their_own():
-    names = [panel.name for study in DEEP for panel in study.panels]
+    names = [panel.name for of in map(study, DEEP) for panel in of.panels]
     assert len(set(names)) == len(names)
-    assert [study.name for study in figures(["water-17", "water-tuned-17"])] == [
-        "water",
-        "water-tuned",
-    ]
-    assert all(study.of_the_paper for study in DEEP)
+    found = figures(["water-17", "water-tuned-17"])
+    assert [of.name for of in found] == ["water", "water-tuned"]
+    assert all(study(name).of_the_paper for name in DEEP)
 
 
 SHORT = {
@@ -184,43 +174,40 @@ SHORT = {
 }
 
 
-def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path, monkeypatch):
+def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path):
     panel = WATER.panels[0]
     short = [
         replace(line, settings={**line.settings, **SHORT, "test_episodes": 2})
         for line in panel.lines[:2]
     ]
     panel = replace(panel, domain=WaterWorld(side=17.0, step_limit=60), lines=tuple(short))
-    study = replace(WATER, panels=(panel,), seeds=1)
+    own = replace(WATER, panels=(panel,), seeds=1)
     store = Store.below(tmp_path)
-    ((_, before), _) = known_lines([study], store)
+    ((_, before), _) = known_lines([own], store)
     assert before.origin.device.startswith("NVIDIA")
-    outcome = run_study(study, tmp_path, progress=False)
+    outcome = run_study(own, tmp_path, progress=False)
     assert not outcome.failures
     assert [run.name.split("-")[:3] for run in store.root.iterdir()] == [["water", "17", "ppo"]] * 2
-    found = known_lines([study], store)
+    found = known_lines([own], store)
     assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [
         (None, [160, 320], (0,))
     ] * 2
     whole = replace(
-        study,
+        own,
         panels=(replace(panel, lines=(*short, WATER.panels[0].line(RECURRENT))), WATER.panels[1]),
     )
-    monkeypatch.setattr("pdrm.paper.evidence.EVERY", (whole,))
-    evidence = Evidence(tmp_path)
+    evidence = Evidence(tmp_path, studies=(whole,))
     judged = judge_claims(evidence, {"water"})
     assert evidence.anything
     device = before.origin.device
     assert [(one.seeds, one.recorded_on) for one in judged] == [
-        (1, device),
+        ((1, 1), device),
         (None, ""),
-        (10, device),
-        (10, device),
+        ((10, 1), device),
+        ((10, 1), device),
     ]
     assert judged[1].why == "water-17, PPO + 1-pdRM: the run has 2 tests"
     page = write_report(found, judged, evidence, theory=False).read_text()
     part = page[page.index('id="study-water"') :]
     assert (tmp_path / "figures" / "water-17.pdf").exists()
-    assert "timesteps to learn" in part
-    assert "a network has none" in part
-    assert "Not run here" not in part
+    assert "recorded on" not in part.partition("</section>")[0]

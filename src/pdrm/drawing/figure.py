@@ -121,10 +121,10 @@ def _merge_guards(lines: Iterable[RuleLine]) -> list[RuleLine]:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Arrow:
     """All the rules from one state to another, in lines; a dashed edge stands for `otherwise`.
 
-    >>> Edge("u0", "u0", (("ε, 1",),)).loop
+    >>> Arrow("u0", "u0", (("ε, 1",),)).loop
     True
     """
 
@@ -156,7 +156,7 @@ class Figure:
     states: tuple[str, ...]
     start: str
     final: frozenset[str]
-    edges: tuple[Edge, ...]
+    edges: tuple[Arrow, ...]
     caption: tuple[Tokens, ...]
 
 
@@ -173,7 +173,7 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     families = {ends: compress(rules) for ends, rules in parallel.items()}
     variables = _name_variables(chain(*families.values()), names)
     edges = [
-        Edge(*ends, tuple(_fill(family, variables) for family in some))
+        Arrow(*ends, tuple(_fill(family, variables) for family in some))
         for ends, some in families.items()
     ]
     dashed = [*_draw_otherwise(machine)]
@@ -218,14 +218,14 @@ def _explain(rows: tuple[tuple[str, ...], ...], called: tuple[str, ...]) -> Toke
     return ("for ", *tuple_of(called), " in ", *join(" ", map(tuple_of, rows)))
 
 
-def _draw_otherwise(machine: Machine[Rule]) -> Iterator[Edge]:
+def _draw_otherwise(machine: Machine[Rule]) -> Iterator[Arrow]:
     """Dashed edges to the state that `otherwise` leads to."""
     target = machine.otherwise.target
     sources = [state for state in machine.states if state not in (target, *machine.final)]
     if target is not None and len(sources) <= MOST_DASHED:
         line = ("otherwise, ", spell_number(machine.otherwise.reward))
         for source in sources:
-            yield Edge(source, target, (line,), dashed=True)
+            yield Arrow(source, target, (line,), dashed=True)
 
 
 def tokenize_otherwise(otherwise: Otherwise, *, dashed: bool = False) -> Tokens:

@@ -12,7 +12,7 @@ from math import ceil, hypot
 from threading import Lock
 from typing import NamedTuple
 
-from pdrm.drawing.figure import Edge, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
@@ -206,7 +206,7 @@ def _node(figure: Figure, state: str) -> str:
     return f"{quote(state)} [label=<{name}>{shape}{rings}];"
 
 
-def _edge(figure: Figure, edge: Edge, number: int) -> str:
+def _edge(figure: Figure, edge: Arrow, number: int) -> str:
     if edge.dashed:
         look = "style=dashed, weight=0"
     else:
@@ -215,7 +215,7 @@ def _edge(figure: Figure, edge: Edge, number: int) -> str:
     return f'{quote(edge.source)} -> {quote(edge.target)} [comment="{number}", {look}];'
 
 
-def _room(figure: Figure, edge: Edge) -> tuple[int, int]:
+def _room(figure: Figure, edge: Arrow) -> tuple[int, int]:
     """Blank points before and after a label, because Graphviz lets the labels of loops hang over their states' sides.
 
     Those of two neighbours must not meet each other, nor a tall label between them, nor that of an edge that may rise to their height."""
@@ -248,7 +248,7 @@ def _break(line: str) -> list[str]:
     return pieces
 
 
-def _width(edge: Edge) -> float:
+def _width(edge: Arrow) -> float:
     """The approximate width of an edge's label, in points."""
     return LETTER_WIDTH * max(len(piece) for line in edge.lines for piece in _break(spell(line)))
 

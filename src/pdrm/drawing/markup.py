@@ -1,4 +1,4 @@
-"""HTML, as reports and notebooks show it: a tag, a table, a picture, a number for people.
+"""HTML and text for reports and notebooks: a tag, a table, a picture, a number for people.
 
 `html` writes a tag. Text is escaped wherever it comes from; only what is `Markup`, because a function here made it or because
 it is a constant of ours, is taken as it is.
@@ -121,6 +121,19 @@ def table(
 
     body = html("tbody", *(row("td", cells) for cells in rows))
     return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines with aligned columns.
+
+    >>> align([["a", "bc"], ["def", "g"]])
+    ['a    bc', 'def  g']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def number(value: float | None) -> str:

@@ -1,6 +1,6 @@
 """`draw`: the picture of a machine, of a run on a word, of a domain or of a task.
 
-A `Picture` is rendered when it is shown in a notebook, printed or saved; a file is written whole or not at all.
+A `Drawing` is rendered when it is shown in a notebook, printed or saved; a file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pdrm.domains.water import ACTIONS, EVENTS, START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
+from pdrm.drawing.markup import Markup, align, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind
@@ -48,7 +48,7 @@ BETWEEN = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
+class Drawing:
     """The result of `draw`: a notebook shows it, `print` writes it as text, `save` writes it to a file."""
 
     formats: Mapping[str, Callable[[], bytes]]
@@ -57,7 +57,7 @@ class Picture:
     html: Callable[[], Markup]
 
     def __repr__(self) -> str:
-        return f"<Picture: {', '.join(f'.{name}' for name in self.formats)}>"
+        return f"<Drawing: {', '.join(f'.{name}' for name in self.formats)}>"
 
     def __str__(self) -> str:
         return self.text()
@@ -83,7 +83,7 @@ class Picture:
 
 def draw(
     what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False
-) -> Picture:
+) -> Drawing:
     """Draw a machine, a run on a word, a domain or a task.
 
     Args:
@@ -128,7 +128,7 @@ def draw(
 # --- A machine
 
 
-def _draw_machine(machine: Machine[Rule], title: bool) -> Picture:
+def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
     def graph(format: str) -> bytes:
         return render_dot(to_dot(machine, title=title), format)
 
@@ -152,7 +152,7 @@ def _draw_machine(machine: Machine[Rule], title: bool) -> Picture:
         "tex": partial(tikz, standalone=True),
         "tikz": partial(tikz, standalone=False),
     }
-    return Picture(formats, partial(_list_rules, machine), show)
+    return Drawing(formats, partial(_list_rules, machine), show)
 
 
 def _list_rules(machine: Machine[Rule]) -> str:
@@ -173,7 +173,7 @@ def _list_rules(machine: Machine[Rule]) -> str:
 # --- A run on a word, as a table
 
 
-def _draw_run(run: Run[AnyStep]) -> Picture:
+def _draw_run(run: Run[AnyStep]) -> Drawing:
     rows = trace_run(run)
     end = describe_end(run)
 
@@ -195,20 +195,7 @@ def _draw_run(run: Run[AnyStep]) -> Picture:
         "dot": lambda: dot().encode(),
         "gv": lambda: dot().encode(),
     }
-    return Picture(formats, write, show)
-
-
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table as lines with aligned columns.
-
-    >>> align([["a", "bc"], ["def", "g"]])
-    ['a    bc', 'def  g']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return Drawing(formats, write, show)
 
 
 def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
@@ -237,21 +224,21 @@ def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
 
 def _draw_domain(
     name: str, pixels: Callable[[], Pixels], facts: Mapping[str, str], text: Callable[[], str]
-) -> Picture:
+) -> Drawing:
     def png() -> bytes:
         return encode_png(pixels())
 
     def show() -> Markup:
         return picture(png(), "png", name) + table(["", ""], [*facts.items()])
 
-    return Picture({"png": png}, text, show)
+    return Drawing({"png": png}, text, show)
 
 
 def _write_domain(domain: FiniteDomain) -> str:
     return draw_text(domain, int(domain.arrays.start_state[0]), repr(domain))
 
 
-def _draw_water(world: WaterWorld) -> Picture:
+def _draw_water(world: WaterWorld) -> Drawing:
     numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
     facts = {
         "balls": "10",
@@ -263,7 +250,7 @@ def _draw_water(world: WaterWorld) -> Picture:
     return _draw_domain(world.name, pixels, facts, partial(repr, world))
 
 
-def _draw_task(task: Task, title: bool) -> Picture:
+def _draw_task(task: Task, title: bool) -> Drawing:
     domain = draw(task.domain)
     machine = draw(task.machine, title=title)
     success = f"success: {', '.join(task.success)}"
@@ -276,7 +263,7 @@ def _draw_task(task: Task, title: bool) -> Picture:
         "png": lambda: _place_pngs(domain.render("png"), machine.render("png")),
         "svg": lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode(),
     }
-    return Picture(formats, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
+    return Drawing(formats, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
 
 
 def _place_pngs(*files: bytes) -> bytes:

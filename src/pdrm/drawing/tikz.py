@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Edge, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
 from pdrm.machines.checks.wellformed import Machine
@@ -172,7 +172,7 @@ def _key(figure: Figure, state: str) -> str:
     return state if re.fullmatch(r"[A-Za-z0-9_]+", state) else f"state {figure.states.index(state)}"
 
 
-def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
+def _edge(figure: Figure, edge: Arrow, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
     label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -12,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pdrm import __version__
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.study import Study
+from pdrm.files import parse_record, write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -23,15 +25,16 @@ from pdrm.paper.evidence import (
     HOLDS,
     NOT_RUN,
     Claim,
+    ClaimPart,
     Evidence,
-    Judged,
-    Part,
+    JudgedClaim,
     achieves,
     as_fast,
     does_not_achieve,
     ends_below,
     judge,
     learns_before,
+    or_never,
     rule_of_success,
     success,
 )
@@ -49,13 +52,13 @@ BY_MEANS = (
 )
 
 
-def _best(evidence: Evidence) -> list[Part]:
+def _best(evidence: Evidence) -> list[ClaimPart]:
     best = [achieves(evidence, "letter", line) for line in BEST]
     below = [ends_below(evidence, "letter", line, BEST) for line in LATE]
     return [*best, *below, learns_before(evidence, "letter", BEST, LATE)]
 
 
-def _speed(evidence: Evidence) -> list[Part]:
+def _speed(evidence: Evidence) -> list[ClaimPart]:
     others = [line for line in evidence.paper_lines("letter") if line not in COUNTERFACTUAL]
     first = learns_before(evidence, "letter", COUNTERFACTUAL, others)
     return [first, as_fast(evidence, "letter", "1-pdRM", "CQL-CRA")]
@@ -77,16 +80,16 @@ A_MICROSECOND = (
 )
 
 
-def _soon(evidence: Evidence) -> list[Part]:
+def _soon(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents were also able to learn to
     consistently achieve the task in a relatively small number of episodes". Relatively: not more than in the 1-TreasureMaze of
     that size."""
     parts = []
     for multi, single in zip(MULTI, LARGE, strict=True):
         needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
-        first, later = (inf if episodes is None else episodes for episodes in needed.values())
+        first, later = map(or_never, needed.values())
         parts.append(
-            Part(
+            ClaimPart(
                 f"1-pdRM learns {multi} in no more episodes than {single}",
                 first <= later < inf,
                 needed,
@@ -102,7 +105,7 @@ BOTTOM = -0.9
 """The normalised return below which an agent counts as at the bottom."""
 
 
-def _eight(evidence: Evidence) -> list[Part]:
+def _eight(evidence: Evidence) -> list[ClaimPart]:
     achieving = ("1-CpRM", "2-CpRM", "CpRM", "1-pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
     others = [line for line in evidence.paper_lines(EIGHT) if line != "pdRM"]
     return [
@@ -114,22 +117,24 @@ def _eight(evidence: Evidence) -> list[Part]:
     ]
 
 
-def _less_consistent(evidence: Evidence) -> Part:
+def _less_consistent(evidence: Evidence) -> ClaimPart:
     names = ("hierarchical pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
     shares = {line: success(evidence, EIGHT, line)["mean_success"] for line in names}
     holds = 0.5 <= shares[names[0]] < min(shares[name] for name in names[1:])
-    return Part("hierarchical pdRM achieves it, but less consistently than 1 and 2", holds, shares)
+    return ClaimPart(
+        "hierarchical pdRM achieves it, but less consistently than 1 and 2", holds, shares
+    )
 
 
-def _at_the_bottom(evidence: Evidence) -> Part:
+def _at_the_bottom(evidence: Evidence) -> ClaimPart:
     curves = evidence.curves(EIGHT, "pdRM")
     highest = float(curves.quartiles(curves.normalised).median.max())
-    return Part(
+    return ClaimPart(
         "pdRM stays at the bottom", highest <= BOTTOM, {"highest normalised median": highest}
     )
 
 
-def _order(evidence: Evidence) -> list[Part]:
+def _order(evidence: Evidence) -> list[ClaimPart]:
     parts = []
     for panel in (EIGHT, FOUR_EIGHT):
         groups: dict[str, list[str]] = {"cprm": [], "hrm": [], "q": []}
@@ -143,7 +148,7 @@ def _order(evidence: Evidence) -> list[Part]:
     ]
 
 
-def _four_eight(evidence: Evidence) -> list[Part]:
+def _four_eight(evidence: Evidence) -> list[ClaimPart]:
     plain = ("1-pdRM", "2-pdRM")
     achieving = [line for line in evidence.paper_lines(FOUR_EIGHT) if line not in plain]
     return [
@@ -153,7 +158,7 @@ def _four_eight(evidence: Evidence) -> list[Part]:
     ]
 
 
-def _best_of_q(evidence: Evidence) -> list[Part]:
+def _best_of_q(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.4: "for the Q-learning agents, the 1-pdRM agent has the best performance in both plots"."""
     parts = []
     for panel in (EIGHT, FOUR_EIGHT):
@@ -162,21 +167,21 @@ def _best_of_q(evidence: Evidence) -> list[Part]:
     return parts
 
 
-def _same_pace(evidence: Evidence) -> list[Part]:
+def _same_pace(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.4: "in the plot of DeliverWorld-4-8 the 1-pdRM and the 2-pdRM seem to converge at the same pace"."""
     return [as_fast(evidence, FOUR_EIGHT, "hierarchical 1-pdRM", "hierarchical 2-pdRM")]
 
 
-def _longer(evidence: Evidence) -> list[Part]:
+def _longer(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.4: "with a longer training they should also converge to policies that achieve the test task"."""
     return [achieves(evidence, LONGER, line) for line in ("1-pdRM", "2-pdRM")]
 
 
-def _rises(evidence: Evidence, line: str) -> Part:
+def _rises(evidence: Evidence, line: str) -> ClaimPart:
     curves = evidence.curves(FOUR_EIGHT, line)
     median = curves.quartiles(curves.returns).median
     numbers = {"first": float(median[0]), "final": float(median[-1])}
-    return Part(f"{line} rises", numbers["final"] > numbers["first"], numbers)
+    return ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers)
 
 
 # --- PaintWorld (Appendix C).
@@ -187,18 +192,18 @@ OPTIMUM = -sum(i / (i + 1) for i in STAINS) / len(STAINS)
 ROUNDING = 1e-9
 
 
-def _paint(evidence: Evidence) -> list[Part]:
+def _paint(evidence: Evidence) -> list[ClaimPart]:
     names = evidence.paper_lines("paint")
     finals = {line: evidence.curves("paint", line).final_median for line in names}
     rising = [finals[line] for line in names]
     optimal = [line for line in names if finals[line] >= OPTIMUM - ROUNDING]
     return [
-        Part(
+        ClaimPart(
             "the more symbols are seen, the higher the return",
             rising == sorted(set(rising)),
             finals,
         ),
-        Part("only k = 5 is optimal", optimal == names[-1:], {**finals, "optimum": OPTIMUM}),
+        ClaimPart("only k = 5 is optimal", optimal == names[-1:], {**finals, "optimum": OPTIMUM}),
     ]
 
 
@@ -208,15 +213,15 @@ EARLY = 0.5
 """The share of training by which an agent that achieves early has learnt."""
 
 
-def _early(evidence: Evidence, panel: str) -> list[Part]:
+def _early(evidence: Evidence, panel: str) -> list[ClaimPart]:
     """With the machine the task is achieved, and early."""
     steps = int(evidence.curves(panel, WITH).at[-1])
     achieved, learnt = achieves(evidence, panel, WITH), evidence.training(panel, WITH)
     early = achieved.holds and learnt is not None and learnt <= EARLY * steps
-    return [achieved, Part(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})]
+    return [achieved, ClaimPart(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})]
 
 
-def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[Part]:
+def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[ClaimPart]:
     """What the paper says of 17 × 17, by the runs of a panel."""
     machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
     before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
@@ -228,45 +233,45 @@ def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[Part]:
     gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
     return [
         *_early(evidence, panel),
-        Part(f"{RECURRENT} improves by more than it varies", improves, gains),
+        ClaimPart(f"{RECURRENT} improves by more than it varies", improves, gains),
         ends_below(evidence, panel, RECURRENT, [WITH]),
-        Part(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
+        ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
         ends_below(evidence, panel, WITHOUT, [RECURRENT]),
     ]
 
 
-def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[Part]:
+def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[ClaimPart]:
     """What the paper says of 20 × 20, by the runs of a panel."""
     others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
     return [achieves(evidence, panel, WITH), *others]
 
 
-def _two_17(evidence: Evidence, panel: str) -> list[Part]:
+def _two_17(evidence: Evidence, panel: str) -> list[ClaimPart]:
     return [*_early(evidence, panel), ends_below(evidence, panel, WITHOUT, [WITH])]
 
 
-def _two_20(evidence: Evidence, panel: str) -> list[Part]:
+def _two_20(evidence: Evidence, panel: str) -> list[ClaimPart]:
     return [achieves(evidence, panel, WITH), does_not_achieve(evidence, panel, WITHOUT)]
 
 
 BY_TWO_AGENTS = {"water-17": _two_17, "water-20": _two_20}
-"""What of a claim about Figure 5 can be seen without recurrent PPO, by the claim's id."""
+"""The part of a claim about Figure 5 that can be seen without recurrent PPO, by the claim's id."""
 TWO_AGENTS = f"what was run holds, and {RECURRENT} was not run under this reading"
 
 
-def judge_physics(study: Study, evidence: Evidence) -> list[Judged]:
-    """The claims about Figure 5 by a study of other physics, in which recurrent PPO was not run: a claim does not hold if what is
-    seen without it does not; it cannot be seen to hold."""
+def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
+    """Judge the claims about Figure 5 by a study of other physics, in which recurrent PPO was not run.
+
+    A claim does not hold if the rest of it does not; it cannot be seen to hold.
+    """
+    claims = [claim for claim in CLAIMS if claim.id in BY_TWO_AGENTS]
     found = []
-    for claim, panel in zip(
-        (one for one in CLAIMS if one.id in BY_TWO_AGENTS), study.panels, strict=True
-    ):
-        judged = judge(
-            replace(claim, rule=partial(BY_TWO_AGENTS[claim.id], panel=panel.name)), evidence
-        )
-        found.append(
-            replace(judged, verdict=NOT_RUN, why=TWO_AGENTS) if judged.verdict == HOLDS else judged
-        )
+    for claim, panel in zip(claims, study.panels, strict=True):
+        rule = partial(BY_TWO_AGENTS[claim.id], panel=panel.name)
+        judged = judge(replace(claim, rule=rule), evidence)
+        if judged.verdict == HOLDS:
+            judged = replace(judged, verdict=NOT_RUN, why=TWO_AGENTS)
+        found.append(judged)
     return found
 
 
@@ -283,61 +288,67 @@ def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
     return curves
 
 
-def _dip(evidence: Evidence) -> list[Part]:
+def _dip(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
     outperform its initial results". An episode is read as a test: there are 31 of them."""
     curves = _with_20_tests(evidence, WATER_MAPS[0])
     median = curves.quartiles(curves.returns).median
-    before, dip, final = (
-        float(median[:FIRST_DIP].max()),
-        float(median[FIRST_DIP : LAST_DIP + 1].min()),
-        float(median[-1]),
-    )
+    before = float(median[:FIRST_DIP].max())
+    dip = float(median[FIRST_DIP : LAST_DIP + 1].min())
+    final = float(median[-1])
     numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
+    dips = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test"
     return [
-        Part(
-            f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test",
-            dip < before,
-            numbers,
-        ),
-        Part(f"{WITH} ends above its first tests", final > before, numbers),
+        ClaimPart(dips, dip < before, numbers),
+        ClaimPart(f"{WITH} ends above its first tests", final > before, numbers),
     ]
 
 
-def _from_the_20th(evidence: Evidence) -> list[Part]:
+def _from_the_20th(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
     curves = _with_20_tests(evidence, WATER_MAPS[1])
     shares = np.median(curves.success.mean(axis=2), axis=0)
     lowest = float(shares[LAST_DIP:].min())
     text = f"{WITH} achieves every test from the {LAST_DIP}th on"
-    return [Part(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})]
+    return [ClaimPart(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})]
 
 
-# --- What no run shows: the sizes of Section 5, and the translations of Appendices A and B.
-#
-# The sizes take some seconds to count, so they are cached beside the runs, with the hash of the code that counted them.
+# --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
 
 SIZES = "sizes.json"
 LONGEST_WORD = 6
 
 
 def size_facts(folder: Path) -> dict[str, Any]:
-    """The facts about sizes by id."""
-    return read_or_find(folder / SIZES, {}, _count_sizes)
+    """The facts about sizes by id; they take some seconds to count, so they are kept next to the runs."""
+
+    def count() -> dict[str, Any]:
+        from pdrm.analysis.size_claims import size_claims
+
+        return {fact["id"]: fact for fact in size_claims()}
+
+    return read_or_find(folder / SIZES, count)
 
 
-def _count_sizes() -> dict[str, Any]:
-    from pdrm.analysis.size_claims import size_claims
+def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read facts that this version has found before, or find them and write them if the folder exists."""
+    if path.exists():
+        known = parse_record(path.read_bytes())
+        if known.get("version") == __version__:
+            return dict(known["facts"])
+    facts: dict[str, Any] = json.loads(json.dumps(find()))
+    if path.parent.is_dir():
+        record = {"version": __version__, "facts": facts}
+        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
+    return facts
 
-    return {fact["id"]: fact for fact in size_claims()}
 
-
-def _size(name: str, evidence: Evidence) -> list[Part]:
+def _size(name: str, evidence: Evidence) -> list[ClaimPart]:
     fact = size_facts(evidence.folder)[name]
-    return [Part(fact["claim"], fact["holds"], fact["numbers"])]
+    return [ClaimPart(fact["claim"], fact["holds"], fact["numbers"])]
 
 
-def _translate(_evidence: Evidence) -> list[Part]:
+def _translate(_evidence: Evidence) -> list[ClaimPart]:
     """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
     automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
     if not isinstance(automaton, CountingRewardAutomaton) or not isinstance(
@@ -354,7 +365,7 @@ def _translate(_evidence: Evidence) -> list[Part]:
     ):
         differing = sum(automaton.run(word).reward != machine.run(word).reward for word in words)
         text = f"{name} pays what the automaton pays"
-        parts.append(Part(text, not differing, {"words": len(words), "differing": differing}))
+        parts.append(ClaimPart(text, not differing, {"words": len(words), "differing": differing}))
     return parts
 
 
@@ -499,6 +510,6 @@ CLAIMS = (
 )
 
 
-def judge_claims(evidence: Evidence, studies: Collection[str] | None = None) -> list[Judged]:
+def judge_claims(evidence: Evidence, studies: Collection[str] | None = None) -> list[JudgedClaim]:
     """Every claim, or those about some studies, with its verdict."""
     return [judge(claim, evidence) for claim in CLAIMS if studies is None or claim.study in studies]

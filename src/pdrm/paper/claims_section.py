@@ -6,77 +6,93 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdrm.drawing.markup import Markup, html, join, number, table
+from pdrm.drawing.rows import markdown_table
 from pdrm.experiments.curves import Curves
-from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, Judged, Part
+from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
 from pdrm.paper.page import Section, badge, bullets, details
 from pdrm.paper.readings import Cell, about_readings, count_holding
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
-MARK = "†"
 RULES = Markup(
     "<p>Each claim of the paper is a rule over the recorded runs. <em>Achieves</em>: in the median over the seeds, every episode of "
-    "the final test achieves the task. <em>Before</em>, <em>faster</em>: less training until the median return is 90 % of "
-    "the way from the lowest return there is to the best final median of the paper's agents.</p>"
+    "the last evaluation completes the task. <em>Before</em>, <em>faster</em>: less training until the median return is 90 % of "
+    "the way from the lowest return there is to the best final median of the paper's agents. The rules were fixed before the runs "
+    "were made; a choice made after results had been seen is given below the claim that it decides.</p>"
 )
-
-
-def claims_section(judged: Sequence[Judged], anchors: Mapping[str, str]) -> Section:
-    """The table of claims, a row each; `anchors` says where the figure of each study is."""
-    rows = [_claim(one, anchors.get(one.claim.study)) for one in judged]
-    return Section(
-        "claims", "Claims", RULES + _marked(judged) + table(["verdict", "id", "claim"], rows)
-    )
-
-
-def _claim(one: Judged, anchor: str | None) -> list[str]:
-    edge = one.knife_edge and "on a knife edge"
-    rests = [
-        text
-        for text in (one.too_few, one.recorded_on and f"recorded on {one.recorded_on}", edge)
-        if text
-    ]
-    verdict = join([badge(one.verdict, CLASSES.get(one.verdict, "none")), *rests], "<br>")
-    text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
-    return [verdict, html("code", one.claim.id), join((text, _afterwards(one), _why(one)))]
-
-
-def _marked(judged: Sequence[Judged]) -> Markup:
-    """Which verdicts owe something to what was seen."""
-    marked = [html("code", one.claim.id) for one in judged if one.claim.afterwards]
-    if not marked:
-        return html("p", "The rules were fixed before the runs were made.")
-    return html(
-        "p",
-        "The rules were fixed before the runs were made, but not every reading of the paper that they rest on: those marked "
-        f"{MARK} (",
-        join(marked, ", "),
-        ") owe their verdict to a choice made after results had been seen, which is given below them.",
-    )
-
-
-def _afterwards(one: Judged) -> Markup:
-    said = f"{MARK} chosen after seeing results: {one.claim.afterwards}."
-    return (
-        Markup(f" {MARK}") + html("div", said, class_="soft")
-        if one.claim.afterwards
-        else Markup("")
-    )
-
-
-# --- Every claim under every reading of what the paper leaves open.
-
 ABOUT_READINGS = Markup(
-    "<p>What the paper leaves open we decided by argument, and these are the verdicts if one thing is decided otherwise. A cell says "
-    "how many parts of the claim hold, of how many, and by how many seeds; its numbers fold out. A claim that holds in its whole "
-    "column is robust. Readings that nobody has run are not shown: <code>pdrm reproduce readings</code> runs them all.</p>"
+    "<p>What the paper leaves open we decided by argument, and these are the verdicts if one thing is decided otherwise. A claim that "
+    "holds in its whole column is robust. <code>pdrm reproduce readings</code> runs them all.</p>"
 )
+
+
+def claims_section(judged: Sequence[JudgedClaim], anchors: Mapping[str, str]) -> Section:
+    """The table of claims; `anchors` has the anchor of each study."""
+    rows = [_claim(one, anchors.get(one.claim.study)) for one in judged]
+    return Section("claims", "Claims", RULES + table(["verdict", "id", "claim"], rows))
+
+
+def _claim(one: JudgedClaim, anchor: str | None) -> list[str]:
+    recorded = f"recorded on {one.recorded_on}" if one.recorded_on else ""
+    rests = [text for text in (one.too_few, recorded) if text]
+    verdict = join([_verdict(one.verdict), *rests], "<br>")
+    text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
+    remarks = [
+        f"chosen after seeing results: {one.claim.afterwards}." if one.claim.afterwards else "",
+        f"on a knife edge: {one.knife_edge}" if one.knife_edge else "",
+        one.why,
+    ]
+    soft = [html("div", remark, class_="soft") for remark in remarks if remark]
+    parts = _parts([part._asdict() for part in one.parts])
+    return [verdict, html("code", one.claim.id), join([text, *soft, parts])]
+
+
+def _verdict(verdict: str) -> Markup:
+    return badge(verdict, CLASSES.get(verdict, "none"))
+
+
+def _parts(parts: Sequence[Mapping[str, Any]]) -> Markup:
+    """The parts of a claim: those that fail, and to open, those that hold."""
+
+    def write(part: Mapping[str, Any]) -> str:
+        return f"{part['text']} ({numbers_text(part['numbers'])})"
+
+    failing = [f"not so: {write(part)}" for part in parts if not part["holds"]]
+    holding = [write(part) for part in parts if part["holds"]]
+    shown = join(html("div", text, class_="soft") for text in failing)
+    return shown + details(f"parts that hold: {len(holding)}", bullets(holding))
+
+
+def numbers_text(numbers: Mapping[str, Any]) -> str:
+    """The numbers of a part in a line.
+
+    >>> numbers_text({"median_success": 1.0, "late": None})
+    'median success 1, late never'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
+
+
+def _value(value: Any) -> str:
+    match value:
+        case None:
+            return "never"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return number(float(value))
+        case dict():
+            return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
+        case list() | tuple():
+            return ", ".join(map(_value, value))
+        case _:
+            return str(value)
 
 
 def readings_section(cells: Sequence[Cell]) -> Section:
-    """A matrix for each figure: readings by claims, and under how many of them each claim holds."""
+    """A matrix for each figure: readings by claims, and the number of readings under which each claim holds."""
     body = ABOUT_READINGS
     for figure in dict.fromkeys(cell.figure for cell in cells):
-        mine, about = [cell for cell in cells if cell.figure == figure], about_readings(figure)
+        mine = [cell for cell in cells if cell.figure == figure]
+        about = about_readings(figure)
         claims = list(dict.fromkeys(cell.record["id"] for cell in mine))
         found = {(cell.reading, cell.record["id"]): cell for cell in mine}
         rows = [[html("b", "holds under"), *(count_holding(mine, claim) for claim in claims)]]
@@ -90,86 +106,20 @@ def readings_section(cells: Sequence[Cell]) -> Section:
 def _cell(cell: Cell | None) -> Markup:
     if cell is None:
         return badge("not run", "none")
-    holding, parts = cell.parts
-    seeds = cell.record["seeds"]
-    rests = f"{holding} of {parts}" + (
-        "" if seeds is None else f", {seeds} seed{'s' * (seeds != 1)}"
-    )
     came = " (came with pdrm)" if cell.came_with_package else ""
-    numbers = [
-        f"{'holds' if part['holds'] else 'not so'}: {part['text']} ({_numbers(part['numbers'])})"
-        for part in cell.record["parts"]
-    ]
-    mark = badge(cell.verdict, CLASSES.get(cell.verdict, "none"))
-    return (
-        mark
-        + html("div", rests + came, class_="soft")
-        + (details("numbers", bullets(numbers)) if numbers else Markup(""))
-    )
+    rests = html("div", cell.rests + came, class_="soft")
+    return _verdict(cell.verdict) + rests + _parts(cell.record["parts"])
 
 
-def _why(one: Judged) -> Markup:
-    if not one.parts:
-        return html("div", one.why, class_="soft") if one.why else Markup("")
-    edge = (
-        html("div", f"on a knife edge: {one.knife_edge}", class_="soft")
-        if one.knife_edge
-        else Markup("")
-    )
-    failed = edge + join(
-        html("div", f"not so: {_part(part)}", class_="soft") for part in one.parts if not part.holds
-    )
-    rest = [_part(part) for part in one.parts if part.holds]
-    count = f"{len(rest)} part{'s' * (len(rest) != 1)} that hold{'s' * (len(rest) == 1)}"
-    return failed + (details(count, bullets(rest)) if rest else Markup(""))
+# --- The results in a small table: for each task and agent, the number of seeds whose last evaluation completes the task in every episode.
 
 
-def _part(part: Part) -> str:
-    return f"{part.text} ({_numbers(part.numbers)})"
-
-
-def _numbers(numbers: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {None: "never", True: "yes", False: "no"}[value]
-    if isinstance(value, (int, float)):
-        return number(float(value))
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_value(inner) for inner in value[:8]) + (" …" if len(value) > 8 else "")
-    return str(value)
-
-
-# --- The results in a small table: for each task and agent, on how many seeds every episode of the final test achieved it.
-
-COLUMNS = {
-    "pdRM": "pdRM",
-    "1-pdRM": "1-pdRM",
-    "0-pdRM": "0-pdRM (ours)",
-    "CpRM": "CpRM",
-    "1-CpRM": "1-CpRM",
-    "1-CpRM, ours": "1-CpRM, deduplicated (ours)",
-    "summary, ours": "summary (ours)",
-    "hier. 1": "hierarchical 1-pdRM",
-    "Q-CRA": "Q-CRA",
-    "CQL-CRA": "CQL-CRA",
-}
-"""Heading -> the line it shows, for the paper's figures."""
-
-
-def results_markdown(lines: Sequence[Curves], columns: Mapping[str, str] | None = None) -> str:
-    """The table in Markdown, with those of the columns given that have something in them, or one for each line; "9/10": on nine of ten seeds."""
-    shown = {curves.line.name: curves.line.name for curves in lines}
-    chosen = {name: line for name, line in (columns or shown).items() if line in shown}
-    found = {(one.panel.name, one.line.name): f"{one.achieving}/{len(one.seeds)}" for one in lines}
-    panels = dict.fromkeys(curves.panel.name for curves in lines)
-    results = [
-        [f"`{panel}`", *(found.get((panel, line), "") for line in chosen.values())]
-        for panel in panels
-    ]
-    rows = [["task", *chosen], ["---"] * (1 + len(chosen)), *results]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def results_markdown(lines: Sequence[Curves]) -> str:
+    """The table in Markdown, with a row for each panel and a column for each line: "9/10" is nine of ten seeds."""
+    names = list(dict.fromkeys(curves.line.name for curves in lines))
+    rows: dict[str, dict[str, str]] = {}
+    for curves in lines:
+        achieving = f"{curves.achieving}/{len(curves.seeds)}"
+        rows.setdefault(curves.panel.name, {})[curves.line.name] = achieving
+    cells = [[f"`{panel}`", *(row.get(name, "") for name in names)] for panel, row in rows.items()]
+    return markdown_table(["task", *names], cells)

@@ -1,9 +1,11 @@
-"""The paper's figures as data, in its order, and by name."""
+"""The paper's figures as data, in its order, and by name; each study is built when it is first asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache, partial
+from itertools import chain
 from typing import Any
 
 from pdrm.domains.water import SIDES, WaterWorld
@@ -13,11 +15,13 @@ from pdrm.experiments.study import Study
 
 # --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
 
-EXHAUSTIVE, CO_OBSERVED = {"counterfactuals": "exhaustive"}, {"counterfactuals": "co-observed"}
+EXHAUSTIVE = {"counterfactuals": "exhaustive"}
 AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "pdRM": ("q", "full", {}),
     "1-pdRM": ("q", "1", {}),
     "2-pdRM": ("q", "2", {}),
+    "3-pdRM": ("q", "3", {}),
+    "4-pdRM": ("q", "4", {}),
     "CpRM": ("cprm", "full", EXHAUSTIVE),
     "1-CpRM": ("cprm", "1", EXHAUSTIVE),
     "2-CpRM": ("cprm", "2", EXHAUSTIVE),
@@ -28,58 +32,76 @@ AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "CQL-CRA": ("cra-cql", "full", {}),
     "0-pdRM (ours)": ("q", "0", {}),
     "1-CpRM, deduplicated (ours)": ("cprm", "1", {}),
-    "CpRM, co-observed (ours)": ("cprm", "full", CO_OBSERVED),
     "summary (ours)": ("summary", "full", {}),
 }
-OURS = ("0-pdRM (ours)", "1-CpRM, deduplicated (ours)")
+NO_STACK, DEDUPLICATED, SUMMARY = "0-pdRM (ours)", "1-CpRM, deduplicated (ours)", "summary (ours)"
+COST = {  # (seconds, gigabytes) of one run, measured
+    ("maze-10x10", "CpRM"): (6, 0.5),
+    ("maze-20x20", "pdRM"): (4, 1.3),
+    ("maze-20x20", "CpRM"): (11, 0.6),
+    ("maze-20x20", "1-CpRM"): (5.5, 0.3),
+    ("maze-20x20", "Q-CRA"): (8, 0.4),
+    ("multi-10x10", "pdRM"): (9, 1.8),
+    ("multi-10x10", NO_STACK): (7, 2.5),
+    ("multi-20x20", "pdRM"): (45, 6.5),
+    ("multi-20x20", DEDUPLICATED): (5, 0.4),
+    ("multi-20x20", SUMMARY): (30, 0.5),
+    ("deliver-8", "CpRM"): (10, 0.5),
+    ("deliver-8", "2-CpRM"): (5, 0.5),
+    ("deliver-4-8", "2-CpRM"): (5, 0.5),
+    ("maze-20x20", SUMMARY): (20, 0.5),
+}
+"""Domain and line -> what the expensive runs cost: the longest begin first, and large ones do not run side by side."""
+CHEAP = (0.5, 0.5)
+
+Lines = Mapping[str, Mapping[str, Any]]
+"""The lines of a panel by name, each with its settings."""
 
 
-def _line(
-    name: str, seconds: float | None = None, gigabytes: float = 0.5, **settings: float
-) -> Line:
-    agent, k, own = AGENTS[name]
-    given = {**own, **settings}
-    return Line(
-        name=name,
-        agent=agent,
-        k=k,
-        settings=given,
-        ours="ours" in name,
-        seconds=seconds,
-        gigabytes=gigabytes,
-    )
-
-
-def _panel(name: str, title: str, figure: str, success: str, lines: Iterable[Line]) -> Panel:
+def _panel(domain: str, title: str, figure: str, success: str, lines: Lines) -> Panel:
+    """A panel of tabular agents."""
+    made = []
+    for name, settings in lines.items():
+        agent, k, own = AGENTS[name]
+        seconds, gigabytes = COST.get((domain, name), CHEAP)
+        made.append(
+            Line(
+                name=name,
+                agent=agent,
+                k=k,
+                settings={**own, **settings},
+                ours="ours" in name,
+                seconds=seconds,
+                gigabytes=gigabytes,
+            )
+        )
     return Panel(
-        name=name, domain=name, title=title, figure=figure, success=(success,), lines=tuple(lines)
+        name=domain,
+        domain=domain,
+        title=title,
+        figure=figure,
+        success=(success,),
+        lines=tuple(made),
     )
+
+
+def _lines(*names: str, **settings: float) -> Lines:
+    """Some lines with the same settings."""
+    return dict.fromkeys(names, settings)
 
 
 # --- Figure 2: LetterEnv, six agents.
 
-_LETTER = (
-    "pdRM",
-    "1-pdRM",
-    "CpRM",
-    "1-CpRM",
-    "Q-CRA",
-    "CQL-CRA",
-    *OURS,
-    "CpRM, co-observed (ours)",
-)
-LETTER = Study(
-    name="letter",
-    title="LetterEnv",
-    panels=(
-        _panel("letter", "LetterEnv", "Figure 2", "u2", (_line(name, 0.1) for name in _LETTER)),
-    ),
-)
+
+def _letter() -> Study:
+    names = ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", NO_STACK, DEDUPLICATED)
+    panel = _panel("letter", "LetterEnv", "Figure 2", "u2", _lines(*names))
+    return Study(name="letter", title="LetterEnv", panels=(panel,))
 
 
 # --- Figure 3, left, and the three figures of Appendix E: 1-TreasureMaze, six agents on each of three mazes.
 #
-# The paper ends episodes after a time that depends on the machine. The runs here that are judged end them after so many
+# The paper ends episodes after a time that depends on the machine. The runs here that are judged end them after a number of
 # updates or counter operations: one per microsecond of the paper's limit. `maze-wall-clock` has the limits as printed.
 
 SECONDS = {"5x5": 0.03, "10x10": 0.06, "20x20": 0.1}
@@ -88,154 +110,120 @@ PER_SECOND = 1_000_000
 """Updates or operations that stand for a second."""
 MOST_OPERATIONS = 10_000_000
 """With the wall-clock limits, too: a single step can take more operations than any computer makes in a second."""
-COST = {  # (seconds, gigabytes) of one run, measured
-    ("pdRM", "10x10"): (2, 0.8),
-    ("pdRM", "20x20"): (4, 1.3),
-    ("CpRM", "5x5"): (2.2, 0.4),
-    ("CpRM", "10x10"): (6, 0.5),
-    ("CpRM", "20x20"): (11, 0.6),
-    ("1-CpRM", "5x5"): (1.5, 0.3),
-    ("1-CpRM", "10x10"): (3, 0.3),
-    ("1-CpRM", "20x20"): (5.5, 0.3),
-    ("Q-CRA", "10x10"): (4, 0.4),
-    ("Q-CRA", "20x20"): (8, 0.4),
-}
 
 
-def _maze_line(name: str, size: str, **limit: float) -> Line:
-    return _line(name, *COST.get((name, size), (0.5, 0.3)), **limit)
-
-
-def _maze(size: str) -> Panel:
+def _maze_panel(size: str) -> Panel:
     """The paper's agents; and ours: no stack at all (k = 0), and counterfactuals that stay within bounds."""
-    budget, title = round(PER_SECOND * SECONDS[size]), size.replace("x", "×")
-    lines = [_maze_line(name, size) for name in ("pdRM", "1-pdRM")]
-    lines += [_maze_line(name, size, updates_per_episode=budget) for name in ("CpRM", "1-CpRM")]
-    lines += [
-        _maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")
-    ]
-    lines += [_line("0-pdRM (ours)", 0.3), _line("1-CpRM, deduplicated (ours)", 0.4)]
-    lines += [_line("CpRM, co-observed (ours)", 2)] if size == "5x5" else []
+    budget = round(PER_SECOND * SECONDS[size])
+    title = size.replace("x", "×")
+    lines: Lines = {
+        **_lines("pdRM", "1-pdRM"),
+        **_lines("CpRM", "1-CpRM", updates_per_episode=budget),
+        **_lines("Q-CRA", "CQL-CRA", operations_per_episode=budget),
+        **_lines(NO_STACK, DEDUPLICATED),
+    }
     return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", "home", lines)
 
 
-def _timed_maze(size: str) -> Panel:
+def _maze() -> Study:
+    panels = tuple(map(_maze_panel, SECONDS))
+    return Study(name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=panels)
+
+
+def _timed_panel(size: str) -> Panel:
     """The agents that ran into the paper's limit."""
-    seconds, title = SECONDS[size], size.replace("x", "×")
-    lines = [_maze_line(name, size, seconds_per_episode=seconds) for name in ("CpRM", "1-CpRM")]
+    seconds = SECONDS[size]
+    title = size.replace("x", "×")
     limits = {"seconds_per_episode": seconds, "operations_per_episode": MOST_OPERATIONS}
-    lines += [_maze_line(name, size, **limits) for name in ("Q-CRA", "CQL-CRA")]
-    beside = f"beside Appendix E, 1-TreasureMaze, {title}"
-    panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", beside, "home", lines)
+    lines: Lines = {
+        **_lines("CpRM", "1-CpRM", seconds_per_episode=seconds),
+        **_lines("Q-CRA", "CQL-CRA", **limits),
+    }
+    figure = f"beside Appendix E, 1-TreasureMaze, {title}"
+    panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", figure, "home", lines)
     return replace(panel, name=f"maze-{size}-wall-clock")
 
 
-MAZE = Study(
-    name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=tuple(map(_maze, SECONDS))
-)
-MAZE_WALL_CLOCK = Study(
-    name="maze-wall-clock",
-    title="1-TreasureMaze, with the paper's limits of wall-clock time",
-    panels=tuple(map(_timed_maze, SECONDS)),
-)
+def _maze_wall_clock() -> Study:
+    title = "1-TreasureMaze, with the paper's limits of wall-clock time"
+    panels = tuple(map(_timed_panel, SECONDS))
+    return Study(name="maze-wall-clock", title=title, panels=panels)
 
 
 # --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes.
 
-_MULTI = {  # size -> the lines, with the seconds and gigabytes of one run
-    "10x10": (("pdRM", 9, 1.8), ("1-pdRM", 0.2, 0.3), (OURS[0], 7, 2.5), (OURS[1], 1, 0.3)),
-    "20x20": (("pdRM", 45, 6.5), ("1-pdRM", 0.7, 0.3), (OURS[1], 5, 0.4)),
-}
-MULTI = Study(
-    name="multi",
-    title="MultipleTreasureMaze",
-    figure="Figure 3, right",
-    panels=tuple(
-        _panel(f"multi-{size}", size.replace("x", "×"), "", "home", (_line(*one) for one in lines))
-        for size, lines in _MULTI.items()
-    ),
-)
+
+def _multi() -> Study:
+    small = _lines("pdRM", "1-pdRM", NO_STACK, DEDUPLICATED)
+    large = _lines("pdRM", "1-pdRM", DEDUPLICATED)
+    panels = (
+        _panel("multi-10x10", "10×10", "", "home", small),
+        _panel("multi-20x20", "20×20", "", "home", large),
+    )
+    title = "MultipleTreasureMaze"
+    return Study(name="multi", title=title, figure="Figure 3, right", panels=panels)
 
 
 # --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents).
 
-_EIGHT = ["1-pdRM", "2-pdRM", "pdRM", "1-CpRM", "2-CpRM", "CpRM"]
-_EIGHT += ["hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM"]
-_FOUR_EIGHT = [name for name in _EIGHT if AGENTS[name][1] != "full"]
-_DELIVER_SECONDS = {"CpRM": 10.0, "2-CpRM": 5.0, "1-CpRM": 3.0}
-"""Of one run, about: exhaustive counterfactuals are nearly all of it."""
-
-
-def _deliver(name: str, title: str, figure: str, lines: Iterable[str]) -> Panel:
-    return _panel(
-        name,
-        title,
-        figure,
-        "done",
-        (_line(line, _DELIVER_SECONDS.get(line, 0.5)) for line in lines),
-    )
-
-
-DELIVER = Study(
-    name="deliver",
-    title="DeliverWorld",
-    panels=(
-        _deliver("deliver-8", "DeliverWorld-8", "Figure 4, left", (*_EIGHT, *OURS)),
-        _deliver("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", (*_FOUR_EIGHT, *OURS)),
-    ),
+EIGHT = (
+    *("1-pdRM", "2-pdRM", "pdRM", "1-CpRM", "2-CpRM", "CpRM"),
+    *("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM"),
 )
-
-
+FOUR_EIGHT = tuple(name for name in EIGHT if AGENTS[name][1] != "full")
 LONGER = 4
-"""How much longer Q-learning is trained on DeliverWorld-4-8 to see what the paper expects of "a longer training"."""
-DELIVER_LONGER = Study(
-    name="deliver-longer",
-    title="DeliverWorld-4-8, trained four times as long",
-    panels=(
-        replace(
-            _panel(
-                "deliver-4-8",
-                "DeliverWorld-4-8, 60,000 episodes",
-                "beside Figure 4, right",
-                "done",
-                (_line(name, 60, episodes=LONGER * 15_000) for name in ("1-pdRM", "2-pdRM")),
-            ),
-            name="deliver-4-8-longer",
-        ),
-    ),
-)
+"""The factor of the longer training of Q-learning on DeliverWorld-4-8."""
+
+
+def _deliver() -> Study:
+    nine = _lines(*EIGHT, NO_STACK, DEDUPLICATED)
+    six = _lines(*FOUR_EIGHT, NO_STACK, DEDUPLICATED)
+    eight = _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", "done", nine)
+    four = _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", "done", six)
+    return Study(name="deliver", title="DeliverWorld", panels=(eight, four))
+
+
+def _deliver_longer() -> Study:
+    lines = _lines("1-pdRM", "2-pdRM", episodes=LONGER * 15_000)
+    title = "DeliverWorld-4-8, 60,000 episodes"
+    panel = _panel("deliver-4-8", title, "beside Figure 4, right", "done", lines)
+    return Study(
+        name="deliver-longer",
+        title="DeliverWorld-4-8, trained four times as long",
+        panels=(replace(panel, name="deliver-4-8-longer"),),
+    )
 
 
 # --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
 
-_SEEN = [
-    Line(
-        name="pdRM" if k == 5 else f"{k}-pdRM", agent="q", k=str(k), colour=f"{k}-pdRM", seconds=0.1
+
+def _paint() -> Study:
+    lines = _lines("1-pdRM", "2-pdRM", "3-pdRM", "4-pdRM", "pdRM", NO_STACK)
+    panel = _panel("paint", "PaintWorld", "Appendix C", "clean", lines)
+    shown = tuple(
+        replace(line, k="5", colour="5-pdRM") if line.name == "pdRM" else line
+        for line in panel.lines
     )
-    for k in range(1, 6)
-]
-PAINT = Study(
-    name="paint",
-    title="PaintWorld",
-    panels=(
-        _panel("paint", "PaintWorld", "Appendix C", "clean", (*_SEEN, _line("0-pdRM (ours)", 0.1))),
-    ),
-)
+    return Study(name="paint", title="PaintWorld", panels=(replace(panel, lines=shown),))
 
 
-# --- Figure 5: WaterWorld, three deep agents on each of two maps; and what is ours beside it, named so.
+# --- Figure 5: WaterWorld, three deep agents on each of two maps; and ours, under names of their own.
 
 WITH, WITHOUT, RECURRENT = "PPO + 1-pdRM", "PPO", "recurrent PPO"
 WATER_MAPS = ("water-17", "water-20")
-_PRINTED = {
+BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
+"""Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""
+PRINTED: dict[str, Any] = {
     "n_envs": 5,
     "n_steps": 10_000,
     "linear_decay": True,
     "net_arch": (64, 64),
     "test_every": 100_000,
+    "clip_range": 0.15,
+    "target_kl": 0.3,
+    "clip_range_vf": 1_000.0,
 }
-_CLIPPED = {"clip_range": 0.15, "target_kl": 0.3, "clip_range_vf": 1_000.0}
-_UNTUNED = {
+UNTUNED: dict[str, Any] = {
     "ent_coef": 0.0,
     "reward_scale": 1.0,
     "reward_clip": None,
@@ -243,40 +231,47 @@ _UNTUNED = {
     "test_episodes": 5,
 }
 """Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
-_PRINTED_PPO = {
+PRINTED_PPO: dict[str, Any] = {
     "batch_size": 3_000,
     "n_epochs": 30,
     "discount": 0.99,
     "gae_lambda": 0.9,
     "vf_coef": 0.5,
 }
-_PRINTED_RPPO = {
+PRINTED_RPPO: dict[str, Any] = {
     "batch_size": 2_000,
     "n_epochs": 20,
     "discount": 0.95,
     "gae_lambda": 0.95,
     "vf_coef": 1.0,
+    "sequence_length": 20,
+    "lstm_hidden_size": 256,
 }
-_LSTM = {"sequence_length": 20, "lstm_hidden_size": 256}
-_BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
-"""Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""
-_SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
+SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
 """Ours: rewards a thousandth, and the clipping of values with them."""
+BESIDE = "beside Figure 5"
 
 
 def _water_panel(
-    name: str,
+    domain: str,
     lines: Iterable[Line],
     study: str,
     machine: str | None = None,
-    figure: str = "beside Figure 5",
+    figure: str = BESIDE,
 ) -> Panel:
-    side = name.removeprefix("water-")
-    panel = _panel(name, f"{side} × {side}", figure, "done", lines)
-    return replace(panel, name=f"{study}-{side}", machine=machine)
+    side = domain.removeprefix("water-")
+    return Panel(
+        name=f"{study}-{side}",
+        domain=domain,
+        machine=machine,
+        title=f"{side} × {side}",
+        figure=figure,
+        success=("done",),
+        lines=tuple(lines),
+    )
 
 
-def _three(ppo: dict[str, Any], rppo: dict[str, Any], *, ours: bool) -> tuple[Line, ...]:
+def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> tuple[Line, ...]:
     """PPO that sees the machine, PPO that does not, and recurrent PPO that does not."""
     return (
         Line(name=WITH, agent="ppo", k=1, settings=ppo, ours=ours),
@@ -285,51 +280,41 @@ def _three(ppo: dict[str, Any], rppo: dict[str, Any], *, ours: bool) -> tuple[Li
     )
 
 
-def _printed(name: str, study: str = "water", **rewards: float) -> Panel:
-    """The paper's settings, but for what is given."""
-    steps, ppo_rate, rppo_rate = _BY_MAP[name]
-    shared = {**_PRINTED, **_CLIPPED, **_UNTUNED, "total_timesteps": steps, **rewards}
-    ppo = {**shared, **_PRINTED_PPO, "learning_rate": ppo_rate}
-    rppo = {**shared, **_PRINTED_RPPO, **_LSTM, "learning_rate": rppo_rate}
-    figure = "beside Figure 5" if rewards else "Figure 5"
-    return _water_panel(name, _three(ppo, rppo, ours=bool(rewards)), study, figure=figure)
+def _printed(domain: str, study: str, **changed: float) -> Panel:
+    """The paper's settings, with some changed."""
+    steps, ppo_rate, rppo_rate = BY_MAP[domain]
+    shared = {**PRINTED, **UNTUNED, "total_timesteps": steps, **changed}
+    ppo = {**shared, **PRINTED_PPO, "learning_rate": ppo_rate}
+    rppo = {**shared, **PRINTED_RPPO, "learning_rate": rppo_rate}
+    lines = _three(ppo, rppo, ours=bool(changed))
+    return _water_panel(domain, lines, study, figure=BESIDE if changed else "Figure 5")
 
 
-WATER = Study(name="water", title="WaterWorld", panels=tuple(_printed(name) for name in WATER_MAPS))
-WATER_SCALED = Study(
-    name="water-scaled",
-    title="WaterWorld, as printed but for the scale of rewards",
-    panels=tuple(_printed(name, "water-scaled", **_SCALED) for name in WATER_MAPS),
-)
-WATER_TUNED, WATER_STRICT = (
-    Study(
-        name=name,
-        title=title,
-        panels=tuple(
-            _water_panel(one, _three({}, {}, ours=True), name, machine) for one in WATER_MAPS
-        ),
-    )
-    for name, title, machine in (
-        ("water-tuned", "WaterWorld, tuned", None),
-        ("water-strict", "WaterWorld, tuned, with the strict machine", "water-strict"),
-    )
-)
-_OFF_POLICY = [
-    Line(
-        name=f"{agent.upper()} + {name}",
-        agent=agent,
-        k=1,
-        settings={"counterfactuals": imagined},
-        ours=True,
-    )
-    for agent in ("dqn", "sac")
-    for imagined, name in ((0, "1-pdRM"), (2, "1-CpRM"))
-]
-WATER_OFF_POLICY = Study(
-    name="water-off-policy",
-    title="WaterWorld, off-policy agents",
-    panels=(_water_panel("water-17", _OFF_POLICY, "water-off-policy"),),
-)
+def _water(name: str, title: str, **changed: float) -> Study:
+    panels = tuple(_printed(domain, name, **changed) for domain in WATER_MAPS)
+    return Study(name=name, title=title, panels=panels)
+
+
+def _tuned(name: str, title: str, machine: str | None = None) -> Study:
+    lines = _three({}, {}, ours=True)
+    panels = tuple(_water_panel(domain, lines, name, machine) for domain in WATER_MAPS)
+    return Study(name=name, title=title, panels=panels)
+
+
+def _off_policy() -> Study:
+    lines = [
+        Line(
+            name=f"{agent.upper()} + {name}",
+            agent=agent,
+            k=1,
+            settings={"counterfactuals": number},
+            ours=True,
+        )
+        for agent in ("dqn", "sac")
+        for number, name in ((0, "1-pdRM"), (2, "1-CpRM"))
+    ]
+    panel = _water_panel("water-17", lines, "water-off-policy")
+    return Study(name="water-off-policy", title="WaterWorld, off-policy agents", panels=(panel,))
 
 
 # --- Figure 5 under other physics: the paper prints none, so each choice here is a reading of it.
@@ -347,77 +332,62 @@ PHYSICS = {
 is 400 pixels wide, scaled to a side of 17."""
 
 
-def _under(physics: str, *, scaled: bool) -> Study:
+def _under(physics: str, name: str, changed: Mapping[str, float]) -> Study:
     """Both maps with these physics, PPO with and without the machine, at the printed settings; rewards maybe a thousandth."""
     radius, ball_speed, acceleration, top_speed = PHYSICS[physics]
-    name = f"water-{physics.replace(' ', '-')}{'-scaled' * scaled}"
     panels = []
-    for one in WATER_MAPS:
-        panel = _printed(one, name, **{"test_every": 200_000, **(_SCALED if scaled else {})})
+    for domain in WATER_MAPS:
+        panel = _printed(domain, name, test_every=200_000, **changed)
         world = WaterWorld(
-            side=SIDES[one],
+            side=SIDES[domain],
             radius=radius,
             ball_speed=ball_speed,
             acceleration=acceleration,
             top_speed=top_speed,
         )
-        panels.append(
-            replace(
-                panel,
-                domain=world,
-                machine="water",
-                figure="beside Figure 5",
-                lines=panel.lines[:2],
-            )
-        )
-    title = f"WaterWorld, {physics}{', rewards of a thousandth' * scaled}"
+        panels.append(replace(panel, domain=world, machine="water", lines=panel.lines[:2]))
+    title = f"WaterWorld, {physics}{', rewards of a thousandth' if changed else ''}"
     return Study(name=name, title=title, panels=tuple(panels), seeds=3)
 
 
-WATER_READINGS = tuple(
-    _under(physics, scaled=scaled) for physics in PHYSICS for scaled in (False, True)
-)
+def _physics_studies() -> dict[str, Callable[[], Study]]:
+    found: dict[str, Callable[[], Study]] = {}
+    for physics in PHYSICS:
+        for ending, changed in (("", {}), ("-scaled", SCALED)):
+            name = f"water-{physics.replace(' ', '-')}{ending}"
+            found[name] = partial(_under, physics, name, changed)
+    return found
 
 
-# --- Ours: the agent `summary`, with the whole stack in view, beside 1-CpRM. A study of its own and not lines of the figures, because it needs tests after
-# every episode, where the figures have one every hundred; its runs come with the package, so that a reproduction takes no longer, and the report draws
-# it into the figures of the same tasks. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
+# --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs tests after every episode, where
+# the figures have one every hundred; its runs come with the package. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
 
-SUMMARY, BESIDE_SUMMARY = "summary (ours)", OURS[1]
-_TESTS = {SUMMARY: 1, BESIDE_SUMMARY: 10}
-"""Line -> the training episodes between two of its tests."""
-_FINDS = {  # domain -> its title, the state that means success, the figure; and for both agents: the episodes, and about the seconds of a run
-    "maze-5x5": ("1-TreasureMaze, 5×5", "home", "Appendix E", (10, 0.2), (500, 0.3)),
-    "maze-10x10": ("1-TreasureMaze, 10×10", "home", "Appendix E", (10, 1), (500, 0.3)),
-    "maze-20x20": ("1-TreasureMaze, 20×20", "home", "Appendix E", (10, 20), (500, 0.5)),
-    "multi-10x10": ("MultipleTreasureMaze, 10×10", "home", "Figure 3, right", (20, 5), (2_000, 1)),
-    "multi-20x20": ("MultipleTreasureMaze, 20×20", "home", "Figure 3, right", (20, 30), (2_000, 4)),
-    "deliver-8": ("DeliverWorld-8", "done", "Figure 4, left", (10, 2), (500, 1)),
-    "deliver-4-8": ("DeliverWorld-4-8", "done", "Figure 4, right", (10, 2), (500, 1)),
+FINDS = {  # domain -> its title, the state that means success, the figure, and the episodes of both agents
+    "maze-5x5": ("1-TreasureMaze, 5×5", "home", "Appendix E", 10, 500),
+    "maze-10x10": ("1-TreasureMaze, 10×10", "home", "Appendix E", 10, 500),
+    "maze-20x20": ("1-TreasureMaze, 20×20", "home", "Appendix E", 10, 500),
+    "multi-10x10": ("MultipleTreasureMaze, 10×10", "home", "Figure 3, right", 20, 2_000),
+    "multi-20x20": ("MultipleTreasureMaze, 20×20", "home", "Figure 3, right", 20, 2_000),
+    "deliver-8": ("DeliverWorld-8", "done", "Figure 4, left", 10, 500),
+    "deliver-4-8": ("DeliverWorld-4-8", "done", "Figure 4, right", 10, 500),
 }
 
 
-def _beside_summary(domain: str) -> Panel:
-    title, success, figure, *trained = _FINDS[domain]
-    lines = [
-        _line(name, seconds, episodes=episodes, test_every=every)
-        for (name, every), (episodes, seconds) in zip(_TESTS.items(), trained, strict=True)
-    ]
-    return replace(_panel(domain, title, f"beside {figure}", success, lines), name=f"ours-{domain}")
+def _ours() -> Study:
+    panels = []
+    for domain, (title, success, figure, few, many) in FINDS.items():
+        lines: Lines = {
+            SUMMARY: {"episodes": few, "test_every": 1},
+            DEDUPLICATED: {"episodes": many, "test_every": 10},
+        }
+        panel = _panel(domain, title, f"beside {figure}", success, lines)
+        panels.append(replace(panel, name=f"ours-{domain}"))
+    return Study(name="ours", title="Ours: with the whole stack in view", panels=tuple(panels))
 
 
-FOUND = Study(
-    name="ours",
-    title="Ours: with the whole stack in view",
-    panels=tuple(map(_beside_summary, _FINDS)),
-)
-
-
-DEEP = (WATER, WATER_TUNED, WATER_OFF_POLICY, WATER_STRICT, WATER_SCALED)
 NOTES = {
     "ours": "Ours, not in the paper, and no claim is judged by it: the agent `summary` learns the moves of a deterministic environment and composes, from "
-    "what each stack symbol is worth, what the whole stack is worth. 1-CpRM beside it is the one whose counterfactuals are deduplicated, tested every "
-    "ten episodes. Not LetterEnv, whose moves are a matter of chance.",
+    "the values of the single stack symbols, the value of the whole stack. The 1-CpRM next to it is the one whose counterfactuals are deduplicated.",
     "water": "The paper's settings: the claims of Figure 5 are judged by these runs.",
     "water-tuned": "Ours: many environments side by side, rewards scaled for the networks, a larger learning rate. The task is the "
     "same. With the machine every seed achieves both maps; on 20 × 20 the others improve, too, which the paper's did not.",
@@ -427,22 +397,57 @@ NOTES = {
     "turn. Here a wrong touch ends the episode.",
     "water-scaled": "Ours: the paper's settings with rewards of a thousandth.",
 }
-"""What the report says of a study, by its name."""
+"""The report's note on a study, by its name."""
 
 
-# --- The paper's figures by name, and what is run when nothing is named.
+# --- The studies by name, and those that run when nothing is named.
 
-STUDIES = (LETTER, MAZE, MULTI, DELIVER, PAINT)
-"""The tabular figures, in the paper's order: what is run when nothing is named."""
+STUDIES = ("letter", "maze", "multi", "deliver", "paint")
+"""The tabular figures, in the paper's order: they run when nothing is named."""
 
-ON_REQUEST = (*DEEP, FOUND, MAZE_WALL_CLOCK, DELIVER_LONGER)
-"""Run only when named: deep agents, which need a GPU, what is ours alone, and what takes hours by its own limits."""
+DEEP = ("water", "water-tuned", "water-off-policy", "water-strict", "water-scaled")
+
+ON_REQUEST = (*DEEP, "ours", "maze-wall-clock", "deliver-longer")
+"""Run only when named: deep agents, which need a GPU, ours, and what takes hours by its own limits."""
 
 EVERY = (*STUDIES, *ON_REQUEST)
 
+BUILDERS: dict[str, Callable[[], Study]] = {
+    "letter": _letter,
+    "maze": _maze,
+    "multi": _multi,
+    "deliver": _deliver,
+    "paint": _paint,
+    "water": partial(_water, "water", "WaterWorld"),
+    "water-tuned": partial(_tuned, "water-tuned", "WaterWorld, tuned"),
+    "water-off-policy": _off_policy,
+    "water-strict": partial(
+        _tuned, "water-strict", "WaterWorld, tuned, with the strict machine", "water-strict"
+    ),
+    "water-scaled": partial(
+        _water, "water-scaled", "WaterWorld, as printed but for the scale of rewards", **SCALED
+    ),
+    "ours": _ours,
+    "maze-wall-clock": _maze_wall_clock,
+    "deliver-longer": _deliver_longer,
+    **_physics_studies(),
+}
 
-GROUPS = {"water-readings": [study.name for study in WATER_READINGS]}
+WATER_READINGS = tuple(_physics_studies())
+"""The names of the studies of other physics."""
+
+GROUPS = {"water-readings": WATER_READINGS}
 """Names that stand for several studies."""
+
+
+@cache
+def study(name: str) -> Study:
+    """A study by its name.
+
+    >>> study("maze").title
+    '1-TreasureMaze'
+    """
+    return BUILDERS[name]()
 
 
 def figures(names: list[str], seeds: int | None = None) -> list[Study]:
@@ -453,18 +458,20 @@ def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
-    known = {study.name: study for study in (*EVERY, *WATER_READINGS)}
-    names = [one for name in names for one in GROUPS.get(name, [name])]
-    for study in EVERY:
-        for panel in study.panels:
-            known.setdefault(panel.name, replace(study, panels=(panel,)))
     found: list[Study] = []
-    for name in names or [study.name for study in STUDIES]:
-        if name not in known:
-            raise UnknownStudy(
-                f"the paper has no figure `{name}`", fix=did_you_mean(name, [*known, *GROUPS])
-            )
+    for name in chain(*(GROUPS.get(name, (name,)) for name in names or STUDIES)):
+        known = study(name) if name in BUILDERS else _study_of_panel(name)
         earlier = {panel.name for one in found for panel in one.panels}
-        panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
-        found += [replace(known[name], panels=panels)] if panels else []
-    return [study.seeded(seeds) for study in found]
+        panels = tuple(panel for panel in known.panels if panel.name not in earlier)
+        found += [replace(known, panels=panels)] if panels else []
+    return [one.seeded(seeds) for one in found]
+
+
+def _study_of_panel(name: str) -> Study:
+    """The study that a panel belongs to, with this panel alone."""
+    panels = {panel.name: (one, panel) for one in map(study, EVERY) for panel in one.panels}
+    if name not in panels:
+        fix = did_you_mean(name, [*BUILDERS, *panels, *GROUPS])
+        raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
+    one, panel = panels[name]
+    return replace(one, panels=(panel,))

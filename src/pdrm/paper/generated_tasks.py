@@ -1,19 +1,18 @@
-"""Tasks from a seed: sets of delivery sequences, and maps. Each has a solution, and says how hard it is.
+"""Tasks from a seed: sets of delivery sequences, and maps. Each has a solution.
 
 The catalogue's DeliverWorld is `draw_sequences` with seed 0, written to `deliver.pdrm` once; the others are for readings of the
-paper (`paper_readings.py`), which says neither how many sequences there are nor what the larger maps look like.
+paper, which says neither how many sequences there are nor what the larger maps look like.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TypeVar
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.grids import DIRECTIONS, STEPS, Cell, GridMap, load_shipped_map, parse_map
+from pdrm.domains.grids import STEPS, Cell, GridMap, load_shipped_map, parse_map
 from pdrm.domains.paper_domains import PLACE_TYPES, deliver_world
 from pdrm.errors import BadSetting
 from pdrm.language.document import AnyMachine
@@ -33,7 +32,7 @@ Places = tuple[str, ...]
 
 
 def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
-    """So many different sequences, each place drawn by itself and every type equally likely.
+    """Draw n different sequences, with every type of place equally likely.
 
     >>> draw_sequences(4, 2, seed=0)
     (('mall', 'store', 'mall', 'post'), ('cafe', 'cafe', 'post', 'post'))
@@ -83,29 +82,24 @@ def deliver_tasks(
     ('deliver-8', 4, 4990.0)
     """
     where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
-    longs, shorts = (
-        [f"{kind}_{n}" for n in range(1, count + 1)] for kind, count in _counts(long, short)
-    )
+    longs = [f"seq_{n}" for n in range(1, len(long) + 1)]
+    shorts = [f"short_{n}" for n in range(1, len(short) + 1)]
     machine = parse(deliver_machine(long, short))
 
     def world(name: str, events: Sequence[str], sequences: Sequence[Places]) -> FiniteDomain:
-        shortest, deliveries = (
-            min(fewest_steps(where, places) for places in sequences),
-            len(sequences[0]),
-        )
         return deliver_world(
-            name, events, deliveries, every=(*longs, *shorts), grid=where, shortest=shortest
+            name,
+            events,
+            len(sequences[0]),
+            every=(*longs, *shorts),
+            grid=where,
+            shortest=min(fewest_steps(where, places) for places in sequences),
         )
 
-    eight, test = world("deliver-8", longs, long), world("deliver-4-8, test", longs, long)
+    eight = world("deliver-8", longs, long)
+    test = world("deliver-4-8, test", longs, long)
     four_eight = replace(world("deliver-4-8", shorts, short), tests=(test,))
     return Task(eight, machine, success="done"), Task(four_eight, machine, success="done")
-
-
-def _counts(
-    long: Sequence[Places], short: Sequence[Places]
-) -> tuple[tuple[str, int], tuple[str, int]]:
-    return ("seq", len(long)), ("short", len(short))
 
 
 def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places, ...]]:
@@ -116,9 +110,8 @@ def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places,
     True
     """
     pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from(machine.start)]
-    return tuple(one for one in pushed if len(one) == LONG), tuple(
-        one for one in pushed if len(one) == SHORT
-    )
+    long = tuple(places for places in pushed if len(places) == LONG)
+    return long, tuple(places for places in pushed if len(places) == SHORT)
 
 
 def fewest_steps(grid: GridMap, places: Places) -> int:
@@ -126,48 +119,45 @@ def fewest_steps(grid: GridMap, places: Places) -> int:
     letters = {event: letter for letter, event in PLACE_TYPES.items()}
     best = dict.fromkeys(grid.starts, 0)
     for place in places:
-        best = dict(_nearest(grid, best, grid.places(letters[place])))
+        # Standing on the place already, it takes two steps to step off and on again.
+        best = {
+            cell: min(steps + (distances(grid, at)[cell] or 2) for at, steps in best.items())
+            for cell in grid.places(letters[place])
+        }
     return min(best.values()) + 1
-
-
-def _nearest(
-    grid: GridMap, best: dict[Cell, int], wanted: Iterable[Cell]
-) -> Iterator[tuple[Cell, int]]:
-    """The fewest steps to each of the wanted cells; standing on one, it takes two to step off and on again."""
-    ways = [(steps, distances(grid, cell)) for cell, steps in best.items()]
-    for cell in wanted:
-        yield cell, min(steps + (near[cell] or 2) for steps, near in ways)
 
 
 @lru_cache(maxsize=1_000)
 def distances(grid: GridMap, cell: Cell) -> Mapping[Cell, int]:
-    """How many moves each cell is from another, worked out once for all sequences."""
-    return MappingProxyType(grid.distances(cell))
+    """The moves from a cell to each other, worked out once for all sequences."""
+    return grid.distances(cell)
+
+
+def draw_places(seed: int) -> GridMap:
+    """A map of DeliverWorld: the places of the catalogue's, each put anywhere.
+
+    >>> len(draw_places(1).cells) == len(load_shipped_map("deliver", places=PLACE_TYPES).cells)
+    True
+    """
+    known = load_shipped_map("deliver", places=PLACE_TYPES)
+    rng = Rng(seed_streams(seed, 1))
+    cells = list(known.cells)
+    rows = [["."] * len(row) for row in known.rows]
+    letters = ["@", *(kind for kind in PLACE_TYPES for _ in known.places(kind))]
+    for letter in letters:
+        row, column = cells.pop(rng.below(len(cells)))
+        rows[row][column] = letter
+    return parse_map("\n".join(map("".join, rows)), places=PLACE_TYPES)
 
 
 # --- Maps of mazes
 
 
-@dataclass(frozen=True, slots=True)
-class Difficulty:
-    """How hard a map is."""
-
-    shortest: int
-    """Steps of the shortest solution: there, and back the same way."""
-    cells: int
-    dead_ends: int
-    """Cells with one way out, the start and the treasures left out."""
-    found_by_chance: float
-    """The share of 2,000 random walks, as long as an episode, that come to the treasure (or the first of them)."""
-
-
-def draw_maze(
-    size: int, seed: int, *, away: int, treasures: str = "t", opened: float = 0.15
-) -> GridMap:
+def draw_maze(size: int, seed: int, *, away: int, opened: float = 0.15) -> GridMap:
     """A maze of `size` × `size` with its start on the left and a treasure `away` steps from it.
 
     Cells are carved by a depth-first walk, which reaches all of them; then walls between two of them are opened at random
-    (`opened` of those there are), which makes loops. `treasures`: the places to put, the first of them that far away.
+    (`opened` of those there are), which makes loops.
 
     >>> maze = draw_maze(10, 3, away=15)
     >>> maze.distances(maze.starts[0])[maze.places("t")[0]]
@@ -180,17 +170,10 @@ def draw_maze(
         grid = _draw(size, floor, {start: "x"})
         steps = grid.distances(start)
         ends = [cell for cell in grid.cells if steps.get(cell) == away]
-        if not ends or len(floor) <= len(treasures):
-            continue
-        others = [cell for cell in grid.cells if cell != start]
-        put, shown = _pick(ends, rng), {start: "x"}
-        shown[put] = treasures[0]
-        for letter in treasures[1:]:
-            shown[_pick([cell for cell in others if cell not in shown], rng)] = letter
-        return _draw(size, floor, shown, "".join(dict.fromkeys(treasures)))
-    raise BadSetting(
-        f"no maze of {size} × {size} has a cell {away} steps away", fix="ask for fewer steps"
-    )
+        if ends:
+            return _draw(size, floor, {start: "x", _pick(ends, rng): "t"}, "t")
+    fault = f"no maze of {size} × {size} has a cell {away} steps away"
+    raise BadSetting(fault, fix="ask for fewer steps")
 
 
 def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
@@ -232,32 +215,3 @@ def _draw(size: int, floor: set[Cell], shown: dict[Cell, str], places: str = "")
         for r in range(size)
     ]
     return parse_map("\n".join(rows), places={*"x", *places}, start="x")
-
-
-def rate_maze(grid: GridMap, steps: int, walks: int = 2_000, seed: int = 0) -> Difficulty:
-    """How hard a maze is, for episodes of so many steps.
-
-    >>> rate_maze(draw_maze(10, 3, away=15), 150).shortest
-    30
-    """
-    (start,), goals = grid.starts, frozenset(grid.places("t"))
-    near, rng, found = grid.distances(start), Rng(seed_streams(seed, 1)), 0
-    exits = {
-        cell: [grid.beside(cell, action) for action in range(len(DIRECTIONS))]
-        for cell in grid.cells
-    }
-    ends = [
-        cell
-        for cell in near
-        if len({*exits[cell]} - {cell}) == 1 and cell != start and cell not in goals
-    ]
-    for _ in range(walks):
-        cell = start
-        for _ in range(steps):
-            cell = _pick(exits[cell], rng)
-            if cell in goals:
-                found += 1
-                break
-    return Difficulty(
-        2 * min(near[goal] for goal in goals), len(grid.cells), len(ends), found / walks
-    )

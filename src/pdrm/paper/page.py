@@ -46,6 +46,8 @@ figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); }
 td code { white-space: nowrap; } td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-bottom: 1px solid var(--line); }
 td.n { white-space: nowrap; } .n { text-align: right; font-variant-numeric: tabular-nums; }
+.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .6rem 1rem; }
+.row figure { margin: 0; } .row img { width: 100%; }
 .side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem 1.6rem; }
 pre { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--wash); padding: .8rem; overflow-x: auto; }
 code { font: .92em ui-monospace, Menlo, Consolas, monospace; }

@@ -1,5 +1,4 @@
-"""The whole report: claims first, then every figure, what was learnt, what can be proved, the machines, how it was made; and the
-page of one's own study."""
+"""The report: one self-contained page, of the paper's figures or of a study of your own. It begins with the pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ import numpy as np
 from pdrm import __version__
 from pdrm.drawing.curve_plots import study_plot
 from pdrm.drawing.markup import Markup, html, join, picture, table
-from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes, write_plot
+from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.store import Store
@@ -22,84 +21,78 @@ from pdrm.experiments.study import Study, load_studies, recorded
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_loop import POLICY
-from pdrm.paper.claims import judge_claims, water_17, water_20
+from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
-from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, Judged
-from pdrm.paper.figures import EVERY, FOUND, STUDIES, SUMMARY, WATER_TUNED
-from pdrm.paper.page import Section, bullets, details, page
+from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
+from pdrm.paper.figures import EVERY, STUDIES, study
+from pdrm.paper.page import Section, page
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.study_section import anchor, processor_seconds_of, seconds_of, study_section
+from pdrm.paper.study_section import (
+    anchor,
+    paper_figures,
+    seconds_of,
+    study_section,
+    with_optimum,
+)
 from pdrm.paper.theory_section import k_section, machines_section, sizes_section, theory_facts
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
-"""Whose episode is shown, of those that end best."""
+"""The agents whose episode is shown first, among those that end best."""
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
-DEEP_PACKAGES = ("jax", "optax")
-"""Where networks were trained."""
 OWN_RULES = Markup(
-    '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; a test counts by the '
-    "mean of its episodes. <em>Achieved</em>: on how many seeds every episode of the final test achieved the task, and the "
-    "share of all episodes of these tests that did. <em>To learn</em>: training until the median return is 90 % of the way from "
-    "the lowest return there is to the best final median of the panel.</p>"
+    '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
+    "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
 )
 INTRODUCTION = Markup(
-    '<p class="lead">A reward machine pays an agent for a task that takes many steps; a <em>pushdown</em> one has a stack, so tasks '
-    "can nest, be retraced, or be delivered in order. This page is the paper's experiments, run again from nothing by "
-    "one command (WaterWorld: recorded on a GPU, if not run here), and what they say about its claims.</p>"
+    '<p class="lead">The experiments of the paper, run again from nothing by one command (WaterWorld: recorded on a GPU, if not run '
+    "here), and the verdicts on its claims.</p>"
 )
 
 Lines = Sequence[tuple[Study, Curves]]
 
 
 def write_report(
-    lines: Lines, judged: Sequence[Judged], evidence: Evidence, *, theory: bool = True
+    lines: Lines, judged: Sequence[JudgedClaim], evidence: Evidence, *, theory: bool = True
 ) -> Path:
-    """Write the page and the figures as files, into the folder of the evidence; the lines, and nothing else, are on it."""
-    folder, store = evidence.folder, evidence.store
+    """Write the page about the paper's figures into the folder of the evidence, with these lines alone."""
+    folder = evidence.folder
+    store = evidence.store
     figures = ensure_folder(folder / FIGURES)
     studies = _by_study(lines)
-    sections = [claims_section(judged, {study.name: anchor(study) for study, _ in studies})]
-    beside = _find_beside(evidence)
-    for study, mine in studies:
-        own = beside if study.name in {one.name for one in STUDIES} else None
-        sections.append(
-            study_section(study, mine, store, figures, _by_our_settings(study, evidence), own)
-        )
-    sections.append(_episodes_section([curves for _, curves in lines], store))
-    if theory:
-        sections.append(readings_section(cells(folder, evidence.seeds)))
-        facts = theory_facts(folder)
-        sections += [k_section(facts), sizes_section(facts)]
-    sections += [
-        machines_section(),
-        _making_section(lines, store, ["claims.json"], html("code", "make reproduce")),
+    shown = [(of, mine) for of, mine in studies if of.name in (*STUDIES, "water")]
+    row = [figure for of, mine in shown for figure in paper_figures(of, mine, figures)]
+    sections = [
+        Section("figures", "The paper's figures", html("div", *row, class_="row")),
+        claims_section(judged, {of.name: anchor(of) for of, _ in studies}),
+        *(study_section(of, mine, store, figures) for of, mine in studies),
+        _episodes_section([curves for _, curves in lines], store),
     ]
-    text = page(
-        "Pushdown reward machines, reproduced", INTRODUCTION + _counts(judged, lines), sections
-    )
+    if theory:
+        facts = theory_facts(folder)
+        sections.append(readings_section(cells(folder, evidence.seeds)))
+        sections += [k_section(facts), sizes_section(facts)]
+    sections += [machines_section(), _making_section(lines, store, "make reproduce")]
+    introduction = INTRODUCTION + _counts(judged, lines)
+    text = page("Pushdown reward machines, reproduced", introduction, sections)
     write_atomically(folder / PAGE, text.encode())
     return folder / PAGE
 
 
 def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
-    """Write `curves.svg` and `index.html` from what is recorded of studies of one's own; returns the files."""
+    """Write `curves.svg` and `index.html` about studies of your own, and return the files."""
     figures = ensure_folder(folder / FIGURES)
     studies = _by_study(lines)
     panels = [
-        [one for one in mine if one.panel is panel]
-        for study, mine in studies
-        for panel in study.panels
+        [with_optimum(curves) for curves in mine if curves.panel is panel]
+        for of, mine in studies
+        for panel in of.panels
     ]
-    write_plot(
-        study_plot([[one.to_plot() for one in some] for some in panels if some]), folder / CURVES
-    )
-    sections = [study_section(study, mine, store, figures) for study, mine in studies]
-    sections.append(
-        _making_section(lines, store, [CURVES], html("code", f"pdrm report -o {folder}"))
-    )
-    title = ", ".join(study.title or study.name for study, _ in studies)
+    study_plot([panel for panel in panels if panel]).save(folder / CURVES)
+    sections = [study_section(of, mine, store, figures, with_tasks=True) for of, mine in studies]
+    sections.append(_making_section(lines, store, f"pdrm report -o {folder}"))
+    title = ", ".join(of.title or of.name for of, _ in studies)
     write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
     return [folder / CURVES, folder / PAGE]
 
@@ -107,10 +100,15 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
 def write_page(
     folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True
 ) -> Path:
-    """Write the page about the runs in a folder, as `pdrm report` does; nothing is run. Returns its path.
+    """Write the page about the runs in a folder, as `pdrm report` does, without running anything.
 
-    folder: where a study or the paper's figures were run. seeds: the first so many of each; None: all. theory: whether the paper's
-    report says what can be proved.
+    Args:
+        folder: The folder of a study, or of the paper's figures.
+        seeds: Only the first n seeds of each line (default: all).
+        theory: Add the sections about what can be proved to the paper's report.
+
+    Returns:
+        The path of the page.
 
     >>> import tempfile, pdrm
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -121,160 +119,88 @@ def write_page(
     place = Path(folder)
     evidence = Evidence(place, seeds)
     if own := load_studies(place, evidence.store):
-        lines = recorded([study.seeded(seeds) for study in own], evidence.store)
+        lines = recorded([one.seeded(seeds) for one in own], evidence.store)
         if not lines:
-            raise NotRecorded(
-                f"no run of the study in {place} is done",
-                fix="study.run(folder), or pdrm run STUDY.toml",
-            )
+            fault = f"no run of the study in {place} is done"
+            raise NotRecorded(fault, fix="study.run(folder), or pdrm run STUDY.toml")
         return write_own_report(lines, evidence.store, place)[-1]
-    lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
+    lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     if all(curves.origin is not None for _, curves in lines):
         fault = f"{place} holds no runs of the paper's figures, and no study of your own"
-        raise NotRecorded(
-            fault, fix="study.run(folder), pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml"
-        )
+        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     return write_report(lines, judge_claims(evidence), evidence, theory=theory)
 
 
 def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:
-    studies = {study.name: study for study, _ in lines}
-    return [
-        (study, [curves for of, curves in lines if of.name == name])
-        for name, study in studies.items()
-    ]
+    found: dict[str, tuple[Study, list[Curves]]] = {}
+    for of, curves in lines:
+        found.setdefault(of.name, (of, []))[1].append(curves)
+    return list(found.values())
 
 
-def _find_beside(evidence: Evidence) -> dict[str, Curves]:
-    """By the name of the task: the agent that is ours, to be drawn into the paper's figures."""
-    lines = known_lines([FOUND.seeded(evidence.seeds)], evidence.store)
-    return {curves.panel.task.name: curves for _, curves in lines if curves.line.name == SUMMARY}
+def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
+    """The number of claims that hold, and of runs that were made here."""
+    verdicts = [one.verdict for one in judged]
+    counts = {name: verdicts.count(name) for name in (HOLDS, DOES_NOT_HOLD, NOT_RUN)}
+    counts["runs"] = sum(len(curves.seeds) for _, curves in lines if curves.origin is None)
+    boxes = (html("div", html("b", f"{count:,}"), name) for name, count in counts.items())
+    return html("div", *boxes, class_="count")
 
 
-def _counts(judged: Sequence[Judged], lines: Lines) -> Markup:
-    """How many claims hold, and how many runs were made here."""
-    boxes = [
-        (verdict, sum(one.verdict == verdict for one in judged))
-        for verdict in (HOLDS, DOES_NOT_HOLD, NOT_RUN)
-    ]
-    boxes.append(("runs", sum(len(curves.seeds) for _, curves in lines if curves.origin is None)))
-    return html(
-        "div",
-        *(html("div", html("b", f"{count:,}"), name) for name, count in boxes),
-        class_="count",
-    )
-
-
-def _by_our_settings(study: Study, evidence: Evidence) -> Markup:
-    """What the rules of Figure 5's claims say of the tuned agents."""
-    if study.name != WATER_TUNED.name or len(study.panels) < len(WATER_TUNED.panels):
-        return Markup("")
-    rules = zip((water_17, water_20), study.panels, strict=True)
-    parts = [part for rule, panel in rules for part in rule(evidence, panel.name)]
-    said = (f"{'holds' if part.holds else 'does not hold'}: {part.text}" for part in parts)
-    return details("what the paper says of Figure 5, by these runs", bullets(said))
-
-
-# --- What was learnt, to look at: a greedy episode of the best seed on each map, with the stack along it.
+# --- A greedy episode of the best seed on each map, with the stack along it.
 
 
 def _episodes_section(lines: Sequence[Curves], store: Store) -> Section:
-    here = [
-        curves for curves in lines if curves.origin is None and not curves.panel.task.continuous
-    ]
-    panels = dict.fromkeys(curves.panel.name for curves in here)
-    parts = [
-        _episode([curves for curves in here if curves.panel.name == panel], store)
-        for panel in panels
-    ]
-    said = html(
-        "p",
-        "One greedy test episode each, of the seed that ended best. The colour is the machine's state.",
+    panels: dict[str, list[Curves]] = {}
+    for curves in lines:
+        if curves.origin is None and not curves.panel.task.continuous:
+            panels.setdefault(curves.panel.name, []).append(curves)
+    said = (
+        "One greedy episode each, of the seed that ended best. The colour is the machine's state."
     )
-    return Section("paths", "What was learnt", join([said, *parts]))
+    shown = (_episode(mine, store) for mine in panels.values())
+    return Section("paths", "What was learnt", html("p", said) + join(shown))
 
 
 def _episode(lines: Sequence[Curves], store: Store) -> Markup:
-    order = {name: place for place, name in enumerate(PREFERRED)}
-    ranked = sorted(lines, key=lambda curves: order.get(curves.line.name, len(order)))
-    achieving = [curves for curves in ranked if curves.final_success.max() == 1]
-    for curves in (
-        sorted(achieving, key=lambda curves: -round(curves.final_scores.max(), 2)) or ranked
-    ):
+    def rank(curves: Curves) -> tuple[bool, float, int]:
+        name = curves.line.name
+        place = PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
+        return curves.final_success.max() < 1, -round(curves.final_scores.max(), 2), place
+
+    for curves in sorted(lines, key=rank):
         spec = curves.specs[int(np.argmax(curves.final_returns))]
-        if (
-            spec.agent.deep
-            or isinstance(spec.agent, CountingQ)
-            or not (store.folder(spec) / POLICY).exists()
-        ):
+        tabular = not (spec.agent.deep or isinstance(spec.agent, CountingQ))
+        if not tabular or not (store.folder(spec) / POLICY).exists():
             continue
         moments = store.run(spec).episode()
         shown = [
             EpisodeStep(one.state, one.configuration.state, one.configuration.stack)
             for one in moments
         ]
+        paid = sum(one.reward for one in moments)
         title = (
-            f"{curves.panel.heading}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} steps, "
-            f"return {sum(one.reward for one in moments):g}, ended in {moments[-1].configuration.state}"
+            f"{curves.panel.heading}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} "
+            f"steps, return {paid:g}, ended in {shown[-1].state}"
         )
         return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
     return Markup("")
 
 
-# --- How a report was made: versions, machine, time, and where its numbers are.
-
-
-def _making_section(lines: Lines, store: Store, files: Sequence[str], again: Markup) -> Section:
+def _making_section(lines: Lines, store: Store, again: str) -> Section:
+    """Versions, computer, time, and the files with the numbers."""
     here = [curves for _, curves in lines if curves.origin is None]
     timings = [store.run(spec).timing for curves in here for spec in curves.specs]
-    seconds, busy = sum(map(seconds_of, timings)), sum(map(processor_seconds_of, timings))
+    minutes = sum(map(seconds_of, timings)) / 60
     when = sorted(timing["finished"] for timing in timings)
-    deep = any(curves.panel.agent(curves.line).deep for curves in here)
-    packages = (*PACKAGES, *(DEEP_PACKAGES if deep else ()))
-    data = [html("a", name, href=name) for name in ("curves.csv", "summary.csv", *files)]
-    data.append(html("code", "figures/") + " (PDF, PNG and SVG)")
-    data.append(html("code", "runs/") + " (a folder per run: spec, curve, policy)")
+    files = [html("a", name, href=name) for name in ("curves.csv", "summary.csv")]
     rows = [
         ["pdrm", __version__],
-        [
-            "Python",
-            f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        ],
-        ["packages", ", ".join(f"{name} {version(name)}" for name in packages)],
-        [
-            "runs",
-            f"{len(timings):,}; {busy / 60:.1f} minutes of processor time, {seconds / 60:.1f} minutes by the clock, one after the other",
-        ],
+        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"],
+        ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
+        ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
-        ["data", join(data, ", ")],
-        ["again", again + ": what is done is not repeated"],
+        ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],
+        ["again", html("code", again) + ": finished runs are not repeated"],
     ]
-    return Section("making", "How it was made", table(["", ""], rows) + _profile(here, store))
-
-
-def _profile(lines: Sequence[Curves], store: Store) -> Markup:
-    """Where the processor's time went: for each panel, and for each of its lines, what takes longest first."""
-    took = [
-        (sum(processor_seconds_of(store.run(spec).timing) for spec in one.specs), one)
-        for one in lines
-    ]
-    whole = sum(seconds for seconds, _ in took)
-    if not whole:
-        return Markup("")
-    panels = dict.fromkeys((one.panel.name for one in lines), 0.0)
-    for seconds, one in took:
-        panels[one.panel.name] += seconds
-    rows = []
-    for panel, total in sorted(panels.items(), key=lambda pair: -pair[1]):
-        rows.append([html("b", panel), "all", "", "", f"{total:.1f} s", f"{total / whole:.1%}"])
-        own = sorted(
-            (pair for pair in took if pair[1].panel.name == panel), key=lambda pair: -pair[0]
-        )
-        for seconds, one in own:
-            runs = len(one.seeds)
-            each = f"{seconds / runs:.2f} s"
-            rows.append(
-                ["", one.line.name, f"{runs}", each, f"{seconds:.1f} s", f"{seconds / whole:.1%}"]
-            )
-    heads = ["panel", "agent", "seeds", "a run", "all its runs", "of all"]
-    return html("p", "Where the processor's time went:") + table(heads, rows)
+    return Section("making", "How it was made", table(["", ""], rows))
