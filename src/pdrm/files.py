@@ -76,7 +76,7 @@ def check_writable(path: Path) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Kind and permissions of what is there, links followed; None where nothing is."""
+    """Kind and permissions of the file, links followed; None if there is none."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, mode: int | None, data: bytes) -> None:
-    """Write a file beside it, on the disk before it takes the place."""
+    """Write a temporary file next to it, flush it to disk, and rename it."""
     if mode is not None:
         os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
@@ -225,12 +225,12 @@ def need(*rules: tuple[bool | np.bool_, str]) -> None:
 
 
 def within(array: npt.NDArray[Any], least: float, most: float) -> bool:
-    """Whether all numbers are from least to most; NaN never is."""
+    """Return True if all numbers are from least to most; NaN never is."""
     return bool(np.all((array >= least) & (array <= most)))
 
 
 def distinct(array: npt.NDArray[Any]) -> bool:
-    """Whether no number, or row of numbers, occurs twice."""
+    """Return True if no number, or row of numbers, occurs twice."""
     if array.ndim > 1:
         return len(np.unique(array, axis=0)) == len(array)
     ordered = np.sort(
@@ -318,7 +318,7 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
 
 
 def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Path = Path()) -> bool:
-    """Whether a word means a name of a catalogue rather than a file in the folder; the rule for machines and domains alike.
+    """Return True if a word means a name of a catalogue rather than a file; machines and domains follow the same rule.
 
     A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
     could be a name is one, known or not, unless there is such a file (or a folder: but `lettr` is a misspelt `letter`). What has a folder or an ending is a file, and so is a `Path`.
@@ -337,7 +337,7 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:
-    """What an error raised while reading a file means, in plain words.
+    """Describe an error raised while reading a file, in plain words.
 
     >>> describe_fault(KeyError("agent"), "spec.json")
     'spec.json has no `agent`'

@@ -190,7 +190,7 @@ def _print_jax(found: dict[str, Any]) -> None:
 NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 PLACE = "@NAME@"
 FIRST = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.py"}
-"""What one would do first, by the kind of project."""
+"""The first command to run, by the kind of project."""
 
 
 def new(
