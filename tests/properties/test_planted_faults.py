@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis import solving
-from pdrm.analysis.whole_stack import WholeStack
+from pdrm.analysis.whole_stack import Operator, WholeStack
 from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
@@ -54,13 +54,13 @@ def test_values_that_are_a_little_too_high(monkeypatch):
 
 
 def test_operators_without_their_last_line(monkeypatch):
-    find = WholeStack.list_operators
+    find = WholeStack.operator
 
-    def forgets(self):
-        found = find(self)
-        return found._replace(count=np.maximum(found.count - 1, 0))
+    def forgets(self, *head):
+        constant, *lines = find(self, *head)
+        return Operator(constant, *(part[:-1] for part in lines))
 
-    monkeypatch.setattr(WholeStack, "list_operators", forgets)
+    monkeypatch.setattr(WholeStack, "operator", forgets)
     with pytest.raises(AssertionError, match="readable"):
         plain_summaries.check(seed=0, products=20)
 
