@@ -86,7 +86,8 @@ def find_solved(name: str, scale: float, seed: int, steps: int, every: int) -> i
     def evaluate(_local: dict[str, Any], _global: dict[str, Any]) -> bool:
         if agent.num_timesteps % every == 0:
             paid, _ = evaluate_policy(agent, envs, n_eval_episodes=1)
-            solved.extend([agent.num_timesteps] * (paid == 4))
+            if paid == 4:
+                solved.append(agent.num_timesteps)
         return not solved
 
     agent.learn(steps, callback=evaluate)

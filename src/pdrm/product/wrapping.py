@@ -388,10 +388,19 @@ def wrap_vector(
 
     Args:
         env_fns: Functions that each make one environment.
-        machine, labels, k: As for `wrap`.
+        machine: As for `wrap`.
+        labels: As for `wrap`; `info["env"]` is the sub-environment.
+        k: As for `wrap`.
         mode: "sync" runs the environments in this process, "async" each in a process of its own.
         autoreset: The step in which Gymnasium resets an environment whose episode has ended.
-        flatten, depth, keys, labels_at_reset, reward_weight, ignore_end, success, remember: As for `wrap`.
+        flatten: As for `wrap`.
+        depth: As for `wrap`.
+        keys: As for `wrap`.
+        labels_at_reset: As for `wrap`.
+        reward_weight: As for `wrap`.
+        ignore_end: As for `wrap`.
+        success: As for `wrap`.
+        remember: As for `wrap`.
 
     Returns:
         Gymnasium's vector environment.
