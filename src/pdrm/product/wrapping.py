@@ -57,7 +57,7 @@ from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
 AnyEnv = gymnasium.Env[Any, Any]
 EnvFunction = Callable[[], AnyEnv]
@@ -460,7 +460,7 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env: The environment, with wrappers around `pdrm.wrap` or none.
         shaping: The potential, with the discount of the agent that learns here.
 
-    >>> from pdrm.product.summaries.potentials import Shaping
+    >>> from pdrm.product.shaping import Shaping
     >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> env = Shaped(wrap(lake, "letter", lambda *step: {"A"}), Shaping(discount=0.9))
     >>> _ = env.reset(seed=0)
