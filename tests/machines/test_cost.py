@@ -9,8 +9,8 @@ import pdrm
 from pdrm import limits
 from pdrm.errors import MOST_FAULTS, PdrmError
 from pdrm.machines.guards import Event
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise, Transition
+from tests.machines.small import reward_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 0\n"
 
@@ -134,9 +134,9 @@ def test_clashes_are_those_that_every_pair_at_every_label_shows():
     }
     for exclusive in ((), (("a", "b"),), (("a", "b", "c"),)):
         for chosen in combinations(guards, 3):
-            rules = tuple(RewardTransition("u", "u", read[text], 0) for text in chosen)
+            rules = tuple(Transition.plain("u", "u", read[text], 0) for text in chosen)
             try:
-                RewardMachine("m", ("a", "b", "c"), "u", (), Otherwise.stay(0), rules, exclusive)
+                reward_machine("m", ("a", "b", "c"), "u", (), Otherwise.stay(0), rules, exclusive)
                 found = False
             except pdrm.PdrmError:
                 found = True

@@ -7,11 +7,10 @@ from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import number_text
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.machines.small import counting, machine, rule, said
+from tests.machines.small import counting, machine, reward_machine, rule, said
 
 A, B = Event("A"), Event("B")
 NUMBERS = [np.float64(-0.01), np.float32(-0.5), np.int64(3), 100_000, True]
@@ -23,8 +22,8 @@ def build(reward):
     yield counting(
         CountingTransition("u", "f", A, ["-"], [np.int64(2)], reward), otherwise=otherwise
     )
-    yield RewardMachine(
-        "r", ("A",), "u", ("f",), otherwise, (RewardTransition("u", "f", Exactly({"A"}), reward),)
+    yield reward_machine(
+        "r", ("A",), "u", ("f",), otherwise, (Transition.plain("u", "f", Exactly({"A"}), reward),)
     )
 
 
@@ -62,7 +61,7 @@ def test_what_is_no_reward():
         for call in (
             (Transition, "u", "f", A, "#", (), reward),
             (CountingTransition, "u", "f", A, ("-",), (0,), reward),
-            (RewardTransition, "u", "f", A, reward),
+            (Transition.plain, "u", "f", A, reward),
             (Otherwise.stay, reward),
             (Otherwise.go, "u", reward),
         ):
@@ -111,7 +110,7 @@ def test_a_rule_reads_a_guard():
         fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
         for call in (
             (Transition, "u", "f", guard, "#", (), 0),
-            (RewardTransition, "u", "f", guard, 0),
+            (Transition.plain, "u", "f", guard, 0),
             (CountingTransition, "u", "f", guard, ("-",), (0,), 0),
         ):
             assert (

@@ -17,8 +17,8 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines import side_by_side
+from pdrm.machines.tables import Rows
 from pdrm.product.jax_env.jax_machine import JaxMachine
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.summaries import potentials
 from pdrm.product.summaries.operators import Summaries
 from pdrm.task import Task
@@ -104,13 +104,13 @@ def test_a_writer_that_forgets_a_rule(monkeypatch):
 
 
 def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
-    step = QuickStep.step
+    step = Rows.step
 
     def generous(self, *given):
         state, stack, reward = step(self, *given)
         return state, stack, reward + 1e-3
 
-    monkeypatch.setattr(QuickStep, "step", generous)
+    monkeypatch.setattr(Rows, "step", generous)
     with pytest.raises(AssertionError, match=r"step \d"):
         wrapping.check(seed=0, episodes=20)
 

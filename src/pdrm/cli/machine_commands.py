@@ -313,12 +313,11 @@ def combine(
 def _read_weight(text: str) -> tuple[str, float]:
     """The part and the number of a `--weight`."""
     from pdrm.language.syntax import NUMBER
-    from pdrm.machines.rewards import read_decimal
 
     name, _, number = text.rpartition("=")
     if not name or not NUMBER.fullmatch(number):
         raise BadSetting(f"`--weight {text[:40]}` cannot be read", fix="write --weight NAME=NUMBER")
-    return name, read_decimal(number)
+    return name, float(number)
 
 
 def fmt(

@@ -185,7 +185,8 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     """What to draw of a machine."""
     parallel: dict[tuple[str, str], list[RuleLine]] = {}
     for rule in machine.transitions:
-        parallel.setdefault((rule.source, rule.target), []).append(make_line(rule, machine.events))
+        line = make_line(rule, machine.events, plain=machine.leaves_stack)
+        parallel.setdefault((rule.source, rule.target), []).append(line)
     merged = {ends: compress(lines) for ends, lines in parallel.items()}
     variables = _name_variables(
         machine, [family for families in merged.values() for family in families]
@@ -250,7 +251,7 @@ def _name_variables(machine: Machine[Rule], families: list[Family]) -> Variables
     used: set[str] = {"z", *machine.events}
     texts: dict[Tokens, str] = {}
     for rule in machine.transitions:
-        line = make_line(rule, machine.events)
+        line = make_line(rule, machine.events, plain=machine.leaves_stack)
         used |= line.names()
         texts[_in_order(line)] = "" if rule.where is None else rule.where.text
     known = used | {*machine.states, *machine.final}

@@ -11,7 +11,6 @@ from functools import singledispatch
 
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
-from pdrm.machines.reward_machine import RewardTransition
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, NONE, Rule, Transition
 
@@ -189,25 +188,22 @@ class RuleLine:
 
 
 @singledispatch
-def make_line(rule: Rule, _events: Sequence[str] = ()) -> RuleLine:
-    """The line of one rule, of whichever kind; the events give the order inside labels."""
+def make_line(rule: Rule, _events: Sequence[str] = (), *, plain: bool = False) -> RuleLine:
+    """The line of one rule; the events give the order inside labels, `plain` leaves the stack out."""
     raise TypeError(f"no label is known for {type(rule).__name__}")
 
 
 @make_line.register
-def _(rule: Transition, events: Sequence[str] = ()) -> RuleLine:
-    effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
+def _(rule: Transition, events: Sequence[str] = (), *, plain: bool = False) -> RuleLine:
+    guards, reward = (tokenize_guard(rule.guard, events),), (", ", spell_number(rule.reward))
+    if plain:
+        return RuleLine(guards, (), reward)
     top = tokenize_stack(() if rule.top == NONE else (rule.top,))
-    return RuleLine((tokenize_guard(rule.guard, events),), (top,), effect)
+    return RuleLine(guards, (top,), (" / ", *tokenize_stack(rule.push), *reward))
 
 
 @make_line.register
-def _(rule: RewardTransition, events: Sequence[str] = ()) -> RuleLine:
-    return RuleLine((tokenize_guard(rule.guard, events),), (), (", ", spell_number(rule.reward)))
-
-
-@make_line.register
-def _(rule: CountingTransition, events: Sequence[str] = ()) -> RuleLine:
+def _(rule: CountingTransition, events: Sequence[str] = (), *, plain: bool = False) -> RuleLine:
     tests = "[" + ", ".join(rule.tests) + "]"
     changes = "[" + ", ".join(spell_number(change, plus=True) for change in rule.changes) + "]"
     effect = (", ", changes, ", ", spell_number(rule.reward), "⟩")

@@ -27,10 +27,9 @@ from pdrm.language.source import COMMENTS
 from pdrm.language.syntax import Word, number_of
 from pdrm.limits import MOST_RULES, spend
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import Guard
+from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import NONE, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
 
 KEYWORDS = (
     "name",
@@ -196,7 +195,7 @@ def counter_rule(rule: RuleSpec) -> CountingTransition:
     )
 
 
-def plain_rule(rule: RuleSpec) -> RewardTransition:
+def plain_rule(rule: RuleSpec) -> Transition:
     """`u0 -> u1 : LABEL, REWARD`."""
     if rule.vector:
         fix = "add a line such as `counters 1`"
@@ -210,12 +209,16 @@ def plain_rule(rule: RuleSpec) -> RewardTransition:
             where=rule.where,
             fix=fix,
         )
-    return RewardTransition(rule.source, rule.target, rule.guard, rule.reward, rule.where)
+    if rule.guard == SILENT:
+        fix = "let the rule read a label, or give the machine a `stack` line"
+        fault = "a machine without a stack has no silent moves"
+        raise CannotRead(fault, where=rule.where, fix=fix)
+    return Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
 
 
 # --- Machines: which of the three kinds, and its fields from the header lines
 
-AnyMachine = PushdownRewardMachine | RewardMachine | CountingRewardAutomaton
+AnyMachine = PushdownRewardMachine | CountingRewardAutomaton
 MOST_COUNTERS = 16
 """Counters a counting automaton may have."""
 
@@ -293,7 +296,8 @@ class _Building:
             return PushdownRewardMachine(
                 title, events, symbols, *middle, pushdown, exclusive, states
             )
-        return RewardMachine(title, events, *middle, self._rules(plain_rule), exclusive, states)
+        plain = self._rules(plain_rule)
+        return PushdownRewardMachine(title, events, (BOTTOM,), *middle, plain, exclusive, states)
 
     def _fault(self, error: PdrmError) -> None:
         """Note a fault; the same one in many rules is reported once."""

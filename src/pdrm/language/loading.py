@@ -39,7 +39,6 @@ from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 # --- Machine files
 
@@ -183,7 +182,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     True
     """
     file = _check_path(path)
-    if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # or is it?
         raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:

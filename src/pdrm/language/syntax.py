@@ -17,7 +17,6 @@ from pdrm.errors import BadReward, CannotRead, Where
 from pdrm.language.source import COMMENTS, Line, check_depth
 from pdrm.limits import spend
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
-from pdrm.machines.rewards import read_decimal
 
 Node = Tree[Token]
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
@@ -325,10 +324,7 @@ def _spell_words(code: str, shape: str) -> str:
 
 def number_of(text: str, where: Where, what: str = "a reward") -> float:
     """A finite number, or `BadReward`."""
-    try:
-        value = read_decimal(text) if NUMBER.fullmatch(text) else math.nan
-    except BadReward as error:
-        raise BadReward(error.message, where=where, fix=error.fix) from None
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         fix = "write a finite number such as 1, -0.01 or 1e5"
         raise BadReward(

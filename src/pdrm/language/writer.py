@@ -121,9 +121,8 @@ def space_out(code: str) -> str:
 def to_text(machine: AnyMachine) -> str:
     """The machine as a .pdrm file, every rule on its own line.
 
-    >>> from pdrm.machines.reward_machine import RewardMachine
     >>> from pdrm.machines.transitions import Otherwise
-    >>> print(to_text(RewardMachine("idle", ("a",), "u", (), Otherwise.stay(0), ())), end="")
+    >>> print(to_text(PushdownRewardMachine("idle", ("a",), ("#",), "u", (), Otherwise.stay(0), ())), end="")
     name      idle
     events    a
     start     u
@@ -132,7 +131,7 @@ def to_text(machine: AnyMachine) -> str:
     """
     lines = [f"name {machine.name}", f"events {' '.join(machine.events)}"]
     lines += [f"exclusive {' '.join(group)}" for group in machine.exclusive]
-    if isinstance(machine, PushdownRewardMachine):
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
         lines.append(f"stack {' '.join(machine.stack)}")
     elif isinstance(machine, CountingRewardAutomaton):
         lines.append(f"counters {machine.counters}")
@@ -143,5 +142,5 @@ def to_text(machine: AnyMachine) -> str:
         f"final {' '.join(machine.final)}",
         f"otherwise {machine.otherwise}",
     ]
-    rules = [str(rule) for rule in machine.transitions]
+    rules = [machine.rule_text(rule) for rule in machine.transitions]
     return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)

@@ -45,10 +45,10 @@ from pdrm.errors import (
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.tables import Rows
 from pdrm.machines.transitions import Stack
 from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
 from pdrm.product.observation import Observing, Window, check_observation, is_image
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
@@ -124,7 +124,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._labelling = Labelling(labels, labels_at_reset)
         self._compares = labels != "info"
         self._remember = None if remember is None else _check_remember(remember, self._compares)
-        self._quick = QuickStep(self.machine)
+        self._quick = Rows(self.machine)
         self._potential = None if shaping is None else _check_shaping(shaping).of(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)

@@ -12,7 +12,6 @@ from pdrm.language.syntax import Word
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.transitions import Transition
 
 HEAD = "events a b t\nstack # A\nstart u\nfinal f\notherwise stay 0\n"
@@ -63,7 +62,7 @@ def test_loops_and_maps_are_unrolled():
 
 def test_the_header_decides_the_kind():
     head = "events a\nstart u\notherwise error\n"
-    assert isinstance(parse(head + "u -> u : a, 1"), RewardMachine)
+    assert parse(head + "u -> u : a, 1").leaves_stack
     assert isinstance(parse("stack #\n" + head + "u -> u : a, # / #, 1"), PushdownRewardMachine)
     assert isinstance(
         parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton

@@ -37,9 +37,9 @@ from pdrm.errors import (
 )
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
+from pdrm.machines.tables import Rows
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, AsVector, ProductBox, ProductDict, Window
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack, view_of
 from pdrm.product.wrapping import MachineEnv
 from pdrm.task import MachineLike, pushdown_machine
@@ -162,7 +162,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         )
         if self.counterfactuals:
             _check_wrappers(agent)
-        self._quick = QuickStep(self.machine)
+        self._quick = Rows(self.machine)
         self._form = AsVector(NOTHING, self._window)
         self._width = self._environment_width(observation_space)
         self._shows = self._window.describe(observation_space)

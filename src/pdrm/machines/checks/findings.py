@@ -6,60 +6,60 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from pdrm.errors import Finding, TooManyCases
-from pdrm.machines.alphabet import Cube
+from pdrm.errors import Finding, TooLarge, TooManyCases
 from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.checks.wellformed import Machine, labels_left
-from pdrm.machines.checks.zero_patterns import (
-    Case,
-    CountingMachine,
-    CountingRule,
-    pattern_text,
-    reachable_cases,
-    rules_in,
-)
 from pdrm.machines.guards import Label, events_of, word_text
+from pdrm.machines.labels import LabelSets
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, Rule, Transition
 
-S = TypeVar("S", Head, Case)
-"""A situation: a state and what rules look at there."""
+
+class Situation(Protocol):
+    """A state and what rules look at there."""
+
+    @property
+    def state(self) -> str: ...
+
+
+S = TypeVar("S", bound=Situation)
 R = TypeVar("R", bound=Rule)
 
 
 def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
     """Every warning: first of symbols that are lost, which often explain the others, then in the order of the codes."""
+    sets = LabelSets(machine.alphabet)
+    idle = "its top of stack never occurs in that state, or other rules beat it"
 
     def describe(heads: list[Head]) -> str:
+        if machine.leaves_stack:
+            return ""
         return f" with top {' or '.join('(empty)' if head.top is None else head.top for head in heads)}"
 
     try:
         reached = reachable_heads(machine)
-        heads = [
-            Head(state, top)
-            for state in (*machine.states, *machine.final)
-            for top in (*machine.stack, None)
-        ]
-        rules = {head: rules_at(machine, head) for head in heads if head in reached}
-        idle = "its top of stack never occurs in that state, or other rules beat it"
-        mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
-        unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
-        return [
-            *_find_lost_bottom(machine, rules),
-            *_find_buried_symbols(machine, rules),
-            *_find_dead_ends(machine, rules),
-            *_inspect(machine, rules, describe, idle),
-            *(
-                Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
-                for symbol in unused
-            ),
-            *_find_paying_loops(machine, rules),
-            *_find_no_pay(machine),
-        ]
-    except TooManyCases as error:
-        return [*_give_up(error), *_find_no_pay(machine)]
+        states, tops = (*machine.states, *machine.final), (*machine.stack, None)
+        ordered = [Head(*pair) for pair in product(states, tops) if pair in reached]
+        rules = {head: rules_at(machine, sets, head) for head in ordered}
+        shared = inspect(machine, sets, rules, describe, idle)
+    except (TooLarge, TooManyCases) as error:
+        return give_up(machine, error)
+    mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
+    unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
+    return [
+        *_find_lost_bottom(machine, rules),
+        *_find_buried_symbols(machine, rules),
+        *_find_dead_ends(machine, rules),
+        *shared,
+        *(
+            Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
+            for symbol in unused
+        ),
+        *_find_paying_loops(machine, sets, rules),
+        *find_no_pay(machine),
+    ]
 
 
 def _find_lost_bottom(
@@ -150,60 +150,43 @@ def _list_later(machine: PushdownSystem, state: str) -> set[str]:
     return seen
 
 
-def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
-    """Every warning about a counting automaton, or about a reward machine as one without counters."""
-
-    def describe(cases: list[Case]) -> str:
-        return (
-            f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
-            if machine.counters
-            else ""
-        )
-
-    try:
-        states = (*machine.states, *machine.final)
-        cases = sorted(
-            reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros)
-        )
-        rules = {case: rules_in(machine, case) for case in cases}
-        idle = "its counter tests never hold in that state"
-        return [*_inspect(machine, rules, describe, idle), *_find_no_pay(machine)]
-    except TooManyCases as error:
-        return [*_give_up(error), *_find_no_pay(machine)]
+def give_up(machine: Machine[Rule], error: TooLarge | TooManyCases) -> list[Finding]:
+    """The warnings about a machine with too many cases."""
+    said = f"the undefined cases are not listed: {error.message}"
+    return [Finding("W0602", said), *find_no_pay(machine)]
 
 
-def _give_up(error: TooManyCases) -> list[Finding]:
-    return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
-
-
-def _inspect(
-    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str], idle: str
-) -> Iterator[Finding]:
+def inspect(
+    machine: Machine[R],
+    sets: LabelSets,
+    rules: Mapping[S, list[R]],
+    describe: Callable[[list[S]], str],
+    idle: str,
+) -> list[Finding]:
     """The warnings that all machines share, given the rules that apply in each situation that occurs."""
+    found = list[Finding]()
     reached = {situation.state for situation in rules}
     for state in (*machine.states, *machine.final):
         if state not in reached:
             kind = "final state" if state in machine.final else "state"
-            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
-    yield from _find_undefined_cases(machine, rules, describe)
+            found.append(Finding("W0601", f"{kind} `{state}` cannot be reached by any word"))
+    found += _find_undefined_cases(machine, sets, rules, describe)
     used = {id(rule) for applying in rules.values() for rule in applying}
     for rule in machine.transitions:
-        if not rule.silent and not machine.alphabet.cubes(rule.guard):
-            yield Finding(
-                "W0603",
-                f"no label fits `{rule.guard}`, so this rule never applies: {rule}",
-                rule.where,
-            )
-        elif id(rule) not in used and rule.source in reached:
-            yield Finding("W0603", f"{idle}: {rule}", rule.where)
+        never = not rule.silent and not sets.of(rule.guard)
+        if never or (id(rule) not in used and rule.source in reached):
+            why = f"no label fits `{rule.guard}`, so this rule never applies" if never else idle
+            found.append(Finding("W0603", f"{why}: {machine.rule_text(rule)}", rule.where))
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in mentioned:
             why = "a comment starts with `//`" if event.startswith("#") else "a domain may emit it"
-            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it ({why})")
+            said = f"event `{event}` is declared but no rule mentions it ({why})"
+            found.append(Finding("W0604", said))
+    return found
 
 
-def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
+def find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
     """A machine that pays 0 whatever happens."""
     if machine.transitions and not (
         machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
@@ -215,18 +198,17 @@ def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
 
 
 def _find_undefined_cases(
-    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str]
+    machine: Machine[R],
+    sets: LabelSets,
+    rules: Mapping[S, list[R]],
+    describe: Callable[[list[S]], str],
 ) -> Iterator[Finding]:
     """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
     undefined: dict[tuple[str, str], list[S]] = {}
     for situation, applying in rules.items():
-        left = labels_left(machine, situation.state, applying)
+        left = labels_left(machine, sets, situation.state, applying)
         if left:
-            labels = (
-                "no rule applies"
-                if Cube(0, 0) in left
-                else f"no rule reads {machine.alphabet.describe(left)}"
-            )
+            labels = "no rule applies" if left == sets.all else f"no rule reads {left}"
             undefined.setdefault((situation.state, labels), []).append(situation)
     alike: dict[tuple[str, str], list[str]] = {}
     for (state, labels), several in undefined.items():
@@ -304,12 +286,14 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
 
 
 def _find_paying_loops(
-    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
+    machine: PushdownSystem, sets: LabelSets, rules: Mapping[Head, list[Transition]]
 ) -> Iterator[Finding]:
-    """A loop of each state that has one. A machine that never ends is meant to go on."""
+    """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
+    if machine.leaves_stack:
+        return
     looks, told = iter(range(MOST_LOOKS)), set[str]()
     labels = (
-        {state: _list_labels(machine, state, rules) for state in machine.states}
+        {state: _list_labels(machine, sets, state, rules) for state in machine.states}
         if machine.final
         else {}
     )
@@ -369,15 +353,14 @@ def _tell_loop(
 
 
 def _list_labels(
-    machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]
+    machine: PushdownSystem, sets: LabelSets, state: str, rules: Mapping[Head, list[Transition]]
 ) -> list[Label]:
     """A label for each rule of a state."""
     found: dict[Label, None] = {}
     for head, applying in rules.items():
         for rule in applying if head.state == state else ():
-            for cube in machine.alphabet.cubes(rule.guard) if not rule.silent else ():
-                label = machine.alphabet.smallest(cube)
+            if labels := sets.of(rule.guard):
+                label = labels.example()
                 if machine.rule(state, label, head.top) is rule:
                     found[label] = None
-                    break
     return list(found)
