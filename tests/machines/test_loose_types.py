@@ -8,7 +8,6 @@ from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.rewards import number_text
-from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
 from tests.machines.small import counting, machine, reward_machine, rule, said
 
@@ -117,15 +116,6 @@ def test_a_rule_reads_a_guard():
                 said(*call)
                 == f"error[E0110]: a rule reads a guard, not {str(guard)[:40]!r}\n  fix: {fix}"
             )
-
-
-def test_tables_are_made_of_pushdown_machines():
-    others = [*build(0)][1:]
-    for other in (*others, "letter" * 11, None):
-        shown = f"{str(other)[:60]!r} ({type(other).__name__})"
-        told = said(tabulate, other, [frozenset("A")])
-        assert told.startswith("error[E0801]")
-        assert shown in told
 
 
 def test_a_change_in_json_that_is_not_whole_is_shown_as_it_is():

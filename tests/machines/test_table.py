@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -130,14 +129,6 @@ def test_silent_moves_run_out_and_their_rewards_add_in_order():
     table = tabulate(machine, [NOTHING])
     assert begin_table(table) == (3, (), 0.1 + 0.2 + 0.3)
     assert step_table(table, 3, (), 0) == (3, (), 1e16 + 0.1 + 0.2 + 0.3)
-
-
-def test_minus_zero_stays_in_the_table_and_is_not_mixed_up_with_zero():
-    machine = machine_of(
-        rule("u", Event("a"), "A", "A", 0.0), rule("u", Event("a"), "B", "B", -0.0)
-    )
-    table = tabulate(machine, [frozenset("a")])
-    assert np.signbit(table.reward[table.move[0, 0, 2:]]).tolist() == [False, True]
 
 
 def test_a_bad_label_is_named_with_the_machine():

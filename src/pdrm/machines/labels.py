@@ -458,11 +458,10 @@ class LabelSet:
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""
-        cubes = sorted(self._cubes(), key=_simplest_first)
-        nothing = Cube(0, (1 << len(self.sets.alphabet.events)) - 1)
+        cubes, alphabet = sorted(self._cubes(), key=_simplest_first), self.sets.alphabet
+        none = Cube(0, (1 << len(alphabet.events)) - 1) if len(alphabet.events) > 1 else None
         shown = [
-            "{}" if cube == nothing else str(self.sets.alphabet.formula(cube))
-            for cube in cubes[:MOST_SHOWN]
+            "{}" if cube == none else str(alphabet.formula(cube)) for cube in cubes[:MOST_SHOWN]
         ]
         more = [f"… ({len(cubes) - MOST_SHOWN} more)"] if len(cubes) > MOST_SHOWN else []
         return " | ".join([*shown, *more])

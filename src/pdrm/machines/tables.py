@@ -69,7 +69,7 @@ class Table(NamedTuple):
     """The lowest number of a final state: every state from there on is final."""
 
 
-class Row(NamedTuple):
+class MoveRow(NamedTuple):
     """The move at one state, top and label: where it leads, what it does to the stack, and what it pays."""
 
     target: str
@@ -82,7 +82,7 @@ class Row(NamedTuple):
 
 def rule_at(
     machine: PushdownRewardMachine, state: str, top: str | None, label: Label | None
-) -> Row | None:
+) -> MoveRow | None:
     """Return the move at a state that is not final, `otherwise` included.
 
     Args:
@@ -97,18 +97,18 @@ def rule_at(
     Example:
         >>> from pdrm.language.loading import catalogue
         >>> rule_at(catalogue("letter"), "u0", "#", frozenset("A"))
-        Row(target='u0', pops=False, pushed=('A',), reward=-0.01)
+        MoveRow(target='u0', pops=False, pushed=('A',), reward=-0.01)
     """
     rule = machine.rule(state, label, top)
     if rule is None:
         otherwise = machine.otherwise
         if label is None or otherwise.action == "error":
             return None
-        return Row(otherwise.target or state, False, (), 0.0 + otherwise.reward)
+        return MoveRow(otherwise.target or state, False, (), 0.0 + otherwise.reward)
     pushed = rule.replacement(top)
     kept = top is not None and pushed[-1:] == (top,)
     # a sum of rewards starts from 0.0, so that a lone -0.0 is paid as 0.0
-    return Row(
+    return MoveRow(
         rule.target,
         top is not None and not kept,
         pushed[:-1] if kept else pushed,
@@ -136,7 +136,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     tops = (None, *machine.stack)
     symbols = {symbol: number for number, symbol in enumerate(tops)}
     columns = (None, *labels)
-    rows = {Row(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
+    rows = {MoveRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
     move = np.full((len(states), len(columns), len(tops)), UNDEFINED_MOVE, np.int32)
     for state in machine.states:
         for position, top in enumerate(tops):
@@ -184,8 +184,8 @@ class Rows:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._reading: dict[tuple[str, str | None, Label], Row] = {}
-        self._silent: dict[tuple[str, str | None], Row | None] = {}
+        self._reading: dict[tuple[str, str | None, Label], MoveRow] = {}
+        self._silent: dict[tuple[str, str | None], MoveRow | None] = {}
         self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -216,7 +216,7 @@ class Rows:
             stack = row.pushed + (stack[1:] if row.pops else stack)
         return state, stack, paid
 
-    def _find(self, state: str, stack: Stack, label: Label) -> Row:
+    def _find(self, state: str, stack: Stack, label: Label) -> MoveRow:
         self.machine.alphabet.check(label)
         top = stack[0] if stack else None
         row = rule_at(self.machine, state, top, label)

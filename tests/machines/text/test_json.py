@@ -1,7 +1,6 @@
 """The JSON form and its schema agree with each other and with the text."""
 
 import json
-from fractions import Fraction
 from importlib.resources import files
 
 import jsonschema
@@ -166,22 +165,6 @@ def test_long_lines_and_odd_names_are_read():
         "rules": [],
     }
     assert parse(json.dumps(head | {"events": names})).events == tuple(names)
-
-
-def test_rewards_keep_their_digits_in_json():
-    digits = "0.30000000000000001"
-    for text, number in (
-        (REWARD, '"reward": 1.0'),
-        (PUSHDOWN, '"reward": 1.0'),
-        (PUSHDOWN, '"reward": -0.5'),
-    ):
-        form = text.replace(number, f'"reward": {digits}', 1)
-        machine = parse(form)
-        assert to_json(machine) == form
-        rewards = [machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]
-        assert Fraction(digits) in [getattr(reward, "exact", reward) for reward in rewards]
-        assert parse(to_text(machine)) == machine
-    jsonschema.validate(json.loads(form), SCHEMA)
 
 
 def test_what_nests_too_deep_or_takes_too_long_is_refused_with_its_place(monkeypatch):

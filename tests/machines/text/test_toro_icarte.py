@@ -112,7 +112,7 @@ def test_all_of_a_reward_machines_file():
         "go undefined 0",
     )
     assert (machine.states, machine.events) == (("u2", "u4"), ("b",))
-    assert [str(rule) for rule in machine.transitions] == [
+    assert [rule.plain_text for rule in machine.transitions] == [
         "u2 -> u3 : true, -1.5",
         "u4 -> u2 : !b | false, 1",
     ]

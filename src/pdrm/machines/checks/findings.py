@@ -6,25 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import inf
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases
 from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.checks.wellformed import Machine, labels_left
+from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, Rule, Transition
 
 
-class Situation(Protocol):
-    """A state and what rules look at there."""
-
-    @property
-    def state(self) -> str: ...
-
-
-S = TypeVar("S", bound=Situation)
+S = TypeVar("S", bound=HasState)
 R = TypeVar("R", bound=Rule)
 
 

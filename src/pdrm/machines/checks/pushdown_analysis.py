@@ -95,7 +95,7 @@ class _Above(NamedTuple):
     below: int
 
 
-class _Explored:
+class _Saturated:
     """The heads that occur from some configurations on, with the moves at each and the states in which its symbol is popped."""
 
     def __init__(self, moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> None:
@@ -121,16 +121,16 @@ class _Explored:
         return found, states
 
 
-def _explore(machine: PushdownSystem) -> _Explored:
+def _explore(machine: PushdownSystem) -> _Saturated:
     """All moves, from the start."""
     moves = partial(moves_at, machine, LabelSets(machine.alphabet))
-    return _Explored(moves, [(machine.start, (machine.stack[0], None))])
+    return _Saturated(moves, [(machine.start, (machine.stack[0], None))])
 
 
-def _explore_silent(machine: PushdownSystem) -> _Explored:
+def _explore_silent(machine: PushdownSystem) -> _Saturated:
     """Silent moves only: they are deterministic, so a head's symbol is popped in one state or in none."""
     begin = [(head.state, (head.top,)) for head in _list_silent_heads(machine)]
-    return _Explored(partial(_silent_moves_at, machine), begin)
+    return _Saturated(partial(_silent_moves_at, machine), begin)
 
 
 def _list_silent_heads(machine: PushdownSystem) -> list[Head]:
@@ -167,7 +167,7 @@ def heads_in_play(
         target = machine.otherwise.target
         return [*found, (target, (head.top,))] if None in rules and target is not None else found
 
-    explored = _Explored(moves, [(one.state, (*one.stack, None)) for one in begin])
+    explored = _Saturated(moves, [(one.state, (*one.stack, None)) for one in begin])
     return {
         head
         for head in explored.moves
@@ -306,7 +306,7 @@ def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int 
     return None if pops is None else steps * pops + max(k, 1)
 
 
-def _after_the_label(machine: PushdownSystem, silent: _Explored) -> Iterator[tuple[set[str], int]]:
+def _after_the_label(machine: PushdownSystem, silent: _Saturated) -> Iterator[tuple[set[str], int]]:
     """For each way to read a label: the state in which silent moves continue on the old stack (none if they do not), and the
     number of its symbols popped by then."""
     if machine.otherwise.target is not None:
