@@ -42,7 +42,13 @@ AnyStep = Step | CountingStep
 
 def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    return [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    rows = [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
+    rules = [move.rule for move in moves if move.rule is not None]
+    kept = all(move.before.stack == (BOTTOM,) for move in moves)
+    if rules and kept and all(rule.leaves_stack for rule in rules):  # a reward machine
+        return [row._replace(before="", after="") for row in rows]
+    return rows
 
 
 @singledispatch

@@ -364,7 +364,7 @@ def _rules_in(
         return []
     counters = tuple(map(int, case.zeros))
     rules = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
-    return [rule for rule in rules if rule.silent or sets.of(rule.guard)]
+    return [rule for rule in rules if rule.silent or sets.satisfiable(rule.guard)]
 
 
 def _successors(

@@ -7,7 +7,7 @@ values is a partition of the labels. `cover` writes a set as few conjunctions, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from pdrm.machines.guards import (
     Not,
     Or,
     Silent,
+    events_of,
     label_text,
 )
 
@@ -487,15 +488,31 @@ class LabelSets:
         self.store = Diagrams()
         self.all = LabelSet(self, self.store.possible(alphabet))
         self.none = LabelSet(self, FALSE)
-        self._of: dict[Guard, LabelSet] = {}
+        self._satisfiable: dict[Guard, bool] = {}
 
     def of(self, guard: Guard) -> LabelSet:
         """The labels that a guard reads (none if it is silent)."""
-        if guard not in self._of:
-            read = LabelSet(self, self.store.of_guard(guard, self.alphabet))
-            self._of[guard] = read & self.all
-        return self._of[guard]
+        return self._holding(guard) & self.all
+
+    def _holding(self, guard: Guard) -> LabelSet:
+        """The sets of events that a guard holds for, exclusive or not."""
+        return LabelSet(self, self.store.of_guard(guard, self.alphabet))
+
+    def satisfiable(self, guard: Guard) -> bool:
+        """Return True if the guard reads some label: it is enough to look at the events that it names."""
+        if guard not in self._satisfiable:
+            own = LabelSets(self.alphabet.within(events_of(guard)))
+            self._satisfiable[guard] = bool(own.of(guard))
+        return self._satisfiable[guard]
 
     def left(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""
-        return reduce(lambda rest, guard: rest - self.of(guard), guards, self.all)
+        return self.all - join([self._holding(guard) for guard in guards], self.none)
+
+
+def join(parts: Sequence[LabelSet], none: LabelSet) -> LabelSet:
+    """The labels in any of the sets; halves are joined, since small diagrams share more."""
+    if len(parts) < 2:
+        return parts[0] if parts else none
+    half = len(parts) // 2
+    return join(parts[:half], none) | join(parts[half:], none)

@@ -28,7 +28,7 @@ from pdrm.machines.checks.determinism import (
     find_clashes,
     find_overlaps,
     find_overlaps_between,
-    join,
+    join_labels,
 )
 from pdrm.machines.checks.findings import inspect_pushdown
 from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
@@ -222,7 +222,7 @@ def _find_meetings(
     free = dict.fromkeys(machine.stack, sets.all)
     for top, named in tops.items():
         silent = any(reading.rule.silent for reading in named)
-        free[top] = sets.none if silent else sets.all - join(named)
+        free[top] = sets.none if silent else sets.all - join_labels(named)
     open_labels = reduce(or_, set(free.values()))
     left = [reading._replace(labels=reading.labels & open_labels) for reading in any_top]
     for clash in chain(find_overlaps(left), find_overlaps_between(left, anywhere)):

@@ -18,7 +18,7 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Stack, TopSymbols
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -78,6 +78,10 @@ class MoveRow(NamedTuple):
     pushed: Stack
     """What is put on the stack, the new top first."""
     reward: float
+
+    def replace(self, top: str | None) -> TopSymbols:
+        """The symbols that take the place of `top` (None: the empty stack, which is never popped)."""
+        return self.pushed if self.pops else (*self.pushed, top)
 
 
 def rule_at(

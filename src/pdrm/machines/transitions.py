@@ -24,6 +24,9 @@ BOTTOM = "#"
 Stack = tuple[str, ...]
 """A stack's symbols, top first."""
 
+TopSymbols = tuple[str | None, ...]
+"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
+
 
 class Rule:
     """What the rules of all three kinds of machine have."""

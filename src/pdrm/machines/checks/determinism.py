@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pdrm.errors import Nondeterministic, TooLarge, TooManyCases
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.guards import Event, events_of, label_text
-from pdrm.machines.labels import LabelSet, LabelSets
+from pdrm.machines.labels import LabelSet, LabelSets, join
 from pdrm.machines.transitions import Rule
 
 MOST_REPORTED = 5
@@ -91,7 +91,7 @@ def find_overlaps_between(
     if not some or not others:
         return
     every = some[0].labels.sets.all
-    met = join(some) & join(others) & every
+    met = join_labels(some) & join_labels(others) & every
     if not met:
         return
     facing = [other for other in others if other.labels & met]
@@ -103,12 +103,9 @@ def find_overlaps_between(
                 yield Clash(first, second, shared)
 
 
-def join(readings: Sequence[Reading[R]]) -> LabelSet:
+def join_labels(readings: Sequence[Reading[R]]) -> LabelSet:
     """The labels of all these rules together."""
-    if len(readings) == 1:
-        return readings[0].labels
-    half = len(readings) // 2
-    return join(readings[:half]) | join(readings[half:])
+    return join([reading.labels for reading in readings], readings[0].labels.sets.none)
 
 
 def _report(

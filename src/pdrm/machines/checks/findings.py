@@ -17,7 +17,6 @@ from pdrm.machines.labels import LabelSets
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, Rule, Transition
 
-
 S = TypeVar("S", bound=HasState)
 R = TypeVar("R", bound=Rule)
 
@@ -167,7 +166,7 @@ def inspect(
     found += _find_undefined_cases(machine, sets, rules, describe)
     used = {id(rule) for applying in rules.values() for rule in applying}
     for rule in machine.transitions:
-        never = not rule.silent and not sets.of(rule.guard)
+        never = not rule.silent and not sets.satisfiable(rule.guard)
         if never or (id(rule) not in used and rule.source in reached):
             why = f"no label fits `{rule.guard}`, so this rule never applies" if never else idle
             found.append(Finding("W0603", f"{why}: {machine.rule_text(rule)}", rule.where))

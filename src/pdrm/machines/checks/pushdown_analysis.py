@@ -21,7 +21,7 @@ from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import ANY, Transition
+from pdrm.machines.transitions import ANY, TopSymbols, Transition
 
 
 class PushdownSystem(Machine[Transition], ABC):
@@ -46,9 +46,6 @@ class Head(NamedTuple):
     top: str | None
 
 
-TopSymbols = tuple[str | None, ...]
-"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
-
 Lead = tuple[str, TopSymbols]
 """Where a move at a head leads: a state, and the symbols that replace the head's own."""
 
@@ -59,8 +56,12 @@ def rules_at(machine: PushdownSystem, sets: LabelSets, head: Head) -> list[Trans
     silent = [rule for rule in rules if rule.silent]
     if silent:
         return [rule for rule in silent if rule.top != ANY] or silent
-    free = sets.left(rule.guard for rule in rules if rule.top != ANY)
-    return [rule for rule in rules if sets.of(rule.guard) & (free if rule.top == ANY else sets.all)]
+    satisfiable = [rule for rule in rules if sets.satisfiable(rule.guard)]
+    named = [rule.guard for rule in satisfiable if rule.top != ANY]
+    if len(named) == len(satisfiable) or not named:
+        return satisfiable
+    free = sets.left(named)
+    return [rule for rule in satisfiable if rule.top != ANY or free & sets.of(rule.guard)]
 
 
 def moves_at(machine: PushdownSystem, sets: LabelSets, head: Head) -> list[Lead]:
