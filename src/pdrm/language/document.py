@@ -25,7 +25,7 @@ from pdrm.errors import (
 )
 from pdrm.language.source import COMMENTS
 from pdrm.language.syntax import Word, number_of
-from pdrm.limits import MOST_RULES, spend
+from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -75,8 +75,8 @@ class Document:
     headers: list[Header] = field(default_factory=list)
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
-    loops: dict[int, dict[str, set[str]]] = field(default_factory=dict)
-    """The variables of the `for` blocks that a line stands in, and the values that they take there, by the line's number."""
+    looped: set[int] = field(default_factory=set)
+    """The lines inside `for` blocks, by number."""
     _noted: set[tuple[str, Where | None]] = field(default_factory=set)
 
     def add_header(self, header: Header) -> None:
@@ -91,7 +91,6 @@ class Document:
         if len(self.rules) >= MOST_RULES:
             fix = "use fewer or smaller loops, or build the machine in Python"
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
-        spend(10, rule.where)
         self.rules.append(rule)
 
     def note(self, error: PdrmError) -> None:
@@ -131,26 +130,6 @@ class Document:
             ]
             first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
             error.where = places[-1] if places else first
-        return self._explain_variable(error)
-
-    def _explain_variable(self, error: PdrmError) -> PdrmError:
-        """Say that a variable of a `for` stands for whole words only, where a name was meant to be made with one."""
-        used = {name for rule in self.rules for name in (rule.source, rule.target)}
-        line = 0 if error.where is None else error.where.line
-        for number, variables in self.loops.items():
-            for variable, values in variables.items():
-                begun = (
-                    [variable] if number == line else [one for one in values if error.word != one]
-                )
-                made = [error.word.removeprefix(one) for one in begun if error.word.startswith(one)]
-                if any(rest and (number == line or f"{variable}{rest}" in used) for rest in made):
-                    rest, value = made[0], min(values)
-                    name = f"{variable}{rest}"
-                    error.fix = (
-                        f"`{variable}` is a `for` variable, and a variable replaces whole words only, not a part of `{name}`:"
-                        f" use a map, `map f {value}:{value}{rest} …` above the `for`, and write `f({variable})`"
-                    )
-                    return error
         return error
 
 
@@ -235,16 +214,16 @@ def build(document: Document, name: str) -> AnyMachine:
             map(document.locate, error.errors),
             key=lambda one: (one.where.line, one.where.column) if one.where else (0, 0),
         )
-        raise_all(_join_alike(located, document.loops))
+        raise_all(_join_alike(located, document.looped))
         raise
 
 
-def _join_alike(errors: list[PdrmError], loops: Collection[int]) -> Iterator[PdrmError]:
+def _join_alike(errors: list[PdrmError], looped: Collection[int]) -> Iterator[PdrmError]:
     """One error for each place: a line in a `for` stands for many rules, which all have its fault."""
 
     def identify(error: PdrmError) -> tuple[str, Where | None, str]:
-        looped = error.where is not None and error.where.line in loops
-        return error.code, error.where, "" if looped else error.message
+        inside = error.where is not None and error.where.line in looped
+        return error.code, error.where, "" if inside else error.message
 
     places: dict[tuple[str, Where | None, str], list[PdrmError]] = {}
     for error in errors:

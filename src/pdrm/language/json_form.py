@@ -23,7 +23,7 @@ from pdrm.errors import (
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
 from pdrm.language.syntax import Word, number_of, read_guard
-from pdrm.limits import DEEPEST, spend
+from pdrm.limits import DEEPEST
 from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
@@ -190,7 +190,6 @@ def read_values(text: str, file: str) -> Value:
 
 def _value(data: Any, file: str, path: str, depth: int) -> Value:
     where = Where(file, path=path)
-    spend(3, where)
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(data, list):

@@ -34,7 +34,6 @@ from pdrm.language.peer_formats import (
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
-from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
@@ -121,8 +120,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
             f"`{text}` is the name of a file, not a text",
             fix=f'read a file with pdrm.load("{text}")',
         )
-    with reading(file):
-        return _parse(_level(text, file), file)
+    return _parse(_level(text, file), file)
 
 
 def _level(text: str, file: str) -> str:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from lark import Tree
-
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
@@ -92,12 +90,16 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
 
 def _parts(line: Line) -> tuple[str, str, str, str, str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
-    nodes = [child if isinstance(child, Tree) else None for child in parse_line(line).children]
-    source, target, guard, look, change, reward = (
-        space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1]) if node else ""
-        for node in nodes
-    )
-    return source, target, f"{guard},", f"{look} / {change}, " if look else "", reward
+    parse_line(line)
+    source, _, rest = space_out(line.code).partition(" -> ")
+    target, _, rest = rest.partition(": ")
+    rest, _, reward = rest.rpartition(", ")
+    before, slash, change = rest.partition(" / ")
+    if not slash:
+        return source, target, f"{rest},", "", reward
+    guard, _, look = before.rpartition(", [" if before.endswith("]") else ", ")
+    look = f"[{look}" if before.endswith("]") else look
+    return source, target, f"{guard},", f"{look} / {change}, ", reward
 
 
 def space_out(code: str) -> str:

@@ -212,7 +212,7 @@ def _find_meetings(
         tops.setdefault(reading.rule.top, []).append(reading)
     anywhere, any_top = tops.pop(NONE, []), tops.pop(ANY, [])
     for clash in find_overlaps(anywhere):
-        yield clash._replace(place=" and top (empty)")
+        yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
     for top, named in tops.items():
         for clash in chain(find_overlaps(named), find_overlaps_between(named, anywhere)):
             yield clash._replace(place=f" and top {top}")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pdrm import limits
 from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
+from pdrm.language import reader
 from pdrm.language.document import Document, Header
 from pdrm.language.json_form import read_json
 from pdrm.language.loading import load, parse, parse_word, save
@@ -232,18 +232,22 @@ def test_twenty_thousand_header_lines_and_names_on_one_are_the_most():
     assert str(caught.value.where) == "m.pdrm:20001:1"
 
 
-def test_what_takes_too_long_is_refused_where_it_does(monkeypatch):
-    """The steps are counted by the thousand; of a loop without rules to say, the variable is named, else the rule."""
+def test_loops_that_unroll_to_too_much_are_refused_where_they_are(monkeypatch):
     head = "events a\nstart u\nfinal f\notherwise stay 0\n"
     words = " ".join(f"w{i}" for i in range(20))
     empty = f"for x in {words}:\n    for y in {words} where x == y:\n        u -> f : a, 1\n"
     full = (
         f"for x in {words}:\n    for y in {words}:\n        x -> y : {' & '.join(['a'] * 60)}, 1\n"
     )
-    monkeypatch.setattr(limits, "MOST_STEPS", 1_000)
-    places = []
+    monkeypatch.setattr(reader, "MOST_WORDS", 500)
     for text in (empty, full):
-        with pytest.raises(TooLarge, match="takes too long") as caught:
+        with pytest.raises(TooLarge) as caught:
             parse(head + text, "m.pdrm")
-        places.append(str(caught.value.where))
-    assert places == ["m.pdrm:6:9", "m.pdrm:7:9"]
+        assert str(caught.value.where) == "m.pdrm:6:9"
+
+
+def test_an_operator_with_nothing_after_it_is_blamed():
+    for label, column in (("a|", 7), ("a &  ", 8), ("(a | b |)", 13), ("!", 6)):
+        with pytest.raises(CannotRead) as caught:
+            parse(f"events a b\nstack # z\nstart s\nfinal f\ns->f:{label},z/z,1", "m.pdrm")
+        assert str(caught.value.where) == f"m.pdrm:5:{column}"

@@ -2,10 +2,6 @@
 
 import itertools
 
-import pytest
-
-from pdrm import limits
-from pdrm.errors import TooLarge
 from pdrm.language.loading import parse
 from pdrm.language.peer_formats import looks_like_toro_icarte, read_toro_icarte
 
@@ -145,11 +141,3 @@ def test_a_reward_machine_of_two_lines_has_no_rules():
         (),
         ("u1", "undefined"),
     )
-
-
-def test_a_formula_that_takes_too_long_is_refused_where_it_stands(monkeypatch):
-    long = OFFICE.replace("'f&!g'", f"'f&{'&'.join(['f'] * 1_200)}'", 1)
-    monkeypatch.setattr(limits, "MOST_STEPS", 100)  # they are counted by the thousand
-    with pytest.raises(TooLarge) as caught:
-        parse(long, "office.txt")
-    assert (caught.value.where.line, caught.value.where.column) == (4, 7)
