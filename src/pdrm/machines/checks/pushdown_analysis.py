@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import inf
 from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
@@ -270,6 +271,56 @@ def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
 # one of them is needed as a counterfactual).
 
 
+class _Settled(NamedTuple):
+    """The end of the silent moves above some known symbols: the state, the symbols left, and the number of moves that pushed."""
+
+    state: str
+    left: int
+    pushes: int
+
+
+def _settle(machine: PushdownSystem, state: str, symbols: TopSymbols) -> _Settled:
+    """Make silent moves until none applies or all the symbols are popped."""
+    stack, pushes = list(reversed(symbols)), 0
+    while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
+        head = Head(state, stack.pop())
+        state, pushed = _lead(rule, head)
+        stack += reversed(pushed)
+        pushes += _count(pushed) > _count((head.top,))
+    return _Settled(state, len(stack), pushes)
+
+
+def _longest_ways(
+    steps: Mapping[str, Iterable[tuple[str, int]]], ends: Mapping[str, int]
+) -> dict[str, float]:
+    """The greatest sum of steps from each state and what the state pays where they end; infinite if there is no bound."""
+    longest: dict[str, float] = dict(ends)
+    changed = set(longest)
+    for turn in range(2 * len(longest) + 2):
+        changed = {
+            state
+            for state, following in steps.items()
+            for after, gain in following
+            if after in changed and longest[after] + gain > longest[state]
+        }
+        if not changed:
+            break
+        for state in changed:
+            best = max(longest[after] + gain for after, gain in steps[state])
+            longest[state] = best if turn <= len(longest) else inf
+    return longest
+
+
+def _pops(machine: PushdownSystem) -> dict[str, list[_Settled]]:
+    """The silent moves that pop a symbol, by the state in which it is on top; a state that has none is left out."""
+    found: dict[str, list[_Settled]] = {}
+    for head in _list_silent_heads(machine):
+        settled = _settle(machine, head.state, (head.top,))
+        if head.top is not None and not settled.left:
+            found.setdefault(head.state, []).append(settled)
+    return found
+
+
 def pops_in_a_step(machine: PushdownSystem) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves; None if there is no bound.
 
@@ -277,22 +328,19 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    silent = _explore_silent(machine)
-    chains = _longest_chains(
-        {
-            state: set[str]().union(
-                *(silent.exits.get(Head(state, top), ()) for top in machine.stack)
-            )
-            for state in (*machine.states, *machine.final)
-        }
-    )
-    most = 0
-    for after, count in _after_the_label(machine, silent):
-        lengths = [chains[state] for state in after]
-        if None in lengths:
-            return None
-        most = max(most, count, *(count + (length or 0) for length in lengths))
-    return most
+    states = (*machine.states, *machine.final)
+    steps = {state: [(one.state, 1) for one in pops] for state, pops in _pops(machine).items()}
+    chains = _longest_ways(steps, dict.fromkeys(states, 0))
+    target = machine.otherwise.target
+    most = 0.0 if target is None else chains[target]
+    for rule in machine.transitions:
+        for top in machine.stack if not rule.silent else ():
+            if rule.looks_at(top):
+                pushed = rule.replacement(top)
+                kept = pushed[-1:] == (top,)
+                settled = _settle(machine, rule.target, pushed[:-1] if kept else pushed)
+                most = max(most, (not kept) + (0 if settled.left else chains[settled.state]))
+    return None if most == inf else int(most)
 
 
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
@@ -305,40 +353,6 @@ def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int 
     """
     pops = pops_in_a_step(machine)
     return None if pops is None else steps * pops + max(k, 1)
-
-
-def _after_the_label(machine: PushdownSystem, silent: _Saturated) -> Iterator[tuple[set[str], int]]:
-    """For each way to read a label: the state in which silent moves continue on the old stack (none if they do not), and the
-    number of its symbols popped by then."""
-    if machine.otherwise.target is not None:
-        yield {machine.otherwise.target}, 0
-    for rule in machine.transitions:
-        for top in machine.stack if not rule.silent else ():
-            if rule.looks_at(top):
-                pushed = rule.replacement(top)
-                kept = pushed[-1:] == (top,)
-                above = pushed[:-1] if kept else pushed
-                yield silent.come_up(rule.target, above)[1], int(not kept)
-
-
-def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
-    """For each state the longest chain of silent pops from it; None if it can go round."""
-    found: dict[str, int | None] = {}
-    for first in afters:
-        way = [first]
-        while way:
-            state = way[-1]
-            ahead = next(
-                (after for after in afters[state] if after not in found and after not in way), None
-            )
-            if ahead is not None:
-                way.append(ahead)
-                continue
-            lengths = [found.get(after) for after in afters[state]]
-            longest = max((1 + length for length in lengths if length is not None), default=0)
-            found[state] = None if None in lengths else longest
-            way.pop()
-    return found
 
 
 # --- Height: what a stack of fixed depth must have room for
@@ -430,112 +444,47 @@ class StackGrowth:
 
 def stack_growth(machine: PushdownSystem) -> StackGrowth:
     """The constants of a machine."""
-    growing = _Growing(machine)
     tops = (*machine.stack, None)
     pairs = [(rule, top) for rule in machine.transitions for top in tops if rule.looks_at(top)]
     added = max((len(rule.replacement(top)) - (top is not None) for rule, top in pairs), default=0)
     begun = len(machine.begin().after.stack)
-    return StackGrowth(len(machine.stack), max(0, added), growing.pushes(), begun, growing.step())
+    pushes = _count_pushes(machine)
+    return StackGrowth(len(machine.stack), max(0, added), pushes, begun, _grow_in_a_step(machine))
 
 
-class _Growing:
-    """The silent moves of each head: how many symbols stand for its own when they stop, and how often they push."""
+def _grow_in_a_step(machine: PushdownSystem) -> int:
+    """The most symbols that one label and its silent moves add."""
+    states = (*machine.states, *machine.final)
+    ends = {state: _settle(machine, state, (None,)).left - 1 for state in states}
+    for head in _list_silent_heads(machine):
+        if head.top is not None:
+            left = _settle(machine, head.state, (head.top,)).left
+            ends[head.state] = max(ends[head.state], left - 1)
+    steps = {state: [(one.state, -1) for one in pops] for state, pops in _pops(machine).items()}
+    below = _longest_ways(steps, ends)
+    silent, most = set(_list_silent_heads(machine)), 0.0
+    for head, moves in _explore(machine).moves.items():
+        for state, symbols in moves if head not in silent else ():
+            settled = _settle(machine, state, symbols)
+            grown = settled.left - (None in symbols) if settled.left else below[settled.state]
+            most = max(most, grown - (head.top is not None))
+    return int(most)
 
-    def __init__(self, machine: PushdownSystem) -> None:
-        self.machine = machine
-        self.silent = _explore_silent(machine)
-        self.reached = _explore(machine).moves
-        self.states = (*machine.states, *machine.final)
-        self.known: dict[Head, int] = {}
 
-    def left(self, state: str, symbols: TopSymbols) -> tuple[int, str | None]:
-        """The number of symbols that stand for these when silent moves stop; and the state, if all were popped."""
-        came_up, states = self.silent.come_up(state, symbols)
-        for after in states:
-            return 0, after
-        last = came_up[-1]
-        return last.below + self._left_above(last.head), None
-
-    def _left_above(self, head: Head) -> int:
-        """The number of symbols that stand for a head's own when silent moves stop: they do not pop it."""
-        way: list[tuple[Head, int]] = []
-        while head not in self.known and self.silent.moves.get(head):
-            last = self.silent.come_up(*self.silent.moves[head][0])[0][-1]
-            way.append((head, last.below))
-            head = last.head
-        count = self.known.get(head, int(head.top is not None))
-        for before, below in reversed(way):
-            count += below
-            self.known[before] = count
-        return count
-
-    def step(self) -> int:
-        """The most symbols that one label and its silent moves add."""
-        below = self._growth_below()
-        most = 0
-        for head, moves in self.reached.items():
-            for lead in moves if not self.silent.moves.get(head) else ():
-                count, after = self.left(*lead)
-                here = count if after is None else below[after]
-                most = max(most, here - (head.top is not None))
-        return most
-
-    def _growth_below(self) -> dict[str, int]:
-        """For each state, the most that silent moves add to a stack of any symbols, or take from it at least."""
-        found = {state: self.left(state, (None,))[0] for state in self.states}
-        before: defaultdict[str, list[str]] = defaultdict(list)
-        for state, symbol in product(self.states, self.machine.stack):
-            count, after = self.left(state, (symbol,))
-            if after is None:
-                found[state] = max(found[state], count - 1)
-            else:
-                before[after].append(state)
-        todo = list(self.states)
-        while todo:  # pop a symbol and continue in the state after it
-            after = todo.pop()
-            for state in before[after]:
-                if found[after] - 1 > found[state]:
-                    found[state] = found[after] - 1
-                    todo.append(state)
-        return found
-
-    def pushes(self) -> int | None:
-        """The most pushing silent moves in a row, over all stacks; None if there is no bound."""
-        counts = self._pushes_at_heads()
-        found = dict.fromkeys(self.states, 0)
-        for _ in range(len(found) + 1):
-            before = dict(found)
-            for head, count in counts.items():
-                exits = self.silent.exits.get(head, ())
-                popped = max((before[after] for after in exits), default=0)
-                found[head.state] = max(found[head.state], count + popped)
-            if found == before:
-                break
-        else:
-            return None  # a way round that pushes
-        sets, targets = LabelSets(self.machine.alphabet), {self.machine.start}
-        for head in map(Head._make, product(self.machine.states, (*self.machine.stack, None))):
-            if not self.silent.moves.get(head):
-                targets |= {target for target, _ in moves_at(self.machine, sets, head)}
-        return max(found[state] for state in targets)
-
-    def _pushes_at_heads(self) -> dict[Head, int]:
-        """The pushing silent moves from each head that has silent moves, until its symbol is popped or they stop."""
-        moves = {head: moves[0] for head, moves in self.silent.moves.items() if moves}
-        after = {
-            head: [above.head for above in self.silent.come_up(*lead)[0]]
-            for head, lead in moves.items()
-        }
-        own = {
-            head: int(_count(symbols) > (head.top is not None))
-            for head, (_, symbols) in moves.items()
-        }
-        counts = dict.fromkeys(moves, 0)
-        changed = True
-        while changed:  # as often as the longest chain of heads has members: silent moves end
-            changed = False
-            for head in counts:
-                count = own[head] + sum(counts.get(one, 0) for one in after[head])
-                if count > counts[head]:
-                    counts[head], changed = count, True
-        return counts
+def _count_pushes(machine: PushdownSystem) -> int | None:
+    """The most pushing silent moves in a row, over all stacks; None if there is no bound."""
+    ends = dict.fromkeys((*machine.states, *machine.final), 0)
+    silent = _list_silent_heads(machine)
+    for head in silent:
+        pushes = _settle(machine, head.state, (head.top,)).pushes
+        ends[head.state] = max(ends[head.state], pushes)
+    steps = {
+        state: [(one.state, one.pushes) for one in pops] for state, pops in _pops(machine).items()
+    }
+    longest = _longest_ways(steps, ends)
+    sets, targets, quiet = LabelSets(machine.alphabet), {machine.start}, set(silent)
+    for head in map(Head._make, product(machine.states, (*machine.stack, None))):
+        if head not in quiet:
+            targets |= {target for target, _ in moves_at(machine, sets, head)}
+    most = max(longest[state] for state in targets)
+    return None if most == inf else int(most)
