@@ -11,7 +11,7 @@ from math import inf
 from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.checks.findings import BOTTOM, KNOWN
+from pdrm.machines.checks.findings import BOTTOM, KNOWN, Edge, find_paying_cycle
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
@@ -47,7 +47,7 @@ def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[st
             f"ending pays {walk.best_ending}, not {going_on}\n{what}"
         )
     nodes, edges = task_findings._list_edges(domain, machine)
-    loop = task_findings._find_cycle(edges)
+    loop = find_paying_cycle(edges)
     if loop:
         walk.go_round(nodes, loop, what)
     return codes
@@ -145,9 +145,7 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(
-        self, nodes: list[task_findings._Node], loop: list[task_findings._Edge], what: str
-    ) -> None:
+    def go_round(self, nodes: list[task_findings._Node], loop: list[Edge], what: str) -> None:
         """Go round a loop three times, from wherever a walk meets its first node."""
         place, view = nodes[loop[0].source]
         for here in list(self.known):

@@ -204,7 +204,7 @@ def test_loops_speak_of_ending_only_where_there_is_an_end():
 def test_loops_that_pay():
     ends = "u -> f : c, # / #, 1\n"
     push, pop = "u -> u : a & !c, z / A z, 0.5\n", "u -> u : b & !a & !c, A / eps, {}\n"
-    assert loops(push + pop.format(0.25) + ends) == [("u", "top #", "a b", "0.75")]
+    assert loops(push + pop.format(0.25) + ends) == [("u", "top A", "a b", "0.75")]
     assert loops(push + pop.format(-0.5) + ends) == []
     assert loops(push + pop.format(0.25), final="") == []  # what never ends is meant to go on
     # in one state only, but of each that has one
@@ -235,7 +235,7 @@ def test_loops_that_pay_with_silent_moves_and_otherwise():
     )
     # what `otherwise` pays counts, unless it is an error or leads away
     idle = "u -> u : a, # / A #, -5\nu -> f : b & !a, # / #, 0\n"
-    assert loops(idle, "stay 0.5") == [("u", "top A", "a", "0.5")]
+    assert loops(idle, "stay 0.5") == [("u", "top A", "b", "0.5")]
     assert loops(idle, "error") == loops(idle, "go f 0.5") == []
 
 

@@ -53,7 +53,7 @@ def test_the_loop_is_printed_as_a_word():
         finding for finding in task(*WRONG[0][1:]).machine.findings() if finding.code == "W0606"
     ]
     assert [finding.message.partition(" pays")[0] for finding in alone] == [
-        "in state `s` with top #, the word `d u`"
+        "in state `s` with top a, the word `d u`"
     ]
 
 

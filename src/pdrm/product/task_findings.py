@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from math import inf
 from typing import NamedTuple
 
-import numpy as np
-
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.checks.findings import BOTTOM, KNOWN, View, advance
+from pdrm.machines.checks.findings import (
+    BOTTOM,
+    KNOWN,
+    Edge,
+    View,
+    advance,
+    find_paying_cycle,
+    find_paying_rule,
+)
 from pdrm.machines.guards import word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
@@ -24,8 +30,6 @@ from pdrm.task import Task, largest_reward
 
 MOST_NODES = 20_000
 """Situations of a task that are looked at; in larger tasks nothing is said of what is out of reach."""
-LONGEST_LOOP = 200
-"""Steps of a loop that pays."""
 MOST_SHOWN = 12
 """Labels of a loop that are printed."""
 
@@ -182,28 +186,18 @@ class _Reached:
             yield Finding("W0607", said)
 
 
-class _Edge(NamedTuple):
-    """A step without chance from one node to another."""
-
-    source: int
-    action: int
-    label: int
-    target: int
-    reward: float
-
-
 _Node = tuple[int, View]
 """A place, and what is known of the machine there."""
 
 
 def _list_edges(
     domain: FiniteDomain, machine: PushdownRewardMachine
-) -> tuple[list[_Node], list[_Edge]]:
+) -> tuple[list[_Node], list[Edge]]:
     """The situations in which the topmost symbols are known, and the steps between them."""
     begin = machine.begin().after
     nodes: list[_Node] = []
     number: dict[_Node, int] = {}
-    edges: list[_Edge] = []
+    edges: list[Edge] = []
 
     def visit(place: int, view: View) -> int | None:
         node = place, View(view.state, view.known[:KNOWN])
@@ -227,39 +221,9 @@ def _list_edges(
                 target = None if after is None else visit(one.place, after[0])
                 if target is not None and one.chance == 1:
                     reward = one.reward + after[1]
-                    edges.append(_Edge(source, action, one.label, target, reward))
+                    label = domain.labels[one.label]
+                    edges.append(Edge(source, target, reward, label, action))
     return nodes, edges
-
-
-def _find_cycle(edges: list[_Edge]) -> list[_Edge]:
-    """Steps that lead back to where they begin and pay, if there are any: the longest ways to every node are made longer step by
-    step, and the last steps of these ways lead round such a loop sooner or later."""
-    if not any(edge.reward > 0 for edge in edges):
-        return []
-    source = np.array([edge.source for edge in edges])
-    target = np.array([edge.target for edge in edges])
-    reward = np.array([edge.reward for edge in edges])
-    length = np.zeros(1 + max(source.max(), target.max()))
-    last = np.full(len(length), -1)
-    for _ in range(LONGEST_LOOP):
-        longer = length[source] + reward
-        better = np.flatnonzero(longer > length[target] + 1e-9)
-        if not better.size:
-            break
-        order = better[np.argsort(longer[better], kind="stable")]  # the best is written last
-        length[target[order]], last[target[order]] = longer[order], order
-    seen: dict[int, int] = {}
-    for first in np.flatnonzero(last >= 0).tolist():
-        node = first
-        while last[node] >= 0 and node not in seen:
-            seen[node] = first
-            node = int(source[last[node]])
-        if last[node] >= 0 and seen[node] == first:
-            loop = [edges[last[node]]]
-            while loop[0].source != node:
-                loop.insert(0, edges[last[loop[0].source]])
-            return loop
-    return []
 
 
 def _find_loop(
@@ -267,13 +231,13 @@ def _find_loop(
 ) -> Finding | None:
     """A warning if a loop pays as much in an episode as the best of the steps that end the task."""
     nodes, edges = _list_edges(domain, machine)
-    loop = _find_cycle(edges)
+    loop = find_paying_cycle(edges)
     paid, limit = sum(edge.reward for edge in loop), domain.step_limit
     if not loop or paid * limit / len(loop) < ending:
         return None
     shown = loop[:MOST_SHOWN]
     actions = " ".join(domain.actions[edge.action] for edge in shown)
-    word = word_text(domain.labels[edge.label] for edge in shown)
+    word = word_text(edge.label for edge in shown)
     more = " …" if len(loop) > MOST_SHOWN else ""
     pays = f"pays {paid:g} in {len(loop)} step{'s' * (len(loop) > 1)}, {paid * limit / len(loop):g} in an episode of {limit:,}"
     ends = f"the step that ends the task pays {ending:g}"
@@ -281,7 +245,5 @@ def _find_loop(
         ends = "no step that ends the task was found"
     place = domain.describe(nodes[loop[0].source][0])
     said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place}) {pays}; {ends}"
-    views = [(nodes[edge.source][1], domain.labels[edge.label]) for edge in loop]
-    rules = [machine.rule(view.state, label, view.known[0]) for view, label in views]
-    where = [rule.where for rule in rules if rule is not None and rule.reward > 0]
-    return Finding("W0606", said, where[0] if where else None)
+    views = [nodes[edge.source][1] for edge in loop]
+    return Finding("W0606", said, find_paying_rule(machine, views, loop))

@@ -3,12 +3,13 @@ pay)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from math import inf
 from typing import NamedTuple, TypeVar
 
-from pdrm.errors import Finding, TooLarge, TooManyCases
+import numpy as np
+
+from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.configurations import HasState
@@ -236,8 +237,11 @@ MOST_LOOKS = 20_000
 MOST_SILENT = 1_000
 """Silent moves followed after a label."""
 
+LONGEST_LOOP = 200
+"""Steps of a loop that is found."""
+
 BOTTOM = None
-"""Below the lowest symbol, where that is known to be the lowest."""
+"""Below the lowest symbol, if that is known to be the lowest."""
 
 
 class View(NamedTuple):
@@ -278,71 +282,96 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
     return None
 
 
+class Edge(NamedTuple):
+    """A step from one numbered situation to another."""
+
+    source: int
+    target: int
+    reward: float
+    label: Label
+    action: int = 0
+
+
+def find_paying_cycle(edges: Sequence[Edge]) -> list[Edge]:
+    """Steps that lead back to where they begin and pay, if there are any: the longest ways to every situation are made longer
+    step by step, and the last steps of these ways lead round such a loop sooner or later."""
+    if not any(edge.reward > 0 for edge in edges):
+        return []
+    source = np.array([edge.source for edge in edges])
+    target = np.array([edge.target for edge in edges])
+    reward = np.array([edge.reward for edge in edges])
+    length = np.zeros(1 + max(source.max(), target.max()))
+    last = np.full(len(length), -1)
+    for _ in range(LONGEST_LOOP):
+        longer = length[source] + reward
+        better = np.flatnonzero(longer > length[target] + 1e-9)
+        if not better.size:
+            break
+        order = better[np.argsort(longer[better], kind="stable")]  # the best is written last
+        length[target[order]], last[target[order]] = longer[order], order
+    seen: dict[int, int] = {}
+    for first in np.flatnonzero(last >= 0).tolist():
+        node = first
+        while last[node] >= 0 and node not in seen:
+            seen[node] = first
+            node = int(source[last[node]])
+        if last[node] >= 0 and seen[node] == first:
+            loop = [edges[last[node]]]
+            while loop[0].source != node:
+                loop.insert(0, edges[last[loop[0].source]])
+            return loop
+    return []
+
+
 def _find_paying_loops(
     machine: PushdownSystem, sets: LabelSets, rules: Mapping[Head, list[Transition]]
 ) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
-    if machine.leaves_stack:
-        return
-    looks, told = iter(range(MOST_LOOKS)), set[str]()
-    labels = (
-        {state: _list_labels(machine, sets, state, rules) for state in machine.states}
-        if machine.final
-        else {}
-    )
-    ends = any(head.state in machine.final for head in rules)
-    for head in rules:
-        if head.state in labels and head.state not in told:
-            loop = _find_loop(machine, head, labels[head.state], looks)
-            if loop is not None:
-                told.add(head.state)
-                yield _tell_loop(machine, head, *loop, ends=ends)
-
-
-def _find_loop(
-    machine: PushdownSystem, head: Head, labels: list[Label], looks: Iterator[int]
-) -> tuple[tuple[Label, ...], float] | None:
-    """A word that pays and leads back to a head without ever looking below its symbol or leaving its state."""
-    start: tuple[str | None, ...] = (head.top,)
-    best: dict[tuple[str | None, ...], tuple[float, tuple[Label, ...]]] = {start: (0.0, ())}
-    for _ in range(2 * KNOWN):
-        before = dict(best)
-        for (known, (paid, word)), label in product(before.items(), labels):
-            found = (
-                advance(machine, View(head.state, known), label)
-                if next(looks, None) is not None
-                else None
-            )
-            if found is None or found[0].state != head.state or len(found[0].known) > KNOWN:
-                continue
-            after, gained = found[0].known, paid + found[1]
-            if after == start and gained > 0:
-                return (*word, label), gained
-            if gained > best.get(after, (-inf, ()))[0]:
-                best[after] = gained, (*word, label)
-        if best == before:
-            break
-    return None
+    looks, ends = 0, any(head.state in machine.final for head in rules)
+    for state in machine.states if machine.final and not machine.leaves_stack else ():
+        labels = _list_labels(machine, sets, state, rules)
+        views = [View(state, (head.top,)) for head in rules if head.state == state]
+        number = {view: place for place, view in enumerate(views)}
+        edges: list[Edge] = []
+        for source, view in enumerate(views):  # it grows
+            looks += len(labels)
+            for label in labels if looks <= MOST_LOOKS else ():
+                found = advance(machine, view, label)
+                if found is None or found[0].state != state or len(found[0].known) > KNOWN:
+                    continue
+                if found[0] not in number:
+                    number[found[0]] = len(views)
+                    views.append(found[0])
+                edges.append(Edge(source, number[found[0]], found[1], label))
+        loop = find_paying_cycle(edges)
+        if loop:
+            first = min(range(len(loop)), key=lambda place: len(views[loop[place].source].known))
+            loop = loop[first:] + loop[:first]
+            yield _tell_loop(machine, [views[edge.source] for edge in loop], loop, ends=ends)
 
 
 def _tell_loop(
-    machine: PushdownSystem, head: Head, word: tuple[Label, ...], gained: float, *, ends: bool
+    machine: PushdownSystem, views: list[View], loop: list[Edge], *, ends: bool
 ) -> Finding:
-    """The warning, at the first rule of the loop that pays. Of ending it speaks only where there is a way to an end."""
-    top = "the empty stack" if head.top is None else f"top {head.top}"
-    said = f"in state `{head.state}` with {top}, the word `{word_text(word)}` pays {number_text(gained)}"
-    where, view = None, View(head.state, (head.top,))
-    for label in word:
-        rule, after = machine.rule(view.state, label, view.known[0]), advance(machine, view, label)
-        if where is None and rule is not None and rule.reward > 0:
-            where = rule.where
-        view = view if after is None else after[0]
-    wrong = (
-        "repeated, it may pay more than ending; pay once, for what ends the task"
-        if ends
-        else "repeated, it pays again"
-    )
-    return Finding("W0606", f"{said} and changes nothing: {wrong}", where)
+    """The warning, at the first rule of the loop that pays. It speaks of ending only if there is a way to an end."""
+    top = "the empty stack" if views[0].known[0] is BOTTOM else f"top {views[0].known[0]}"
+    word, gained = word_text(edge.label for edge in loop), sum(edge.reward for edge in loop)
+    said = f"in state `{views[0].state}` with {top}, the word `{word}` pays {number_text(gained)} and changes nothing"
+    wrong = "repeated, it pays again"
+    if ends:
+        wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
+    return Finding("W0606", f"{said}: {wrong}", find_paying_rule(machine, views, loop))
+
+
+def find_paying_rule(
+    machine: PushdownSystem, views: Iterable[View], loop: Iterable[Edge]
+) -> Where | None:
+    """The place of the first rule of a loop that pays."""
+    for view, edge in zip(views, loop, strict=True):
+        rule = machine.rule(view.state, edge.label, view.known[0])
+        if rule is not None and rule.reward > 0:
+            return rule.where
+    return None
 
 
 def _list_labels(
