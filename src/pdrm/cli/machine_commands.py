@@ -419,7 +419,7 @@ def _size(machine: AnyMachine) -> str:
         "event": len(machine.events),
     }
     kind = "reward machine"
-    if isinstance(machine, PushdownRewardMachine):
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
         kind = "pushdown reward machine"
         sizes["stack symbol"] = len(machine.stack)
     elif isinstance(machine, CountingRewardAutomaton):
