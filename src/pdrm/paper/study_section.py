@@ -78,7 +78,9 @@ def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[M
         stem = folder / plain_name(f"{study.name}-overview")
         drawn = figure_svg(stem, panels, partial(overview_plot, panels))
         return [_linked(study, drawn, f"{study.figure}: {study.title}")]
-    titles = {panel.name: f"{panel.figure}: {study.title} {panel.title}" for panel in study.panels}
+    titles = {
+        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
+    }
     return [
         _linked(
             study,
