@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.collections import LineCollection
@@ -133,7 +133,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 
 
 def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
-    style = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
+    style: dict[str, Any] = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
     axes.text(0.5, height, text, transform=axes.transAxes, **style)
 
 
@@ -155,7 +155,7 @@ def shorten_way(way: str) -> str:
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     """The stack, top first; the part that the policy sees is filled."""
     shown = one.stack[:MOST_SYMBOLS]
-    middle = {"ha": "center", "va": "center", "color": INK}
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
     for row, symbol in enumerate(shown):
         colour = SEEN if row < one.seen else UNSEEN
         axes.add_patch(Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=INK))

@@ -147,7 +147,7 @@ def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
             return listing(_list_rules(machine))
         return picture(graph("svg"), "svg", machine.name)
 
-    formats = {
+    formats: dict[str, Callable[[], bytes]] = {
         "svg": partial(graph, "svg"),
         "png": partial(graph, "png"),
         "pdf": partial(graph, "pdf"),

@@ -59,7 +59,9 @@ def _parts(parts: Sequence[Mapping[str, Any]]) -> Markup:
     failing = [f"not so: {write(part)}" for part in parts if not part["holds"]]
     holding = [write(part) for part in parts if part["holds"]]
     shown = join(html("div", text, class_="soft") for text in failing)
-    return shown + (details(f"parts that hold: {len(holding)}", bullets(holding)) if holding else "")
+    return shown + (
+        details(f"parts that hold: {len(holding)}", bullets(holding)) if holding else ""
+    )
 
 
 def numbers_text(numbers: Mapping[str, Any]) -> str:
