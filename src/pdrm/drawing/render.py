@@ -193,7 +193,7 @@ def _draw_run(run: Run[AnyStep]) -> Drawing:
         numbers = [HEADINGS.index(name) for name in NUMBERS]
         return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{end}{more}")
 
-    formats = {
+    formats: dict[str, Callable[[], bytes]] = {
         "svg": lambda: render_dot(dot(), "svg"),
         "png": lambda: render_dot(dot(), "png"),
         "dot": lambda: dot().encode(),
@@ -262,7 +262,7 @@ def _draw_task(task: Task, title: bool) -> Drawing:
     def show() -> Markup:
         return join([domain.html(), machine.html(), html("p", success)])
 
-    formats = {
+    formats: dict[str, Callable[[], bytes]] = {
         "html": lambda: show().encode(),
         "svg": lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode(),
     }

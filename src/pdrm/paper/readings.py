@@ -114,10 +114,8 @@ def _on_maze(seed: int, panel: Panel) -> Panel:
         {"t": "t", "x": "x"},
         step_limit=MAZE_STEP_LIMITS[size],
         directions=True,
-        machine=default.machine,
-        lowest=default.lowest,
-        highest=default.highest,
     )
+    made = replace(made, machine=default.machine, lowest=default.lowest, highest=default.highest)
     return _with_task(panel, Task(made))
 
 
