@@ -63,7 +63,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 3e-6,
     },
 }
-"""What both sides are given. The empty name has what neither side chose: the peer's defaults, one environment. Then many
+"""The settings of both sides. The empty name has what neither side chose: the peer's defaults, one environment. Then many
 environments with few epochs of large batches, and the paper's settings for 17 × 17 except `target_kl` and `clip_range_vf`."""
 NOTICEABLE = 0.2
 """Seconds that ours trains for in a round, at least."""
