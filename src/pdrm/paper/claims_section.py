@@ -110,7 +110,8 @@ def _cell(cell: Cell | None) -> Markup:
         return badge("not run", "none")
     came = " (came with pdrm)" if cell.came_with_package else ""
     rests = html("div", cell.rests + came, class_="soft")
-    return _verdict(cell.verdict) + rests + _parts(cell.record["parts"])
+    parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
+    return _verdict(cell.verdict) + rests + parts
 
 
 # --- The results in a small table: for each task and agent, the number of seeds whose last evaluation completes the task in every episode.
