@@ -52,8 +52,13 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     `pdrm.wrap`, with `flatten=True` or without.
 
     Args:
-        buffer_size, observation_space, action_space, device, n_envs, optimize_memory_usage,
-            handle_timeout_termination: As for SB3's `ReplayBuffer`.
+        buffer_size: As for SB3's `ReplayBuffer`.
+        observation_space: The space of an environment of `pdrm.wrap`.
+        action_space: As for SB3's `ReplayBuffer`.
+        device: As for SB3's `ReplayBuffer`.
+        n_envs: As for SB3's `ReplayBuffer`.
+        optimize_memory_usage: Not supported, because next observations are needed.
+        handle_timeout_termination: As for SB3's `ReplayBuffer`.
         counterfactuals: Counterfactual rows for each sampled row. Rows for which the machine has no move, or
             the observation no room for its stack, are left out.
         enlarge: Add these rows to the batch, which then has up to (1 + counterfactuals) times `batch_size` rows.
