@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.machines.checks.zero_patterns import pattern_text
 from pdrm.machines.configurations import Configuration, Run, Step
-from pdrm.machines.counting import CountingStep
+from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
-from pdrm.machines.reward_machine import RewardStep
-from pdrm.machines.transitions import Rule, Stack
+from pdrm.machines.transitions import BOTTOM, Rule, Stack
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""
@@ -38,31 +36,37 @@ class TraceRow(NamedTuple):
     reward: str
 
 
-AnyStep = Step | RewardStep | CountingStep
+AnyStep = Step | CountingStep
 
 
 def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    return [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    stack = not _leaves_stack(run)
+    steps = enumerate(run.steps)
+    return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
 
 
-def _rows(step: AnyStep, number: str) -> Iterator[TraceRow]:
+def _leaves_stack(run: Run[AnyStep]) -> bool:
+    """Return True for a run of a reward machine: its stack is the bottom symbol alone."""
+    moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
+    rules = [move.rule for move in moves if move.rule is not None]
+    plain = all(rule.leaves_stack for rule in rules)
+    return bool(rules) and plain and all(move.before.stack == (BOTTOM,) for move in moves)
+
+
+def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
     label = "ε" if step.label is None else make_printable(label_text(step.label))
     if isinstance(step, Step):
         for position, move in enumerate(step.moves):
-            rule = _rule(move.rule, move.before.state, move.after.state)
+            rule = _rule(move.rule, move.before.state, move.after.state, stack=stack)
             stacks = write_stack(move.before.stack), write_stack(move.after.stack)
             read = label if position == 0 else "ε"
-            yield TraceRow(number, read, rule, *stacks, spell_number(move.reward))
-    elif isinstance(step, CountingStep):
-        parts = _counting_parts(step)
-        if parts:
-            counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-            rule = ", then ".join(parts)
-            yield TraceRow(number, label, rule, *counters, spell_number(step.reward))
-    elif step.label is not None:
-        rule = _rule(step.rule, step.before.state, step.after.state)
-        yield TraceRow(number, label, rule, "", "", spell_number(step.reward))
+            shown = stacks if stack else ("", "")
+            yield TraceRow(number, read, rule, *shown, spell_number(move.reward))
+    elif parts := _counting_parts(step):
+        counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
+        rule = ", then ".join(parts)
+        yield TraceRow(number, label, rule, *counters, spell_number(step.reward))
 
 
 def _counting_parts(step: CountingStep) -> list[str]:
@@ -76,8 +80,8 @@ def _counting_parts(step: CountingStep) -> list[str]:
     return parts
 
 
-def _rule(rule: Rule | None, source: str, target: str) -> str:
-    said = "otherwise" if rule is None else spell(make_line(rule).tokens())
+def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
+    said = "otherwise" if rule is None else spell(make_line(rule, stack=stack).tokens())
     return f"{make_printable(source)} → {make_printable(target)}: {said}"
 
 

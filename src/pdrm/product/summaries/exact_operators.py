@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from pdrm.analysis.whole_stack import WholeStack, world_of
-from pdrm.machines.tables import Symbols, list_rewards, tabulate
+from pdrm.machines.tables import Symbols, tabulate
 from pdrm.product.rationals import read_number
 from pdrm.product.summaries.heads_in_play import (
     Exit,
@@ -415,7 +415,7 @@ def solve_exactly(
     """The operators of a task in fractions; `TooLarge` where they need too many numbers, or the machine defines no move."""
     domain, machine = task.finite, task.pushdown
     table = tabulate(machine, domain.labels)
-    rewards = [read_number(reward) for reward in list_rewards(machine, domain.labels, table)]
+    rewards = [read_number(reward) for reward in table.reward.tolist()]
     play = find_heads_in_play(domain.arrays, table, rewards, check_time)
     if play.undefined:
         raise TooLarge
