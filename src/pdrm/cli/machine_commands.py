@@ -377,7 +377,7 @@ def _write_machine(machine: AnyMachine, output: Path) -> None:
 
 def _write_drawing(picture: Any, output: Path) -> None:
     if output == STANDARD_OUTPUT:
-        typer.echo(picture._repr_svg_())
+        typer.echo(picture.render("svg").decode())
     else:
         picture.save(output)
         typer.echo(f"wrote {output}")

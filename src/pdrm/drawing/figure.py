@@ -146,6 +146,7 @@ class Figure:
 
     >>> from pdrm.machines.guards import Event
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
+    >>> from pdrm.machines.transitions import Transition
     >>> from pdrm.drawing.label_tokens import spell
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
     >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))

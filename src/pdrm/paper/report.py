@@ -193,11 +193,12 @@ def _making_section(lines: Lines, store: Store, again: str) -> Section:
     timings = [store.run(spec).timing for curves in here for spec in curves.specs]
     minutes = sum(map(seconds_of, timings)) / 60
     when = sorted(timing["finished"] for timing in timings)
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     files = [html("a", name, href=name) for name in ("curves.csv", "summary.csv")]
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"],
-        ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
+        ["packages", packages],
         ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
         ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],
