@@ -14,8 +14,8 @@ import pdrm
 from pdrm.domains.labelling import snapshot
 from pdrm.errors import CannotWrap, EpisodeOver, TaskWarning
 from pdrm.product import Shaped, Shaping
-from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
+from tests.properties.random_machines import random_machine
 
 A, B, C = (frozenset(letter) for letter in "ABC")
 NOTHING = frozenset()
