@@ -337,8 +337,8 @@ class FinalStateWithRules(PdrmError, code="E0303"):
 class TooManyCases(PdrmError, code="E0304"):
     """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones.
 
-    Whether two rules can apply at once is decided by comparing formulas case by case. `(a | b) & (c | d) & (e | f) & …` doubles the cases with
-    every bracket. A line `exclusive a b c d` rules most of them out, and so do several rules with one event each.
+    Whether two rules can apply at once is decided with decision diagrams, in which a formula such as `a1 & b1 | a2 & b2 | …` over many events
+    can be very large. A line `exclusive a b c d` makes them small, and so do several rules with few events each.
     """
 
 

@@ -51,13 +51,13 @@ from pdrm.errors import (
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.tables import Rows
 from pdrm.product.observation import Observing, Window, find_mismatch, key_of
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
 AnyEnv = gymnasium.Env[Any, Any]
 EnvFunction = Callable[[], AnyEnv]
@@ -140,7 +140,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
         self._told = frozenset(told)
         """The entries that are added to the environment's info, for the agent or for labels."""
-        self._quick = QuickStep(self.machine)
+        self._rows = Rows(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
@@ -151,7 +151,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         )
         self._fingerprint = "" if window is None else window.fingerprint
         self._observation: Any = None
-        self._state, self._stack, _ = self._quick.begin()
+        self._state, self._stack, _ = self._rows.begin()
         self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
         self._ended_early: int | None = 0 if self._final and not ignore_end else None
         """Episodes that the environment ended and paid for before the machine (None: no longer counted)."""
@@ -181,14 +181,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 fix = "let the environment observe what its `observation_space` says"
                 raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=fix)
             self._checked = True
-        self._state, self._stack, paid = self._quick.begin()
+        self._state, self._stack, paid = self._rows.begin()
         label = None
         try:
             if self._labels_at_reset is not None:
                 events = self._labels_at_reset(observation, {**info, "env": self.env})
                 label = None if events is None else read_label(events, self._events)
             if label is not None:
-                self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
+                self._state, self._stack, more = self._rows.step(self._state, self._stack, label)
                 paid += more
             self._check_not_final()
             seen = self._form.put(observation, self._state, self._stack)
@@ -216,7 +216,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 told["before"] = remembered
             events = self._labels(self._observation, action, observation, told)
             label = read_label(events, self._events)
-            state, stack, paid = self._quick.step(self._state, self._stack, label)
+            state, stack, paid = self._rows.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
             own = _read_reward(reward)
             seen = self._form.put(observation, state, stack)
@@ -460,7 +460,7 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env: The environment, with wrappers around `pdrm.wrap` or none.
         shaping: The potential, with the discount of the agent that learns here.
 
-    >>> from pdrm.product.summaries.potentials import Shaping
+    >>> from pdrm.product.shaping import Shaping
     >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> env = Shaped(wrap(lake, "letter", lambda *step: {"A"}), Shaping(discount=0.9))
     >>> _ = env.reset(seed=0)
