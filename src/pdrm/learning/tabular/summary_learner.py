@@ -49,6 +49,9 @@ class SummaryLearner:
     (10, 100005.0)
     """
 
+    solver: WholeStack
+    """The operators of what is known."""
+
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
         if task.continuous:
             raise BadSetting(
