@@ -206,31 +206,30 @@ def _list_edges(
     number: dict[_Node, int] = {}
     edges: list[Edge] = []
 
-    def visit(place: int, view: View) -> int | None:
-        node = place, View(view.state, view.known[:KNOWN])
-        if view.state in machine.final or (node not in number and len(nodes) >= MOST_NODES):
+    def visit(place: int, view: View, label: int) -> tuple[int, float] | None:
+        """The situation after a label, and what the machine pays, if it is known and the task has not ended."""
+        after: tuple[View, float] | None = view, 0.0
+        if label != NO_LABEL and view.state not in machine.final:
+            after = advance(machine, view, domain.labels[label])
+        if after is None or after[0].state in machine.final:
             return None
+        node = place, View(after[0].state, after[0].known[:KNOWN])
         if node not in number:
+            if len(nodes) >= MOST_NODES:
+                return None
             number[node] = len(nodes)
             nodes.append(node)
-        return number[node]
-
-    def read(view: View, label: int) -> tuple[View, float] | None:
-        if label == NO_LABEL or view.state in machine.final:
-            return view, 0.0
-        return advance(machine, view, domain.labels[label])
+        return number[node], after[1]
 
     for place, label in _list_starts(domain):
-        after = read(View(begin.state, (*begin.stack, BOTTOM)), label)
-        if after is not None:
-            visit(place, after[0])
+        visit(place, View(begin.state, (*begin.stack, BOTTOM)), label)
     for source, (place, view) in enumerate(nodes):  # it grows
         for action, one in _list_outcomes(domain, place):
-            after = read(view, one.label)
-            target = None if after is None else visit(one.place, after[0])
-            if after is not None and target is not None and one.chance == 1:
+            found = visit(one.place, view, one.label)
+            if found is not None and one.chance == 1:
+                target, paid = found
                 emitted = domain.labels[one.label]
-                edges.append(Edge(source, target, one.reward + after[1], emitted, action))
+                edges.append(Edge(source, target, one.reward + paid, emitted, action))
     return nodes, edges
 
 
