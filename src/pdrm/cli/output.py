@@ -114,7 +114,7 @@ NEAREST = 3
 def name_runs(runs: list[Path] | None) -> list[Path]:
     """The runs that were given, by default those in `runs`: one is loaded, of several the error names the last. Where a run is missing and
     others are beside it, the error names the nearest."""
-    from pdrm.learning.run_loop import SPEC
+    from pdrm.learning.run_folder import SPEC
 
     for folder in runs or ():
         beside = (

@@ -397,10 +397,6 @@ BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
 }
 
 
-EDITIONS = {"deliver-8": 2, "deliver-4-8": 2}
-"""Domains that have changed since runs of them were first recorded: their runs have other ids than those before."""
-
-
 def names() -> list[str]:
     """The domains there are, in the paper's order.
 

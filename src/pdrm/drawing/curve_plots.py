@@ -89,6 +89,8 @@ class CurveLine:
     key: str = ""
     """Lines of equal keys are drawn in one colour; nothing: the name is the key."""
     dashed: bool = False
+    y: str = ""
+    """The label of the vertical axis, unless it shows returns."""
 
     @property
     def colour_key(self) -> str:
@@ -211,9 +213,8 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     axes.set_xlabel(f"training {unit}", color=INK)
     if unit == "timesteps":
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_ylabel(
-        "return of the test, normalised to [−1, 1]" if scaled else "return of the test", color=INK
-    )
+    returns = "return of the test, normalised to [−1, 1]" if scaled else "return of the test"
+    axes.set_ylabel(lines[0].y or returns, color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
     axes.set_xlim(0, max(int(line.at[-1]) for line in lines))

@@ -22,6 +22,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import gymnasium
+import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
@@ -242,6 +243,12 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if not isinstance(shown, str):
             return shown
         return "\n".join([shown.rstrip("\n"), f"state  {self._state}", *list_stack(self._stack)])
+
+    def key(self, observation: Any) -> tuple[Any, ...]:
+        """An observation as a hashable key, for tables."""
+        if not isinstance(observation, Mapping):
+            return tuple(np.asarray(observation).ravel().tolist())
+        return tuple(tuple(np.asarray(part).ravel().tolist()) for part in observation.values())
 
     def _refuse_to_step(self) -> EpisodeOver:
         """The error that there is no episode to step in, and why."""

@@ -26,7 +26,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, load_studies, recorded
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
-from pdrm.learning.run_loop import POLICY
+from pdrm.learning.run_folder import POLICY
 from pdrm.report.page import Section, bullets, details, page
 from pdrm.report.study_section import anchor, processor_seconds_of, seconds_of, study_section
 from pdrm.report.theory_section import k_section, machines_section, sizes_section, theory_facts

@@ -22,7 +22,7 @@ from pdrm.experiments.statistics import (
 )
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
-from pdrm.learning.settings import RECORDED_AS, Agent
+from pdrm.learning.guest import AnyAgent
 from pdrm.report.page import Section, badge, details
 from pdrm.report.plot_cache import read_or_draw
 
@@ -297,10 +297,14 @@ def _settings(lines: Sequence[Curves], store: Store) -> Markup:
     return said + table(["agent", "learner", "differs in", "runs"], rows)
 
 
-def _list_settings(agent: Agent) -> dict[str, Any]:
-    """What an agent's settings are, by the names that users know."""
-    called = {recorded: name for name, recorded in RECORDED_AS.items()}
-    return {called.get(name, name): value for name, value in agent.record().items()}
+def _list_settings(agent: AnyAgent) -> dict[str, Any]:
+    """An agent's settings; of somebody else's agent, its fields."""
+    record = agent.record()
+    return {
+        name: value
+        for name, value in {**record, **record.pop("fields", {})}.items()
+        if name not in ("class", "source", "fields")
+    }
 
 
 def _listed(settings: dict[str, Any]) -> str:

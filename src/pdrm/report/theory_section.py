@@ -16,7 +16,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
 from pdrm.drawing.render import render
-from pdrm.experiments.fact_cache import read_or_find
+from pdrm.experiments.paper.facts import read_or_find
 from pdrm.experiments.paper.paper_claims import size_facts
 from pdrm.files import ensure_folder
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text

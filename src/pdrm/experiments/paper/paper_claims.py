@@ -14,7 +14,6 @@ import numpy as np
 
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.paper.claims import (
     HOLDS,
     NOT_RUN,
@@ -31,6 +30,7 @@ from pdrm.experiments.paper.claims import (
     rule_of_success,
     success,
 )
+from pdrm.experiments.paper.facts import read_or_find
 from pdrm.experiments.paper.paper_figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
 from pdrm.experiments.study import Study
 from pdrm.language.loading import catalogue

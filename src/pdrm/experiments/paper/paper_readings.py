@@ -32,6 +32,7 @@ from pdrm.experiments.paper.generated_tasks import (
     rate_maze,
     sequences_of,
 )
+from pdrm.experiments.paper.paper_agents import READ
 from pdrm.experiments.paper.paper_claims import judge_claims, judge_physics
 from pdrm.experiments.paper.paper_figures import SECONDS, STUDIES, WATER, WATER_READINGS
 from pdrm.experiments.store import Store
@@ -108,6 +109,15 @@ def _with_setting(agents: tuple[str, ...], settings: Mapping[str, Any], panel: P
 
 def _set(line: Line, settings: Mapping[str, Any]) -> Line:
     return replace(line, settings={**line.settings, **settings})
+
+
+def _with_reading(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
+    """Some agents as the kernels have them for a reading."""
+    lines = tuple(
+        replace(_set(line, settings), agent=READ[line.agent_name]) if line.agent in agents else line
+        for line in panel.lines
+    )
+    return replace(panel, lines=lines)
 
 
 def _at_python_speed(panel: Panel) -> Panel:
@@ -235,19 +245,19 @@ READINGS: tuple[Reading, ...] = (
         "first-tie",
         "letter",
         "of several best actions the first is taken, unless all are worth 0, as in the learners of that repository",
-        partial(_with_setting, ("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}),
+        partial(_with_reading, ("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}),
     ),
     Reading(
         "limit-ends",
         "letter",
         "Q-learning takes an episode that the limit cuts off for one that has ended, as in that repository",
-        partial(_with_setting, ("q", "cra-q"), {"limit_ends": True}),
+        partial(_with_reading, ("q", "cra-q"), {"limit_ends": True}),
     ),
     Reading(
         "counters-0-19",
         "letter",
         "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in that repository",
-        partial(_with_setting, ("cra-cql",), {"counter_values": 20}),
+        partial(_with_reading, ("cra-cql",), {"counter_values": 20}),
     ),
     *_nothing_left("maze"),
     Reading(

@@ -7,7 +7,7 @@ the scale of rewards, WaterWorld's box and physics, and whether they see the mac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_a
 from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
-from pdrm.learning.settings import FULL, NOTHING, Agent
+from pdrm.learning.settings import FULL, NOTHING, BuiltInAgent
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
@@ -96,7 +96,7 @@ def settle(task: Task, agent: Deep) -> Deep:
     >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
     [(0.0001, 8), (0.0001, 0)]
     """
-    settled: dict[str, Any] = {}
+    agent, settled = agent.settled(task), dict[str, Any]()
     if agent.reward_scale is None:
         settled["reward_scale"] = min(
             1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
@@ -165,7 +165,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
 
 
-def batch_key(task: Task, agent: Agent) -> str:
+def batch_key(task: Task, agent: BuiltInAgent) -> str:
     """What must be equal of two runs so that they can be trained side by side."""
     agent = settle(task, agent) if isinstance(agent, Deep) else agent
     where = task.record()
@@ -211,7 +211,7 @@ class DeepLearner:
     """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
 
     def __init__(
-        self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]
+        self, tasks: Sequence[Task], agents: Sequence[BuiltInAgent], seeds: Sequence[int]
     ) -> None:
         settled = [
             settle(task, _check_deep(agent)) for task, agent in zip(tasks, agents, strict=True)
@@ -237,7 +237,7 @@ class DeepLearner:
         self.test_episodes = first.test_episodes
         per_iteration = self.training.steps_per_iteration
         self.total = -(-first.total // per_iteration) * per_iteration
-        self.between_tests = max(1, first.steps_between_tests // per_iteration) * per_iteration
+        self.between_tests = max(1, first.between_tests // per_iteration) * per_iteration
 
     @property
     def done(self) -> int:
@@ -260,26 +260,27 @@ class DeepLearner:
         names = np.array(self.ends)
         columns = (np.asarray(part) for part in (played.returns, played.steps, played.ends))
         return [
-            Test(self.done, returns.astype(np.float64), steps.astype(np.int64), names[ends])
+            Test(returns.astype(np.float64), steps.astype(np.int64), names[ends])
             for returns, steps, ends in zip(*columns, strict=True)
         ]
 
     def snapshot(self, run: int) -> Arrays:
         """Where one run stands."""
-        counts = {name: np.asarray(np.int64(getattr(self.training, name))) for name in COUNTS}
-        return {**counts, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
+        training = self.training
+        counts = (training.iterations, training.ended[run], training.cut_off[run])
+        counted = {name: np.int64(count) for name, count in zip(COUNTS, counts, strict=True)}
+        return {**counted, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
 
-    def restore(self, snapshots: Iterable[Arrays]) -> None:
-        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged, before the next one is read."""
-        like = jax.tree.map(lambda part: part[0], self.training.state)
-        states, counts = [], dict[str, int]()
-        for arrays in snapshots:
-            states.append(load_arrays(arrays, like))
-            self._check(arrays)
-            counts = {name: int(arrays[name]) for name in COUNTS}
-        self.training.state = stack_trees(states)
-        for name, count in counts.items():
-            setattr(self.training, name, count)
+    def restore_run(self, run: int, arrays: Arrays) -> None:
+        """Put one run where its snapshot left it; `KeyError` or `ValueError` if that is damaged."""
+        training = self.training
+        loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], training.state))
+        self._check(arrays)
+        training.state = jax.tree.map(
+            lambda parts, part: parts.at[run].set(part), training.state, loaded
+        )
+        training.iterations = int(arrays["iterations"])
+        training.ended[run], training.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
 
     def _check(self, arrays: Arrays) -> None:
         """Raise `ValueError` unless the counts agree and every number that stands for something stands for something there is.
@@ -340,14 +341,12 @@ class DeepLearner:
         )
         return Fingerprint.of(path.read_bytes())
 
-    def facts(self, _run: int) -> dict[str, float]:
-        """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""
-        return {
-            "cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0
-        }
+    def facts(self, run: int) -> dict[str, float]:
+        """Where a run stands, in numbers: the share of its training episodes that a full stack truncated."""
+        return {"cut_off": float(self.training.cut_off[run] / max(1, self.training.ended[run]))}
 
 
-def _check_deep(agent: Agent) -> Deep:
+def _check_deep(agent: BuiltInAgent) -> Deep:
     """The agent; raise unless it is deep."""
     if not isinstance(agent, Deep):
         raise BadSetting(f"agent `{agent.name}` is not deep", fix="use ppo, rppo, dqn or sac")

@@ -64,6 +64,7 @@ class SummaryLearner:
                 f"agent `{agent.name}` learns a table, and {task.name} is continuous",
                 fix='train a network: agent="ppo" (--agent ppo)',
             )
+        agent = agent.settled(task)
         try:
             check_deterministic(task.finite)
         except StochasticMoves as error:
@@ -112,7 +113,7 @@ class SummaryLearner:
         self.most = max(self.most, self.numbers)
         returns, steps, ends = zip(*found, strict=True)
         names = np.array(self.ends)
-        return [Test(self.done, np.array(returns), np.array(steps, np.int64), names[list(ends)])]
+        return [Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])]
 
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""
