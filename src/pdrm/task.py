@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.map_file import RULE, parse_map_file
 from pdrm.domains.own_environment import EnvironmentLabels, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
@@ -46,7 +47,7 @@ from pdrm.machines.reward_machine import RewardMachine
 if TYPE_CHECKING:
     import gymnasium
 
-Domain = FiniteDomain | WaterWorld | OwnEnvironment
+Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
 DomainLike = Domain | str | os.PathLike[str] | Callable[[], Any]
 """A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text, which has more than one line, or a function
 that makes an environment."""
@@ -67,7 +68,7 @@ class Task(Displayed):
 
     Args:
         domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain`, a
-            `WaterWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
+            `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
         machine: A name, a file, a text or a machine (default: the one that the domain comes with).
         success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
             all, if there is no such rule; for a machine of the catalogue, all but those that mean failure).
@@ -116,7 +117,7 @@ class Task(Displayed):
 
     def _own_machine(self) -> AnyMachine | None:
         domain = self.domain
-        if isinstance(domain, OwnEnvironment) or domain.machine is None:
+        if isinstance(domain, OwnEnvironment | JaxWorld) or domain.machine is None:
             return None
         return catalogue(domain.machine)
 
@@ -127,7 +128,7 @@ class Task(Displayed):
         """The parts of the task, in a few lines."""
         machine, domain = self.machine, self.domain
         size = "an environment"
-        if isinstance(domain, WaterWorld):
+        if isinstance(domain, WaterWorld | JaxWorld):
             size = f"continuous, episodes of up to {domain.step_limit:,} steps"
         elif isinstance(domain, FiniteDomain):
             limit = f"episodes of up to {domain.step_limit:,} steps"
@@ -160,8 +161,9 @@ class Task(Displayed):
         """The domain, which must be finite."""
         if isinstance(self.domain, FiniteDomain):
             return self.domain
-        kind = "continuous" if self.continuous else "an environment without a table"
-        agent = '"ppo"' if self.continuous else 'pdrm.SB3("PPO")'
+        is_jax = isinstance(self.domain, WaterWorld | JaxWorld)
+        kind = "continuous" if is_jax else "an environment without a table"
+        agent = '"ppo"' if is_jax else 'pdrm.SB3("PPO")'
         fix = f"pdrm.train(task, {agent}), or an agent of your own that acts on task.env()"
         raise DoesNotApply(f"`{self.name}` is {kind}, and this needs a finite domain", fix=fix)
 
@@ -208,7 +210,7 @@ class Task(Displayed):
         """True if the domain is one of the catalogue's, unchanged."""
         if isinstance(self.domain, WaterWorld):
             return self.name in SIDES and self.domain == water_world(self.name)
-        if isinstance(self.domain, OwnEnvironment) or self.name not in paper_domains():
+        if not isinstance(self.domain, FiniteDomain) or self.name not in paper_domains():
             return False
         known = _paper_domain(self.name)
         return known is self.domain or domain_bytes(known) == domain_bytes(self.domain)
@@ -239,6 +241,9 @@ class Task(Displayed):
 
         bare: gymnasium.Env[Any, Any]
         labels: EnvironmentLabels = "info"
+        if isinstance(self.domain, JaxWorld):
+            fault = f"`{self.name}` is a world in JAX and has no environment"
+            raise DoesNotApply(fault, fix='train a network of pdrm there: agent="ppo"')
         if isinstance(self.domain, OwnEnvironment):
             bare, labels = self.domain.make(), self.domain.labels
         elif isinstance(self.domain, WaterWorld):
@@ -314,6 +319,9 @@ class Task(Displayed):
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
         if isinstance(self.domain, OwnEnvironment):
             record["environment"] = hash_source(self.domain.labels)
+        elif isinstance(self.domain, JaxWorld):
+            own = (self.domain.reset, self.domain.step, self.domain.label, self.domain.observe)
+            record["environment"] = [hash_source(function) for function in own]
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
         elif not self.catalogued and isinstance(self.domain, FiniteDomain):
@@ -401,10 +409,25 @@ def _resolve_domain(
 ) -> Domain:
     if isinstance(given, Task):
         return given.domain
-    if isinstance(given, FiniteDomain | OwnEnvironment):
-        return given
     if isinstance(given, WaterWorld):
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
+    if isinstance(given, FiniteDomain | OwnEnvironment | JaxWorld):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _find_domain(given, folder)
+    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        fix = "the domain comes first: pdrm.Task(domain, machine)"
+        raise WrongKind(f"{_shorten(given)} is a machine", fix=fix)
+    if not callable(given):
+        raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+    if labels is None or not name:
+        fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
+        raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
+    return OwnEnvironment(name, given, labels)
+
+
+def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:
+    """The domain of a name, a file or a map's text."""
     if isinstance(given, str) and given in SIDES:
         return water_world(given)
     if isinstance(given, str) and "\n" in given:
@@ -412,19 +435,9 @@ def _resolve_domain(
             fix = "a machine's text comes second: pdrm.Task(domain, text)"
             raise WrongKind(f"{_shorten(given)} is a machine's text, not a domain", fix=fix)
         return parse_map_file(given, "map")
-    if isinstance(given, str | os.PathLike):
-        if given in paper_domains():
-            return _paper_domain(str(given))
-        return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
-    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
-        fix = "the domain comes first: pdrm.Task(domain, machine)"
-        raise WrongKind(f"{_shorten(given)} is a machine", fix=fix)
-    if callable(given):
-        if labels is None or not name:
-            fault = "an environment needs `labels` and a `name`"
-            raise BadSetting(fault, fix='pdrm.Task(make, machine, labels=events_of, name="doors")')
-        return OwnEnvironment(name, given, labels)
-    raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+    if given in paper_domains():
+        return _paper_domain(str(given))
+    return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
 
 
 def suggest_domain(given: Any) -> str:

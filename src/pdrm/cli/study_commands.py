@@ -23,10 +23,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.learning.execution import Workers
     from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
+    from pdrm.learning.execution import Workers
 
 # --- The options of every command that runs studies.
 
@@ -96,10 +96,10 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.learning.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
+    from pdrm.learning.execution import Workers
     from pdrm.report.build import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
@@ -374,11 +374,11 @@ def reproduce(
         limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
-    from pdrm.learning.execution import Workers
     from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
     from pdrm.experiments.paper.paper_claims import judge_claims
     from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
     from pdrm.experiments.paper.recorded import known_lines
+    from pdrm.learning.execution import Workers
     from pdrm.report.build import write_report
     from pdrm.report.theory_section import find_facts_meanwhile
 

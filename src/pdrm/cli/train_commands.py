@@ -25,7 +25,9 @@ from pdrm.machines.guards import label_text
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.learning.evaluation import Evaluation
+    from pdrm.learning.guest import AnyAgent
     from pdrm.learning.run import OptimalValue, Run
+    from pdrm.task import Task
 
 MOST = 2**31 - 1
 MOST_NAMED = 3
@@ -95,13 +97,10 @@ def train(
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.files import ensure_folder
-    from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
     from pdrm.learning.execution import Keep, Planned, Workers, train_all
-    from pdrm.learning.guest import agent_for
     from pdrm.learning.run import Run
     from pdrm.learning.run_folder import CHECKPOINT, is_done
     from pdrm.learning.run_spec import RunSpec
-    from pdrm.learning.settings import parse_setting
     from pdrm.learning.sinks import check_sink
     from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
@@ -114,13 +113,9 @@ def train(
     if log is not None:
         check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
-    called = agent or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
-    given: dict[str, Any] = {"k": k, "episodes": episodes, "total_timesteps": steps}
-    settings = {name: value for name, value in given.items() if value is not None}
-    settings |= dict(parse_setting(kind_of(called), word) for word in set_ or ())
-    numbers = range(seeds or 1) if seed is None else [seed]
-    chosen = agent_for(called, settings)
-    specs = [RunSpec(task, chosen, one) for one in numbers]
+    given = {"k": k, "episodes": episodes, "total_timesteps": steps}
+    chosen = _agent(task, agent, given, set_ or ())
+    specs = [RunSpec(task, chosen, one) for one in (range(seeds or 1) if seed is None else [seed])]
     specs[0].check()
     print_findings(inspect_task(task))
     task.warned = True
@@ -153,6 +148,18 @@ def train(
     else:
         named = trained[: 1 if len(trained) > MOST_NAMED else None]
         next_command(f"pdrm evaluate{' {}' * len(named)}", *(run.folder for run in named))
+
+
+def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[str]) -> AnyAgent:
+    """The agent that is meant, with these settings."""
+    from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
+    from pdrm.learning.guest import agent_for
+    from pdrm.learning.settings import parse_setting
+
+    called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
+    settings = {setting: value for setting, value in given.items() if value is not None}
+    settings |= dict(parse_setting(kind_of(called), word) for word in words)
+    return agent_for(called, settings)
 
 
 def _summary(run: Run) -> dict[str, Any]:

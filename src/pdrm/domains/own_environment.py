@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
+if TYPE_CHECKING:
+    import gymnasium
 
 EnvironmentLabels = Callable[..., Any] | str
 """As `labels` of `pdrm.wrap`."""

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import NotHere, NotRecorded
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
-from pdrm.errors import NotHere, NotRecorded
 from pdrm.learning.curve import find_successes
 from pdrm.learning.run import UNIT_OF, Runs, check_axes
 from pdrm.learning.run_spec import RunSpec

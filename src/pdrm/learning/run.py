@@ -20,6 +20,7 @@ import numpy as np
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadPolicyFile,
@@ -190,9 +191,8 @@ class Run:
         (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
         wanted = " or ".join(f"`{state}`" for state in task.success)
         how = "ended" if last in task.machine.final else "were truncated"
-        fault = (
-            f"no episode of the last {len(ends)} tests ended in {wanted}, most {how} in `{last}`"
-        )
+        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
+        fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
         return NeverSucceeded(fault, fix=advise(task, agent))
 
     def plot(
@@ -636,11 +636,11 @@ def _task_of(spec: Any) -> Task | None:
     return Task(where["domain"], where.get("machine"))
 
 
-def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
+def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
     """The task's domain, with the kind of action that the agent chooses."""
     if isinstance(task.domain, WaterWorld):
         return replace(task.domain, continuous=agent.continuous is True)
-    return task.domain
+    return task.domain if isinstance(task.domain, JaxWorld) else task.finite
 
 
 def _place(
@@ -734,7 +734,8 @@ def train(
     [0, 1, 2]
     """
     given = _task_of_call(task, agent, machine, success)
-    called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
+    is_table = isinstance(given.domain, FiniteDomain)
+    called = (DEFAULT_TABLE if is_table else DEFAULT_DEEP) if agent is None else agent
     chosen = agent_for(called, settings)
     check_count("seed", seed, 0)
     if seeds is not None and seed:

@@ -276,9 +276,9 @@ def execute(
         _train_groups(pending, watch, largest_policy, policies)
         for folder in folders:
             path = folder / POLICY
-            if largest_policy is not None and path.exists():
-                if path.stat().st_size > largest_policy:
-                    path.unlink()
+            size = path.stat().st_size if path.exists() else 0
+            if largest_policy is not None and size > largest_policy:
+                path.unlink()
     return policies
 
 
@@ -308,31 +308,13 @@ def _train(
 ) -> None:
     """Train runs side by side."""
     began = time.perf_counter(), time.process_time()
-    for spec, folder in runs:
-        remove_leftovers(folder)
-        domain = spec.task.domain
-        if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
-            write_atomically(folder / DOMAIN, domain_bytes(domain))
-        # Which states mean success changes nothing in the run, and is not part of the id.
-        record = {**spec.record(), "success": spec.task.success}
-        write_atomically(folder / SPEC, _json(record))
-    courses = [
-        Course.of(run.spec, run.folder, learner)
-        for run, learner in zip(runs, make_learners([run.spec for run in runs]), strict=True)
-    ]
-    for course in courses:
-        course.resume()
-        write_progress(course.folder, course.done, course.total)
+    courses = _begin(runs)
     due, is_whole = time.monotonic() + seconds_between_checkpoints(), False
     with DeferredInterrupt() as interrupt:
         try:
             while courses[0].done < courses[0].total:
                 is_whole = False
-                for course in courses:  # the first advances all that are side by side
-                    if course is courses[0] or course.done < courses[0].done:
-                        course.advance()
-                for course in courses:
-                    course.test()
+                _advance(courses)
                 is_whole = True
                 for course in courses:
                     course.tell(watch)
@@ -353,6 +335,35 @@ def _train(
             if not written["policy_bytes"]:
                 policies[course.spec.id] = course.learner.policy()
         interrupt.raise_if_asked()  # these runs are done, others may follow
+
+
+def _begin(runs: list[Placed]) -> list[Course]:
+    """The runs before their first step, or where their checkpoints left them."""
+    for spec, folder in runs:
+        remove_leftovers(folder)
+        domain = spec.task.domain
+        if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
+            write_atomically(folder / DOMAIN, domain_bytes(domain))
+        # Which states mean success changes nothing in the run, and is not part of the id.
+        record = {**spec.record(), "success": spec.task.success}
+        write_atomically(folder / SPEC, _json(record))
+        write_progress(folder, 0, 1)
+    learners = make_learners([run.spec for run in runs])
+    courses = [Course.of(*run, learner) for run, learner in zip(runs, learners, strict=True)]
+    for course in courses:
+        course.resume()
+        write_progress(course.folder, course.done, course.total)
+    return courses
+
+
+def _advance(courses: list[Course]) -> None:
+    """Train all to their next test, and test them. The first advances all that are side by side."""
+    courses[0].advance()
+    for course in courses[1:]:
+        if course.done < courses[0].done:
+            course.advance()
+    for course in courses:
+        course.test()
 
 
 def make_learners(specs: Sequence[RunSpec]) -> list[Learner]:

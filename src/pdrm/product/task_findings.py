@@ -19,8 +19,8 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.checks.findings import BOTTOM, KNOWN, View, advance
 from pdrm.machines.guards import Label, word_text

@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadPolicyFile,
@@ -44,7 +45,7 @@ from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
+from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.observation import AsVector, Seen, Window, read_seen
 from pdrm.product.views import TopK
@@ -286,7 +287,9 @@ def _write(path: Path, network: object, description: dict[str, Any]) -> None:
     )
 
 
-def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
+def load_deep_policy(
+    path: str | Path, domain: JaxDomain | JaxWorld | FiniteDomain | WaterWorld
+) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
     check_policy_files(path)
@@ -362,7 +365,9 @@ def _check_sizes(settings: Deep, k: int, depth: int, arrays: Arrays) -> None:
     )
 
 
-def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
+def _in_jax(domain: JaxDomain | JaxWorld | FiniteDomain | WaterWorld) -> JaxDomain:
     if isinstance(domain, FiniteDomain):
         return finite_domain(domain)
+    if isinstance(domain, JaxWorld):
+        return own_domain(domain)
     return water_domain(domain) if isinstance(domain, WaterWorld) else domain
