@@ -240,7 +240,7 @@ class Task(Displayed):
         from pdrm.product.wrapping import wrap
 
         bare: gymnasium.Env[Any, Any]
-        labels: EnvironmentLabels = "info"
+        labels: Any = "info"
         if isinstance(self.domain, JaxWorld):
             fault = f"`{self.name}` is a world in JAX and has no environment"
             raise DoesNotApply(fault, fix='train a network of pdrm there: agent="ppo"')

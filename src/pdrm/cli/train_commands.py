@@ -167,7 +167,7 @@ def _summary(run: Run) -> dict[str, Any]:
     result, curve = run.result, run.curve
     own = {"folder": str(run.folder), "id": run.spec.id, "seed": run.spec.seed}
     trained = {"episodes": int(curve.episodes[-1]), "timesteps": int(curve.timesteps[-1])}
-    facts = {name: result[name] for name in ("rows", "cut_off") if name in result}
+    facts: dict[str, Any] = {name: result[name] for name in ("rows", "cut_off") if name in result}
     final = {"final_return": curve.final_return, "sha256": result["policy_sha256"]}
     return {**own, **trained, **facts, **final}
 

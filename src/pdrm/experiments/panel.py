@@ -52,8 +52,10 @@ class Line:
     def __post_init__(self) -> None:
         check_texts(name=self.name, colour=self.colour)
         for name, value in (("seconds", self.seconds), ("gigabytes", self.gigabytes)):
-            right = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < inf
-            if not right and not (name == "seconds" and value is None):
+            number = -1.0
+            if isinstance(value, Real) and type(value) is not bool:
+                number = float(value)
+            if not 0 <= number < inf and not (name == "seconds" and value is None):
                 raise BadStudy(f"{name} is {value!r}, but must be a number from 0 on", fix="1.0")
 
     @property

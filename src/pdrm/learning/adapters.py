@@ -58,10 +58,11 @@ class TableLearner:
 
     def policy(self) -> SeeingPolicy:
         """What was learnt so far."""
-        if isinstance(self.own, _summary_kind()):
-            return SeeingPolicy(self.own.policy())
         from pdrm.learning.tabular.policy import policy_of
+        from pdrm.learning.tabular.summary_learner import SummaryLearner
 
+        if isinstance(self.own, SummaryLearner):
+            return SeeingPolicy(self.own.policy())
         return SeeingPolicy(policy_of(self.own.training))
 
     def test(self, _episodes: int, _seed: int, /) -> Test:
@@ -86,19 +87,14 @@ class TableLearner:
         return self.own.facts(0)
 
 
-def _summary_kind() -> type[SummaryLearner]:
-    from pdrm.learning.tabular.summary_learner import SummaryLearner
-
-    return SummaryLearner
-
-
 def _table_learner(
     task: Task, agent: Tabular | Summary, seed: int
 ) -> TabularLearner | SummaryLearner:
-    if isinstance(agent, Summary):
-        return _summary_kind()(task, agent, seed)
+    from pdrm.learning.tabular.summary_learner import SummaryLearner
     from pdrm.learning.tabular.tabular_learner import TabularLearner
 
+    if isinstance(agent, Summary):
+        return SummaryLearner(task, agent, seed)
     return TabularLearner(task, agent, seed)
 
 

@@ -819,10 +819,10 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        found = tuple(range(min(seeds, MOST_SEEDS + 1)))
-    else:
-        found = tuple(seeds) if isinstance(seeds, Sequence) and not isinstance(seeds, str) else ()
+    several: Any = seeds
+    if isinstance(several, int) and not isinstance(several, bool):
+        several = range(min(several, MOST_SEEDS + 1))
+    found = () if isinstance(several, str | bool) else tuple(several)
     right = all(type(seed) is int and seed >= 0 for seed in found)
     if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
         fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"

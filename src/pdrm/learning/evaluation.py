@@ -185,7 +185,7 @@ def play_policy(
     env.close()
 
 
-def test_policy(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
+def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
     """A test: episodes in each of the domains that test the task's."""
     each = [
         one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -120,10 +121,7 @@ def _leave_with(parent: int) -> None:
 
 @contextmanager
 def _dask(workers: Workers) -> Iterator[None]:
-    try:
-        import distributed
-    except ImportError as error:
-        raise _missing("dask") from error
+    distributed = _package("distributed", "dask")
     with ExitStack() as stack:
         found: Any = workers.address
         if found is None:
@@ -145,12 +143,8 @@ def _dask(workers: Workers) -> Iterator[None]:
 
 @contextmanager
 def _ray(workers: Workers) -> Iterator[None]:
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise _missing("ray") from error
-    register_ray()
+    ray = _package("ray", "ray")
+    _package("ray.util.joblib", "ray").register_ray()
     chosen: dict[str, Any] = {"address": workers.address}
     if workers.address is None:
         chosen = {"num_cpus": workers.count}
@@ -173,8 +167,12 @@ def _ray(workers: Workers) -> Iterator[None]:
             ray.shutdown()
 
 
-def _missing(extra: str) -> MissingPackage:
-    return MissingPackage(f"backend {extra} is not installed", fix=f"pip install 'pdrm[{extra}]'")
+def _package(name: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        fix = f"pip install 'pdrm[{extra}]'"
+        raise MissingPackage(f"backend {extra} is not installed", fix=fix) from error
 
 
 def _gigabytes_here() -> float:

@@ -46,8 +46,13 @@ class Until:
 class Learner(Protocol):
     """A run under way. It counts its environment steps and its episodes."""
 
-    steps: int
-    episodes: int
+    @property
+    def steps(self) -> int:
+        """Environment steps of training so far."""
+
+    @property
+    def episodes(self) -> int:
+        """Training episodes so far."""
 
     def advance(self, until: Until, /) -> None:
         """Train at least until `until.reached(self)`, then to the end of the episode, rollout or update."""

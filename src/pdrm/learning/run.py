@@ -221,7 +221,7 @@ class Run:
     @property
     def timing(self) -> dict[str, Any]:
         """The content of `timing.json`: seconds of the last sitting, version, computer."""
-        kinds = {"seconds": (int, float), "finished": str, "pdrm": str}
+        kinds = {"seconds": float, "finished": str, "pdrm": str}
         return read_json(self.folder / TIMING, kinds)
 
     @property
@@ -594,7 +594,10 @@ def load_policy(
     """
     file = Path(path)
     if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
-        return Run.load(file if file.is_dir() else file.parent).policy
+        found_there: AnyPolicy | SummaryPolicy | DeepPolicy = Run.load(
+            file if file.is_dir() else file.parent
+        ).policy
+        return found_there
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -81,7 +81,7 @@ def remove_leftovers(folder: Path) -> None:
         raise CannotWrite(fault, fix="check its permissions, or choose another folder") from error
 
 
-def read_json(path: Path, kinds: dict[str, type | tuple[type, ...]]) -> dict[str, Any]:
+def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
     """A record of a run, whose values are of these kinds."""
     try:
         record = parse_record(path.read_bytes())

@@ -41,7 +41,7 @@ from pdrm.files import (
 from pdrm.learning.adapters import NetworkLearner, TableLearner, network_learners
 from pdrm.learning.agents import Deep
 from pdrm.learning.curve import Curve, Test, read_tests
-from pdrm.learning.evaluation import test_policy
+from pdrm.learning.evaluation import make_test
 from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, TestsItself, Until
 from pdrm.learning.run_folder import (
     CHECKPOINT,
@@ -167,9 +167,9 @@ class Course:
             test = self.learner.test(agent.test_episodes, seed)
         else:
             policy = self.learner.policy()
-            test = test_policy(self.spec.task, policy, agent.k, agent.test_episodes, seed)
-        counts = {"episodes": self.learner.episodes, "timesteps": self.learner.steps}
-        self.tests.append(replace(test, **counts))
+            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, seed)
+        before, steps = self.learner.episodes, self.learner.steps
+        self.tests.append(replace(test, episodes=before, timesteps=steps))
 
     @property
     def curve(self) -> Curve:

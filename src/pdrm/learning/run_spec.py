@@ -12,6 +12,7 @@ from typing import Any
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, DoesNotApply, PdrmError
 from pdrm.files import MALFORMED, describe_fault, need, parse_record
@@ -20,7 +21,7 @@ from pdrm.learning.guest import SCHEDULE, AnyAgent, GuestAgent, agent_for
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_folder import DOMAIN, SPEC, no_run
 from pdrm.learning.sb3_agent import SB3
-from pdrm.task import OwnEnvironment, Task
+from pdrm.task import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,9 @@ def _plain(field: Field[Any], value: Any) -> Any:
         return list(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
-    whole = isinstance(value, Integral) and not str(field.type).startswith("float")
-    return int(value) if whole else float(value)
+    if isinstance(value, Integral) and not str(field.type).startswith("float"):
+        return int(value)
+    return float(value)
 
 
 def _check_k(k: object, *, none: bool) -> int | str:
@@ -194,8 +195,8 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
         raise bad_setting(field.name, value, wanted)
 
 
-def _is_count(value: object, least: int, most: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= most
+def _is_count(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, Integral) and type(value) is not bool and least <= int(value) <= most
 
 
 def _is_in_range(agent: BuiltInAgent, name: str, value: object) -> tuple[bool, str]:

@@ -67,7 +67,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
     inputs of the network as well.
 
     >>> from pdrm.learning.agents import PPO
-    >>> [needed_depth(Task(name), PPO()) for name in ("letter", "deliver-8")]
+    >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
     [334, 41]
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
@@ -270,7 +270,9 @@ class DeepLearner:
         """Where one run stands."""
         training = self.training
         counts = (training.iterations, training.ended[run], training.cut_off[run])
-        counted = {name: np.int64(count) for name, count in zip(COUNTS, counts, strict=True)}
+        counted = {
+            name: np.asarray(np.int64(count)) for name, count in zip(COUNTS, counts, strict=True)
+        }
         return {**counted, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
 
     def restore_run(self, run: int, arrays: Arrays) -> None:

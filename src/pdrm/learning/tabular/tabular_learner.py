@@ -61,8 +61,9 @@ class TabularLearner:
     def test(self) -> list[Test]:
         """Greedy episodes in each of the domains that test this one, as one test."""
         parts = [self.training.test(where) for where in self.training.domain.tested_on]
-        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
-        return [Test(*(np.concatenate(column) for column in columns))]
+        returns = np.concatenate([part.returns for part in parts])
+        steps = np.concatenate([part.steps for part in parts])
+        return [Test(returns, steps, np.concatenate([part.ends for part in parts]))]
 
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""
