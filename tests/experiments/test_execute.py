@@ -12,16 +12,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-
-from pdrm.errors import (
-    BadRunFolder,
-    BadSetting,
-    NotRecorded,
-    UnknownAgent,
-    UnknownChoice,
-    WorkersLost,
-)
-from pdrm.experiments.curves import curves_of
 from pdrm.experiments.execution import (
     MOST_DEATHS,
     STARTED,
@@ -32,6 +22,16 @@ from pdrm.experiments.execution import (
     run_all,
 )
 from pdrm.experiments.monitor import Monitor
+
+from pdrm.errors import (
+    BadRunFolder,
+    BadSetting,
+    NotRecorded,
+    UnknownAgent,
+    UnknownChoice,
+    WorkersLost,
+)
+from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study

@@ -1,9 +1,9 @@
 """Facts that take long are cached for this code and these questions, and for nothing else."""
 
 import pytest
+from pdrm.experiments.fact_cache import read_or_find
 
 from pdrm.experiments import fact_cache
-from pdrm.experiments.fact_cache import read_or_find
 
 ASKED = {"discounts": {"paint": 0.99}, "k": [0, 1]}
 

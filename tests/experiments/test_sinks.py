@@ -7,13 +7,13 @@ import sys
 
 import pytest
 import wandb
+from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 from wandb.proto.wandb_internal_pb2 import Record
 
 from pdrm.errors import BadSetting, MissingPackage
 from pdrm.experiments import sinks
-from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for
 from pdrm.learning.run import train
 
 NAMES = [

@@ -12,15 +12,14 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.agents import (
-    SHAPINGS,
+from pdrm.experiments.paper.paper_agents import (
     TIES,
-    Counterfactuals,
-    CountingCQL,
-    CountingQ,
-    CpRM,
-    QLearning,
+    ReadCountingCQL,
+    ReadCountingQ,
+    ReadCpRM,
+    ReadQLearning,
 )
+from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
@@ -46,11 +45,10 @@ def q_settings(
 ) -> QLearning:
     """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
     counting = "operations_per_episode" in given
-    if counterfactuals in (Counterfactuals.NONE, Counterfactuals.CO_OBSERVED):
-        given.pop("counter_values", None)
     if counterfactuals == Counterfactuals.NONE:
-        return (CountingQ if counting else QLearning)(**given)
-    kind = CountingCQL if counting else CpRM
+        given.pop("counter_values", None)
+        return (ReadCountingQ if counting else ReadQLearning)(**given)
+    kind = ReadCountingCQL if counting else ReadCpRM
     return kind(
         counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given
     )

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
@@ -323,7 +323,8 @@ def train_all(
         while pending := _pending(runs, root, outcome.failures):
             asked = [run for run in pending if deaths[run.spec.id]][:1] or pending
             for run in pending:
-                (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
+                with suppress(OSError):  # a folder that cannot be written to is told later
+                    (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
             try:
                 _train_once(asked, root, chosen, kept, outcome)
             except (PdrmError, KeyboardInterrupt):

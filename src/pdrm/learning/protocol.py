@@ -84,7 +84,7 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
-class TestsItself(Protocol):
+class SelfTesting(Protocol):
     """A learner with a fast evaluation of its own (kernels, JAX)."""
 
     def test(self, episodes: int, seed: int, /) -> Test:

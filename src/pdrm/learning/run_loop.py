@@ -42,7 +42,7 @@ from pdrm.learning.adapters import NetworkLearner, TableLearner, network_learner
 from pdrm.learning.agents import Deep
 from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.evaluation import make_test
-from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, TestsItself, Until
+from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, SelfTesting, Until
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CURVE,
@@ -163,7 +163,7 @@ class Course:
     def test(self) -> None:
         """Test, and note the result."""
         agent, seed = self.spec.agent, len(self.tests)
-        if isinstance(self.learner, TestsItself):
+        if isinstance(self.learner, SelfTesting):
             test = self.learner.test(agent.test_episodes, seed)
         else:
             policy = self.learner.policy()
@@ -193,7 +193,8 @@ class Course:
     def save_checkpoint(self) -> None:
         """Write where the run stands, if it can resume."""
         if isinstance(self.learner, Resumable):
-            arrays = {"done": np.int64(self.done), **self.curve.arrays(), **self.learner.save()}
+            own = {f"learner.{name}": array for name, array in self.learner.save().items()}
+            arrays = {"done": np.int64(self.done), **self.curve.arrays(), **own}
             write_atomically(self.folder / CHECKPOINT, encode_arrays(arrays))
 
     def resume(self) -> None:
@@ -202,7 +203,8 @@ class Course:
         if path.exists() and isinstance(self.learner, Resumable):
             arrays = read_checkpoint(path)
             try:
-                self.learner.load(arrays)
+                own = {name: array for name, array in arrays.items() if name.startswith("learner.")}
+                self.learner.load({name.removeprefix("learner."): own[name] for name in own})
                 self.tests = read_tests(arrays)
                 need((self.done == int(arrays["done"]), "it stands between two tests"))
             except MALFORMED as error:

@@ -161,7 +161,7 @@ class SB3Policy:
             seen, state=self.memory, episode_start=self.begins, deterministic=True
         )
         self.begins = np.zeros(1, bool)
-        return action
+        return int(action) if np.ndim(action) == 0 else action
 
     def arrays(self) -> Arrays:
         """The parameters of the networks."""

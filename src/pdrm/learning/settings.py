@@ -301,7 +301,7 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
 
 
 def _read_value(text: str, kind: str, *, optional: bool) -> Any:
-    if text.lower() == "none" and optional:
+    if text.lower() == "none" and optional and not kind.startswith("str"):
         return None
     if kind.startswith("bool"):
         return {"true": True, "false": False}[text.lower()]

@@ -36,6 +36,8 @@ class ReadCpRM(CpRM):
 
     ties: str = "random"
     """As for `ReadQLearning`."""
+    limit_ends: bool = False
+    """As for `ReadQLearning`."""
     seconds_per_episode: float | None = None
     """As for `ReadQLearning`."""
     shaping_scale: float = 1.0
@@ -69,6 +71,8 @@ class ReadCountingCQL(CountingCQL):
     """CQL as a reading of the paper has it."""
 
     ties: str = "random"
+    """As for `ReadQLearning`."""
+    limit_ends: bool = False
     """As for `ReadQLearning`."""
     seconds_per_episode: float | None = None
     """As for `ReadQLearning`."""

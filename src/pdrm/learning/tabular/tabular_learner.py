@@ -45,7 +45,7 @@ class TabularLearner:
 
     def __init__(self, task: Task, agent: BuiltInAgent, seed: int) -> None:
         self.training = begin_training(task, agent, seed)
-        self.total = agent.total
+        self.total = self.training.settings.total
         self.between_tests = self.training.settings.test_every
         self.ends = (*self.training.machine.states, *self.training.machine.final)
 
