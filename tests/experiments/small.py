@@ -1,10 +1,9 @@
 """A small real study that the tests of this folder share."""
 
-from pdrm.experiments.fact_cache import read_or_find
-
 from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes_record
 from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.paper.facts import read_or_find
 from pdrm.experiments.paper.paper_claims import SIZES
 from pdrm.experiments.study import Study
 from pdrm.task import Task

@@ -36,7 +36,7 @@ class RunProgress(NamedTuple):
     @property
     def share(self) -> float:
         """From 0 to 1."""
-        return self.done / max(1, self.total)
+        return min(1.0, self.done / max(1, self.total))
 
 
 def write_progress(folder: Path, done: int, total: int, last_return: float | None = None) -> None:

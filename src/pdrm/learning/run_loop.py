@@ -149,11 +149,18 @@ class Course:
         in_steps = self.spec.agent.unit == "timesteps"
         return self.learner.steps if in_steps else self.learner.episodes
 
+    @property
+    def is_over(self) -> bool:
+        """True after the last test."""
+        return len(self.tests) >= -(-self.total // self.between_tests)
+
     def advance(self) -> None:
-        """Train until the next test is due."""
-        due = min(self.total, (self.done // self.between_tests + 1) * self.between_tests)
-        in_steps = self.spec.agent.unit == "timesteps"
+        """Train until the next test is due; an episode or a rollout may have gone beyond it already."""
+        due = min(self.total, (len(self.tests) + 1) * self.between_tests)
         before = self.done
+        if before >= due:
+            return
+        in_steps = self.spec.agent.unit == "timesteps"
         self.learner.advance(Until(steps=due) if in_steps else Until(episodes=due))
         if self.done <= before:
             fault = f"`advance` of agent `{self.spec.agent.name}` returned without training"
@@ -314,7 +321,7 @@ def _train(
     due, is_whole = time.monotonic() + seconds_between_checkpoints(), False
     with DeferredInterrupt() as interrupt:
         try:
-            while courses[0].done < courses[0].total:
+            while not courses[0].is_over:
                 is_whole = False
                 _advance(courses)
                 is_whole = True
@@ -360,10 +367,8 @@ def _begin(runs: list[Placed]) -> list[Course]:
 
 def _advance(courses: list[Course]) -> None:
     """Train all to their next test, and test them. The first advances all that are side by side."""
-    courses[0].advance()
-    for course in courses[1:]:
-        if course.done < courses[0].done:
-            course.advance()
+    for course in courses:
+        course.advance()
     for course in courses:
         course.test()
 
