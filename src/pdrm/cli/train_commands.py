@@ -19,7 +19,13 @@ from pdrm.cli.output import (
     print_findings,
     print_json,
 )
-from pdrm.errors import ConflictingOptions, UnknownChoice, UnknownDomain, did_you_mean
+from pdrm.errors import (
+    ConflictingOptions,
+    UnknownChoice,
+    UnknownDomain,
+    UnknownSetting,
+    did_you_mean,
+)
 from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
@@ -158,7 +164,12 @@ def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
     settings = {setting: value for setting, value in given.items() if value is not None}
-    settings |= dict(parse_setting(kind_of(called), word) for word in words)
+    kind = kind_of(called)
+    unused, used = ("episodes", "--steps") if kind.deep else ("total_timesteps", "--episodes")
+    if unused in settings:
+        option = "--episodes" if kind.deep else "--steps"
+        raise UnknownSetting(f"agent `{called}` does not use {option}", fix=f"{used} 10000")
+    settings |= dict(parse_setting(kind, word) for word in words)
     return agent_for(called, settings)
 
 
