@@ -36,8 +36,8 @@ if _typing.TYPE_CHECKING:
         RecurrentPPO,
         Summary,
     )
+    from pdrm.learning.deep.sb3_agent import SB3
     from pdrm.learning.run import Run, train
-    from pdrm.learning.sb3_agent import SB3
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.product.wrapping import wrap, wrap_vector
     from pdrm.task import Task
@@ -104,6 +104,8 @@ _lazy.lend(
     write_page="pdrm.report.build",
     write_own_report="pdrm.report.build",
     parse_word="pdrm.language.loading",
+    find_optimal_value="pdrm.analysis.solving",
+    wrap="pdrm.product.wrapping",
     frame_word="pdrm.drawing.rows",
 )
 

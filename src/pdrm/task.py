@@ -38,7 +38,7 @@ from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
-from pdrm.lazy import Displayed
+from pdrm.lazy import Displayed, borrow
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -237,8 +237,6 @@ class Task(Displayed):
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
-        from pdrm.product.wrapping import wrap
-
         bare: gymnasium.Env[Any, Any]
         labels: Any = "info"
         if isinstance(self.domain, JaxWorld):
@@ -256,7 +254,7 @@ class Task(Displayed):
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:
             raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
-        return wrap(
+        made: gymnasium.Env[Any, Any] = borrow("wrap")(
             bare,
             self.pushdown,
             labels=labels,
@@ -265,6 +263,7 @@ class Task(Displayed):
             depth=depth,
             success=[state for state in self.success if state in self.pushdown.final],
         )
+        return made
 
     @property
     def labels(self) -> tuple[Label, ...]:

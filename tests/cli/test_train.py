@@ -1,7 +1,6 @@
 """Training from the command line."""
 
 import json
-import re
 import statistics
 from pathlib import Path
 
@@ -45,7 +44,9 @@ def test_next_names_all_runs_of_a_few_seeds(pdrm, tmp_path):
 
 def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
     """With the task's discount, whatever the agent learnt with; if it is not known, with the reason."""
-    assert "optimal value: 91356.4, discounted by 0.99" in pdrm("evaluate", run, "--episodes", 5).out
+    assert (
+        "optimal value: 91356.4, discounted by 0.99" in pdrm("evaluate", run, "--episodes", 5).out
+    )
     command = ("--episodes", 20, "-o", tmp_path / "others", "--json")
     near = json.loads(pdrm("train", "maze-5x5", "--set", "discount=0.5", *command).out)[0]["folder"]
     record = json.loads(pdrm("evaluate", near, "--episodes", 1, "--json").out)
@@ -112,7 +113,14 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         (("train", "letter", "--set", "test_episodes=1000000000000"), "E0801"),
         (("train", "letter", "--set", "updates_per_episode=99999999999999999999"), "E0801"),
         (
-            ("train", "letter", "--agent", "cprm", "--set", "updates_per_step=99999999999999999999"),
+            (
+                "train",
+                "letter",
+                "--agent",
+                "cprm",
+                "--set",
+                "updates_per_step=99999999999999999999",
+            ),
             "E0801",
         ),
         (
@@ -121,7 +129,8 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
                 "letter",
                 "--agent",
                 "cra-q",
-                "--set", "operations_per_episode=99999999999999999999",
+                "--set",
+                "operations_per_episode=99999999999999999999",
             ),
             "E0801",
         ),
@@ -244,14 +253,23 @@ def test_an_unknown_domain_is_refused_with_a_suggestion(pdrm, name, fix):
 def test_what_would_be_another_agent_is_refused(pdrm, tmp_path):
     for agent, choice in (("q", "exhaustive"), ("cprm", "none"), ("cra-q", "exhaustive")):
         outcome = pdrm(
-            "train", "letter", "--agent", agent, "--set", f"counterfactuals={choice}", "-o", tmp_path
+            "train",
+            "letter",
+            "--agent",
+            agent,
+            "--set",
+            f"counterfactuals={choice}",
+            "-o",
+            tmp_path,
         )
         assert (outcome.code, outcome.err[:10]) == (2, "error[E080")
 
 
 def test_evaluate_keeps_the_limit_of_the_run(pdrm, tmp_path):
     (record,) = json.loads(
-        pdrm("train", "maze-5x5", "--set", "step_limit=5", "--episodes", 50, "-o", tmp_path, "--json").out
+        pdrm(
+            "train", "maze-5x5", "--set", "step_limit=5", "--episodes", 50, "-o", tmp_path, "--json"
+        ).out
     )
     assert json.loads(pdrm("evaluate", record["folder"], "--json").out)["mean_steps"] <= 5
     assert pdrm("evaluate", record["folder"], "--seed", -1).code == 2

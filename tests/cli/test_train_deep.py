@@ -11,11 +11,9 @@ from tensorboard.util.tensor_util import make_ndarray
 
 from pdrm.domains.water import water_world
 from pdrm.errors import NeverSucceeded, NotHere, WrongPolicy
-from pdrm.learning.advice import advise
-from pdrm.learning.agents import DQN, PPO, RecurrentPPO
+from pdrm.learning.agents import PPO
 from pdrm.learning.run import Run, train
 from pdrm.learning.settings import parse_setting
-from pdrm.task import Task
 
 DEEP_PAGE = Path(__file__).parents[2] / "docs" / "deep.md"
 SMALL = [

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pdrm.learning.curve import Curve, Test
     from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+    from pdrm.learning.deep.sb3_agent import SB3
     from pdrm.learning.evaluation import Evaluation
     from pdrm.learning.execution import Workers
     from pdrm.learning.guest import agent_for
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from pdrm.learning.run import Run, Runs, load_policy, train
     from pdrm.learning.run_loop import Status
     from pdrm.learning.run_spec import RunSpec
-    from pdrm.learning.sb3_agent import SB3
     from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
     from pdrm.learning.tabular.policy import policy_of
     from pdrm.learning.tabular.training import HierarchicalTraining, QTraining

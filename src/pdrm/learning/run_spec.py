@@ -17,10 +17,10 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, DoesNotApply, PdrmError
 from pdrm.files import MALFORMED, describe_fault, need, parse_record
 from pdrm.learning.agents import Deep, read_agent
+from pdrm.learning.deep.sb3_agent import SB3
 from pdrm.learning.guest import SCHEDULE, AnyAgent, GuestAgent, agent_for
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_folder import DOMAIN, SPEC, no_run
-from pdrm.learning.sb3_agent import SB3
 from pdrm.task import Task
 
 

@@ -263,13 +263,13 @@ def test_wrong_settings_are_refused():
         with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
             PPO(**wrong)
         assert "integer" in error.value.message
-    with pytest.raises(BadSetting, match="net_arch is 0"):
+    with pytest.raises(BadSetting, match="net_arch"):
         PPO(net_arch=(8, 0))
     assert SAC(target_entropy=-3.0, n_envs=np.int64(3)).n_envs == 3
     with pytest.raises(BadSetting, match="target_entropy"):
         SAC(target_entropy=float("-inf"))
     with pytest.raises(BadSetting, match="sequences of 7"):
-        RecurrentPPO(sequence_length=7)
+        RecurrentPPO(sequence_length=7).settled()
     with pytest.raises(BadSetting, match="n_step"):
         PPO(n_step=3)
     with pytest.raises(UnknownAgent, match="ppoo"):

@@ -70,6 +70,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
     >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
     [334, 41]
     """
+    agent = agent.settled(task)
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MOST_SEEN if agent.k == "full" else MOST
@@ -140,6 +141,7 @@ def domain_for(task: Task, agent: Deep) -> JaxDomain:
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it. An agent that sees nothing of the machine sees zeros in its place."""
+    agent = agent.settled(task)
     view, depth = agent.view, needed_depth(task, agent) if agent.depth is None else agent.depth
     product = jax_product(
         domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth

@@ -95,7 +95,13 @@ class DeepTraining:
         seeds: Sequence[int],
         numbers: Numbers | None = None,
     ) -> None:
-        self.algorithm, self.task, self.seeds = algorithm, task, tuple(seeds)
+        self.algorithm, self.seeds = algorithm, tuple(seeds)
+
+        def settled(own: Numbers) -> tuple[JaxProduct, Any]:
+            product, settings = task(own)
+            return product, settings.settled()
+
+        self.task = settled
         self.numbers: Numbers = {
             name: jnp.asarray(values) for name, values in (numbers or {}).items()
         }

@@ -83,11 +83,12 @@ class SB3:
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Policy:
         """The policy with these parameters."""
-        import torch
-
         learner = self.learner(task, 0)
-        state = {name: torch.as_tensor(np.array(array)) for name, array in arrays.items()}
-        learner.model.policy.load_state_dict(state)
+        network = learner.model.policy
+        tensors = network.state_dict()
+        network.load_state_dict(
+            {name: tensors[name].new_tensor(np.array(array)) for name, array in arrays.items()}
+        )
         return learner.policy()
 
 
