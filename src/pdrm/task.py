@@ -42,7 +42,6 @@ from pdrm.lazy import Displayed, borrow
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 if TYPE_CHECKING:
     import gymnasium
@@ -414,7 +413,7 @@ def _resolve_domain(
         return given
     if isinstance(given, str | os.PathLike):
         return _find_domain(given, folder)
-    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if isinstance(given, PushdownRewardMachine | CountingRewardAutomaton):
         fix = "the domain comes first: pdrm.Task(domain, machine)"
         raise WrongKind(f"{_shorten(given)} is a machine", fix=fix)
     if not callable(given):
@@ -454,7 +453,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     >>> find_machine("letter").name
     'letter'
     """
-    if isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         return machine
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
@@ -479,8 +478,6 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
         return found
     from pdrm.machines import conversions
 
-    if isinstance(found, RewardMachine):
-        return conversions.reward_machine_to_pushdown(found)
     return conversions.counting_to_pushdown(found)
 
 

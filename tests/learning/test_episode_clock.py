@@ -8,7 +8,6 @@ import pytest
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
-from pdrm.experiments.paper.paper_agents import READ, ReadQLearning
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Counterfactuals, Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
@@ -19,6 +18,7 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import begin_training
 from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, QTraining
 from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.paper.paper_agents import READ, ReadQLearning
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings

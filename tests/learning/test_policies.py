@@ -8,7 +8,6 @@ import pytest
 
 import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
-from pdrm.experiments.paper.paper_agents import ReadQLearning
 from pdrm.language.loading import catalogue
 from pdrm.learning import load_policy
 from pdrm.learning.evaluation import Player
@@ -16,6 +15,7 @@ from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
 from pdrm.learning.tabular.tabular_learner import begin_training
+from pdrm.paper.paper_agents import ReadQLearning
 from pdrm.task import Task
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}

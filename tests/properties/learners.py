@@ -12,13 +12,6 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.experiments.paper.paper_agents import (
-    TIES,
-    ReadCountingCQL,
-    ReadCountingQ,
-    ReadCpRM,
-    ReadQLearning,
-)
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
@@ -29,6 +22,13 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.paper.paper_agents import (
+    TIES,
+    ReadCountingCQL,
+    ReadCountingQ,
+    ReadCpRM,
+    ReadQLearning,
+)
 from pdrm.product.views import FullStack, TopK, View
 from tests.properties.random_counting import counting_automaton
 from tests.properties.random_machines import random_machine

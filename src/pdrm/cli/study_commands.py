@@ -1,10 +1,9 @@
-"""`pdrm run`, `pdrm reproduce`, `pdrm claims` and `pdrm report`: studies, and what came of them."""
+"""The commands about studies: run, reproduce, claims, report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +22,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
+    from pdrm.paper.evidence import JudgedClaim
 
 # --- The options of every command that runs studies.
 
@@ -74,7 +73,7 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     return results
 
 
-# --- `pdrm run`: a study of your own, from a file.
+# --- `pdrm run`: a study of one's own, from a file.
 
 
 def run(
@@ -100,7 +99,7 @@ def run(
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
     from pdrm.learning.execution import Workers
-    from pdrm.report.build import write_own_report
+    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
@@ -157,13 +156,14 @@ def claims(
     if readings:
         print_readings(folder, seeds, details=details, as_json=as_json)
         return
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import Evidence
 
     evidence = Evidence(folder, seeds)
     if not evidence.anything:
-        fault = f"{folder} holds no runs of the paper's figures"
-        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2")
+        raise NotRecorded(
+            f"{folder} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
+        )
     found = judge_claims(evidence)
     if as_json:
         print_json([one.record() for one in found])
@@ -175,7 +175,8 @@ def claims(
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.experiments.paper.paper_readings import cells, count_holding, readings_record
+    from pdrm.paper.claims_section import numbers_text
+    from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
     if as_json:
@@ -185,21 +186,20 @@ def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: b
         typer.echo(f"{claim}: holds under {count_holding(found, claim)} readings")
         for cell in found:
             if cell.record["id"] == claim:
-                holding, parts = cell.parts
-                by = cell.record["seeds"]
-                rests = "" if by is None else f", {by} seed{'s' * (by != 1)}"
                 came = ", came with pdrm" if cell.came_with_package else ""
                 shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
-                typer.echo(f"  {shown} {cell.reading:<16} {holding} of {parts} parts{rests}{came}")
+                typer.echo(f"  {shown} {cell.reading:<16} {cell.rests}{came}")
                 for part in cell.record["parts"] if details else ():
                     typer.echo(
-                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({_texts(part['numbers'])})"
+                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({numbers_text(part['numbers'])})"
                     )
     next_command("pdrm reproduce letter --reading repository")
 
 
-def print_claims(found: Sequence[Judged], *, details: bool) -> None:
+def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    from pdrm.paper.claims_section import numbers_text
+
     for one in found:
         typer.echo(
             f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}"
@@ -218,20 +218,8 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
         for part in one.parts:
             if details or not part.holds:
                 typer.echo(
-                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})"
+                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({numbers_text(part.numbers)})"
                 )
-
-
-def _numbers(part: Part) -> str:
-    return _texts(part.numbers)
-
-
-def _texts(numbers: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {'never' if value is None else f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in numbers.items()
-        if not isinstance(value, dict | list)
-    )
 
 
 # --- `pdrm report`: the page, from what is recorded in folders.
@@ -260,24 +248,26 @@ def report(
 
     Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_figures import EVERY
-    from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
     from pdrm.learning.run_folder import SPEC
-    from pdrm.report.build import PAGE, write_page
-    from pdrm.report.verdicts import COLUMNS, results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.evidence import Evidence
+    from pdrm.paper.figures import EVERY, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import PAGE, write_page
 
     first = folders[0] if folders else Path("report")
     store = Store.below(first)
     own = load_studies(first, store) if len(folders or ()) < 2 else []
     here = []
     if own:
-        own = [study.seeded(seeds) for study in own]
+        own = [one.seeded(seeds) for one in own]
     elif len(folders or ()) < 2 and not (first / SPEC).exists():
-        lines = known_lines([study.seeded(seeds) for study in EVERY], Evidence(first, seeds).store)
+        lines = known_lines(
+            [study(name).seeded(seeds) for name in EVERY], Evidence(first, seeds).store
+        )
         here = [curves for _, curves in lines if curves.origin is None]
     if not own and not here:
         if not folders:
@@ -290,7 +280,7 @@ def report(
         _own_report(own, store, place, markdown=markdown)
         return
     if markdown:
-        typer.echo(results_markdown(here, COLUMNS))
+        typer.echo(results_markdown(here))
         return
     said = "replaced" if (first / PAGE).exists() else "wrote"
     typer.echo(f"{said} {write_page(first, seeds=seeds, theory=theory)}")
@@ -324,8 +314,8 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The report of studies of your own."""
     from pdrm.experiments.study import recorded
-    from pdrm.report.build import write_own_report
-    from pdrm.report.verdicts import results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:
@@ -374,43 +364,39 @@ def reproduce(
         limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
-    from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
-    from pdrm.experiments.paper.paper_claims import judge_claims
-    from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
-    from pdrm.experiments.paper.recorded import known_lines
     from pdrm.learning.execution import Workers
-    from pdrm.report.build import write_report
-    from pdrm.report.theory_section import find_facts_meanwhile
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
+    from pdrm.paper.figures import DEEP, figures, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import write_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
-    with (
-        nullcontext() if figure else find_facts_meanwhile(output, typer.echo)
-    ):  # they take a minute of one core
-        outcome = run_shown(studies, output, chosen)
+    outcome = run_shown(studies, output, chosen)
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
     print_claims(judged, details=False)
     lines = outcome.lines
     if not figure:
-        lines = known_lines([*studies, FOUND, *DEEP], evidence.store)
+        lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
     write_report(lines, judged, evidence, theory=not figure)
     for name in ("curves.csv", "summary.csv", CLAIMS_FILE, "index.html"):
         typer.echo(f"wrote {output / name}")
     if outcome.failures:
         raise typer.Exit(FAILED)
-    next_command("pdrm claims {} --details", output)
+    next_command("pdrm claims --details")
 
 
 def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.paper.paper_figures import STUDIES
-    from pdrm.experiments.paper.paper_readings import READINGS, judge_reading, note_run, reading_of
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded, write_tables
+    from pdrm.paper.figures import STUDIES, study
+    from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
@@ -420,12 +406,11 @@ def _reproduce_readings(
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
-        for line in one.rate():
-            typer.echo(f"  {line}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
         print_claims(judge_reading(one, one.figure, output, seeds), details=False)
-    studies = [study.seeded(seeds) for study in (*STUDIES, *(one.study for one in chosen))]
+    every = [*map(study, STUDIES), *(one.study for one in chosen)]
+    studies = [one.seeded(seeds) for one in every]
     write_tables(recorded(studies, Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)

@@ -124,8 +124,15 @@ class Curves:
             scaled,
             self.line.key,
             dashed=self.line.ours,
-            y="success of the test" if y == "success" else "",
+            quantity=y,
+            optimum=self._optimum(y),
         )
+
+    def _optimum(self, y: str) -> float | None:
+        """The best value that a curve can reach, in its plot."""
+        if y == "success" or self.scaled:
+            return 1.0
+        return self.highest if np.isfinite(self.highest) else None
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; a test counts by the mean of its episodes."""

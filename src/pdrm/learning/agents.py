@@ -29,7 +29,7 @@ from pdrm.task import COUNTED, DISCOUNTS, Task
 
 if TYPE_CHECKING:
     from pdrm.learning.protocol import Learner
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
 MOST_SEEDS = 100_000
 EMITTED, AUTO = "emitted", "auto"
@@ -67,7 +67,7 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
     """
     if agent.shaping in (AUTO, NOTHING, None):
         return None
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
     return Shaping(
         float(agent.discount), agent.shaping_discount, agent.shaping_scale, agent.shaping_shift

@@ -467,9 +467,7 @@ def plot_runs(
     low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
     seeds = ", ".join(str(run.spec.seed) for run in runs)
     name = f"{spec.agent.name}, k = {spec.agent.k}, seed{'s' * (len(runs) > 1)} {seeds}"
-    line = CurveLine(name, spec.task.name, unit, at, low, middle, high)
-    if y == "success":
-        line = replace(line, y="success of the test")
+    line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
     return run_plot(line).saved(path)
 
 
