@@ -12,6 +12,7 @@ from pdrm.domains.water import SIDES, WaterWorld
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import Study
+from pdrm.paper.paper_agents import READ
 
 # --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
 
@@ -141,7 +142,8 @@ def _timed_panel(size: str) -> Panel:
     }
     figure = f"next to Appendix E, 1-TreasureMaze, {title}"
     panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", figure, "home", lines)
-    return replace(panel, name=f"maze-{size}-wall-clock")
+    timed = tuple(replace(line, agent=READ[line.agent_name]) for line in panel.lines)
+    return replace(panel, name=f"maze-{size}-wall-clock", lines=timed)
 
 
 def _maze_wall_clock() -> Study:
@@ -226,7 +228,7 @@ PRINTED: dict[str, Any] = {
 UNTUNED: dict[str, Any] = {
     "ent_coef": 0.0,
     "reward_scale": 1.0,
-    "reward_clip": None,
+    "reward_clip": 1e9,
     "staggered": False,
     "test_episodes": 5,
 }

@@ -20,7 +20,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, load_studies, recorded
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
-from pdrm.learning.run_loop import POLICY
+from pdrm.learning.run_folder import POLICY
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
@@ -91,7 +91,7 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     ]
     study_plot([panel for panel in panels if panel]).save(folder / CURVES)
     sections = [study_section(of, mine, store, figures, with_tasks=True) for of, mine in studies]
-    sections.append(_making_section(lines, store, f"pdrm report -o {folder}"))
+    sections.append(_making_section(lines, store, f"pdrm report {folder}"))
     title = ", ".join(of.title or of.name for of, _ in studies)
     write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
     return [folder / CURVES, folder / PAGE]
