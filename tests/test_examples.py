@@ -14,7 +14,7 @@ SMALLER = {
     "shaped_sb3.py": ["--agent", "dqn", "--steps", "600"],
 }
 """What is given to examples that take minutes."""
-SHORTER = {"three_agents.py": ("16_384", "2_048")}
+SHORTER = {"three_agents.py": ("16_384", "2_048"), "double_q.py": ("20_000", "600")}
 """Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same PPO to the end."""
 
 

@@ -523,18 +523,18 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of an agent none of whose last tests achieved the task: W0610.
+    """Warns of an agent none of whose last tests solved the task: W0610.
 
-    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
+    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
     warning[W0610]: no episode of the last 5 tests ended in `done`
       fix: train longer
     """
 
     code = "W0610"
 
-    def __init__(self, message: str, *, fix: str, shell_fix: str) -> None:
+    def __init__(self, message: str, *, fix: str) -> None:
         super().__init__(message)
-        self.message, self.fix, self.shell_fix = message, fix, shell_fix
+        self.message, self.fix = message, fix
 
     def __str__(self) -> str:
         return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"

@@ -76,7 +76,8 @@ def sizes(
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
     `sizes_record` takes them."""
-    from pdrm.learning.run_loop import POLICY, read_spec
+    from pdrm.learning.run_folder import POLICY
+    from pdrm.learning.run_spec import read_spec
 
     if not folder.is_dir():
         raise BadRunFolder(

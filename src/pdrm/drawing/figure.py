@@ -24,7 +24,7 @@ from pdrm.drawing.label_tokens import (
 )
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Otherwise, Rule
+from pdrm.machines.transitions import NONE, Otherwise, Rule
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -146,6 +146,7 @@ class Figure:
 
     >>> from pdrm.machines.guards import Event
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
+    >>> from pdrm.machines.transitions import Transition
     >>> from pdrm.drawing.label_tokens import spell
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
     >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
@@ -163,7 +164,7 @@ class Figure:
 
 def make_figure(machine: Machine[Rule]) -> Figure:
     """The figure of a machine."""
-    stack = not (isinstance(machine, PushdownRewardMachine) and machine.leaves_stack)
+    stack = _uses_stack(machine)
     parallel: dict[tuple[str, str], list[tuple[RuleLine, str]]] = {}
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
@@ -190,6 +191,14 @@ def make_figure(machine: Machine[Rule]) -> Figure:
         (*edges, *dashed),
         (*legend.values(), tokenize_otherwise(machine.otherwise, dashed=bool(dashed))),
     )
+
+
+def _uses_stack(machine: Machine[Rule]) -> bool:
+    """Return False for a machine that leaves a stack of one symbol as it is: a reward machine."""
+    if not isinstance(machine, PushdownRewardMachine) or len(machine.stack) > 1:
+        return True
+    kept = (() if rule.top == NONE else (rule.top,) for rule in machine.transitions)
+    return any(rule.push != top for rule, top in zip(machine.transitions, kept, strict=True))
 
 
 Variables = dict[Family, tuple[str, ...]]

@@ -202,8 +202,9 @@ def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
     a & !b
     """
     held = sorted(guard.events)
-    parts = (*map(Event, held), *(Not(Event(event)) for event in events if event not in held))
-    return parts[0] if len(parts) == 1 else And(parts)
+    parts: list[Formula] = [Event(event) for event in held]
+    parts += [Not(Event(event)) for event in events if event not in held]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def label_text(label: Iterable[str]) -> str:

@@ -228,7 +228,9 @@ class Diagrams:
         found = self._known(asked)
         if found is not None:
             return found
-        unknown = [asked]  # a stack of our own: a diagram may be deeper than Python's
+        unknown: list[tuple[int, ...]] = [
+            asked
+        ]  # a stack of our own: a diagram may be deeper than Python's
         while unknown:
             case = unknown[-1]
             variable = min(self.variable_of[node] for node in case)

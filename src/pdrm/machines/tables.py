@@ -134,12 +134,12 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
             f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r}",
             fix="translate it with pdrm.machines.counting_to_pushdown",
         )
-    for label in labels:
-        _check_label(machine, label)
+    for emitted in labels:
+        _check_label(machine, emitted)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     tops = (None, *machine.stack)
     symbols = {symbol: number for number, symbol in enumerate(tops)}
-    columns = (None, *labels)
+    columns: tuple[Label | None, ...] = (None, *labels)
     rows = {MoveRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
     move = np.full((len(states), len(columns), len(tops)), UNDEFINED_MOVE, np.int32)
     for state in machine.states:

@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.checks.findings import (
     BOTTOM,
@@ -53,6 +54,8 @@ def inspect_task(task: Task) -> list[Finding]:
     >>> [finding.code for finding in inspect_task(Task("maze-5x5", machine))]
     ['W0606']
     """
+    if isinstance(task.domain, OwnEnvironment):
+        return []
     found = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):
         said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"
@@ -116,6 +119,12 @@ def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Outcome]]:
     return [[_Outcome(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
 
 
+def _list_outcomes(domain: FiniteDomain, place: int) -> Iterator[tuple[int, _Outcome]]:
+    """Every outcome with the number of its action."""
+    for action, outcomes in enumerate(_list_actions(domain, place)):
+        yield from ((action, one) for one in outcomes)
+
+
 def _list_starts(domain: FiniteDomain) -> list[tuple[int, int]]:
     """The place and the label of each start."""
     arrays = domain.arrays
@@ -140,7 +149,8 @@ class _Reached:
         """Wherever the task has come to, some action surely does not end it."""
         self.ending, self.others = {-inf}, {0.0}
         """What moves pay that end the task, and others."""
-        heads = saturate(self._moves, ((NO_LABEL, NO_LABEL, ""), ""))[0]
+        first: tuple[_Control, str | None] = ((NO_LABEL, NO_LABEL, ""), "")
+        heads = saturate(self._moves, first).heads
         self.final = {state for (_, _, state), _ in heads if state in machine.final}
 
     @property
@@ -199,30 +209,30 @@ def _list_edges(
     number: dict[_Node, int] = {}
     edges: list[Edge] = []
 
-    def visit(place: int, view: View) -> int | None:
-        node = place, View(view.state, view.known[:KNOWN])
-        if view.state in machine.final or (node not in number and len(nodes) >= MOST_NODES):
+    def visit(place: int, view: View, label: int) -> tuple[int, float] | None:
+        """The situation after a label, and what the machine pays, if it is known and the task has not ended."""
+        after: tuple[View, float] | None = view, 0.0
+        if label != NO_LABEL and view.state not in machine.final:
+            after = advance(machine, view, domain.labels[label])
+        if after is None or after[0].state in machine.final:
             return None
+        node = place, View(after[0].state, after[0].known[:KNOWN])
         if node not in number:
+            if len(nodes) >= MOST_NODES:
+                return None
             number[node] = len(nodes)
             nodes.append(node)
-        return number[node]
+        return number[node], after[1]
 
     for place, label in _list_starts(domain):
-        first = View(begin.state, (*begin.stack, BOTTOM))
-        after = (first, 0.0)
-        if label != NO_LABEL and begin.state not in machine.final:
-            after = advance(machine, first, domain.labels[label]) or after
-        visit(place, after[0])
+        visit(place, View(begin.state, (*begin.stack, BOTTOM)), label)
     for source, (place, view) in enumerate(nodes):  # it grows
-        for action, outcomes in enumerate(_list_actions(domain, place)):
-            for one in outcomes:
-                after = advance(machine, view, domain.labels[one.label])
-                target = None if after is None else visit(one.place, after[0])
-                if target is not None and one.chance == 1:
-                    reward = one.reward + after[1]
-                    label = domain.labels[one.label]
-                    edges.append(Edge(source, target, reward, label, action))
+        for action, one in _list_outcomes(domain, place):
+            found = visit(one.place, view, one.label)
+            if found is not None and one.chance == 1:
+                target, paid = found
+                emitted = domain.labels[one.label]
+                edges.append(Edge(source, target, one.reward + paid, emitted, action))
     return nodes, edges
 
 

@@ -121,7 +121,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.success = frozenset(find_success(given, success))
         """The final states that count as solved, for `info["is_success"]`."""
         self.observing = observing
-        """How the product is observed: the view of the stack, and the form."""
+        """The view of the stack, and the form of the observation."""
         self.reward_weight = check_weight(reward_weight)
         """The factor of the environment's own reward."""
         self.ignore_end = ignore_end

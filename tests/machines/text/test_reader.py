@@ -6,7 +6,7 @@ from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
 from pdrm.language.document import Document, Header
 from pdrm.language.json_form import read_json
-from pdrm.language.loading import load, parse, parse_word, save
+from pdrm.language.loading import kind_of, load, parse, parse_word, save
 from pdrm.language.source import Line
 from pdrm.language.syntax import Word
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -251,3 +251,15 @@ def test_an_operator_with_nothing_after_it_is_blamed():
         with pytest.raises(CannotRead) as caught:
             parse(f"events a b\nstack # z\nstart s\nfinal f\ns->f:{label},z/z,1", "m.pdrm")
         assert str(caught.value.where) == f"m.pdrm:5:{column}"
+
+
+def test_what_a_text_is_is_said_by_its_first_word():
+    for text, kind in (
+        ('// pairs\nstart: "a" "b"', "grammar"),
+        ('accept end\n"a" "b"*', "regex"),
+        ("G(a -> F b)", "ltlf"),
+        ("response(a, b)", "ltlf"),
+        ("F -> u : a, 1", None),
+        ("start u", None),
+    ):
+        assert kind_of(text, "task.txt") == kind, text

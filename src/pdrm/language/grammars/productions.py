@@ -22,7 +22,7 @@ from pdrm.language.grammars.grammar_text import (
 )
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
-from pdrm.machines.guards import Event, Exactly, Formula, Guard, Or, events_of, spell_out
+from pdrm.machines.guards import ALWAYS, Event, Exactly, Formula, Guard, Or, events_of, spell_out
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets
 
 START = "start"
@@ -412,7 +412,9 @@ class Letters:
 
 def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:
     """A guard as a formula: an exact label spelt out."""
-    return spell_out(guard, alphabet.events) if isinstance(guard, Exactly) else guard
+    if isinstance(guard, Formula):
+        return guard
+    return spell_out(guard, alphabet.events) if isinstance(guard, Exactly) else ALWAYS
 
 
 def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:

@@ -178,7 +178,10 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """The entry `machine` of an info, about the machine of this buffer."""
         record: dict[str, Any] = info.get("machine", {})
         if record.get("shows") != self._window.fingerprint:
-            fault = f"the environment shows {record.get('shows', 'no machine')}, and this buffer was made for {self._window.fingerprint}"
+            shown = record.get("shows", "no machine")
+            fault = (
+                f"the environment shows {shown}; the buffer was made for {self._window.fingerprint}"
+            )
             raise BadSetting(fault, fix="a new machine or k needs a new agent")
         return record
 
@@ -188,7 +191,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Raise if a wrapper outside has changed a reward or ended an episode: counterfactual rows would not have it."""
         paid, own = record["reward"], record["environment_reward"]
         if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
-            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, and counterfactual rewards would not be changed"
+            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}"
             raise BadSetting(fault, fix=f"{INSIDE}; or counterfactuals=0")
         ended = record["environment_terminated"] or record["state"] in self.machine.final
         if done and not ended and not info.get("TimeLimit.truncated"):

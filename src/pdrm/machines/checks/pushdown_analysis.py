@@ -102,7 +102,8 @@ class _Saturated:
 
     def __init__(self, moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> None:
         self.moves: dict[Head, list[Lead]] = {}
-        first, leads = ("", ""), list(begin)
+        first: tuple[str, str | None] = ("", "")
+        leads = list(begin)
 
         def moves(head: tuple[str, str | None]) -> list[Lead]:
             if head == first:
