@@ -70,7 +70,8 @@ BUDGET = 1_000
 FIRST_ROOM = 4096
 
 
-class OperatorTable(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OperatorTable:
     """Operators as plain arrays, of the machine's own symbols; symbol 0 is the empty stack.
 
     The operator of (s, u, z) is the greatest of `constant[s, u, z]` and, for the lines l from
