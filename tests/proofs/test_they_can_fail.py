@@ -9,7 +9,7 @@ import pytest
 
 from pdrm.analysis import solving
 from pdrm.language import json_form, syntax
-from pdrm.language.grammars import conflicts, shrinking
+from pdrm.language.grammars import conflicts, draft
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning import run, run_loop
 from pdrm.learning.tabular import outlook_kernel, training
@@ -209,17 +209,20 @@ def test_a_next_that_may_be_missing(monkeypatch):
 
 
 def test_states_that_are_taken_for_one(monkeypatch):
-    monkeypatch.setattr(acceptors, "_minimise", lambda _acceptor, kinds, _followers: kinds)
+    def confuse(describe):
+        return {state: kind for state, (kind, _) in describe({}).items()}
+
+    monkeypatch.setattr(acceptors, "refine", confuse)
     with pytest.raises(AssertionError, match="should be"):
         logic.check_formulas(seed=0, formulas=30, traces=30)
 
 
 def test_an_expression_that_forgets_to_repeat(monkeypatch):
-    repeat = regular_expressions._Positions._repeat
+    copies = regular_expressions._Positions._copies
     monkeypatch.setattr(
         regular_expressions._Positions,
-        "_repeat",
-        lambda self, inner, least, most: repeat(self, inner, least, most or 1),
+        "_copies",
+        lambda self, inner, least, most: copies(self, inner, least, most or 1),
     )
     with pytest.raises(AssertionError, match="should be"):
         logic.check_expressions(seed=0, expressions=30, words=30)
@@ -293,19 +296,17 @@ def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
 
 
 def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
-    monkeypatch.setattr(conflicts._Explaining, "_complete", lambda _self, _stack: ((), "start()"))
+    monkeypatch.setattr(conflicts._Explanation, "_complete", lambda _self, _stack: ((), "start()"))
     with pytest.raises(AssertionError, match="E0113"):
         grammars.check(seed=0, grammars=40)
 
 
 def test_a_parser_that_confuses_two_states(monkeypatch):
-    def forgets(move, symbol, below):
-        return move._replace(
-            push=tuple(one for one in fuse_in(move, symbol, below).push if one != below)
-        )
+    def unite(self, one, other):
+        self.roots[other] = one
+        return True
 
-    fuse_in = shrinking._fuse_in
-    monkeypatch.setattr(shrinking, "_fuse_in", forgets)
+    monkeypatch.setattr(draft._Merging, "unite", unite)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
 

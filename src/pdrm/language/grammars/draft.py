@@ -1,166 +1,398 @@
-"""A machine in the making: moves over letters and numbered symbols, and the pushdown reward machine that they become."""
+"""A pushdown machine in the making: moves over letters, made small and written as rules."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, zip_longest
 from typing import NamedTuple
 
-from pdrm.language.grammars.productions import Letters
+from pdrm.errors import TooLarge
+from pdrm.language.letters import Letters
+from pdrm.language.refining import Classes, refine
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
+from pdrm.limits import MOST_RULES
 from pdrm.machines.checks.wellformed import NAME, RESERVED
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
+from pdrm.machines.reach import saturate
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
+
+State = Hashable
+Symbol = Hashable
+Head = tuple[State, Symbol]
 
 
-class Move(NamedTuple):
-    """A rule: letter None is silent; the push has the new top first."""
+class DraftMove(NamedTuple):
+    """What is done at a head when a letter is read (None: silently); the push has its top first."""
 
-    source: str
     letter: int | None
-    top: int
-    target: str
-    push: tuple[int, ...]
+    target: State
+    push: tuple[Symbol, ...]
     reward: float
 
 
-@dataclass(slots=True)
-class Draft:
-    """Moves, what each symbol may be called (the bottom symbol is 0), and the state it begins in."""
+Moves = dict[Head, list[DraftMove]]
 
-    moves: list[Move]
-    names: list[tuple[str, ...]]
-    start: str
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A pushdown machine: its letters, its first head, the moves at a head, and names."""
+
+    letters: Letters
+    start: Head
+    moves: Callable[[Head], list[DraftMove]]
+    name_state: Callable[[State], str]
+    name_symbol: Callable[[Symbol], tuple[str, ...]]
+
+
+# --- Shrinking
+
+
+def shrink(draft: Draft) -> Moves:
+    """The moves at the heads that occur, made fewer without changing a word or a reward."""
+    moves = _simplify(_reach(draft.moves, draft.start), draft.start)
+    skipped = {head: _skip_silent(moves, head) for head in moves}
+    small = min((moves, _simplify(skipped, draft.start)), key=_size)
+    while _size(smaller := _simplify(_fuse(small, draft.start), draft.start)) < _size(small):
+        small = smaller
+    return {head: found for head, found in small.items() if found}
+
+
+def _size(moves: Moves) -> int:
+    """The number of moves, symbols and states together."""
+    states = {state for state, _ in moves}
+    return sum(map(len, moves.values())) + len(_count_uses(moves)) + len(states)
+
+
+def _count_uses(moves: Moves) -> Counter[Symbol]:
+    every = ((*move.push, top) for (_, top), found in moves.items() for move in found)
+    return Counter(symbol for symbols in every for symbol in symbols)
+
+
+def _change(moves: Moves, change: Callable[[Head, DraftMove], DraftMove]) -> Moves:
+    return {head: [change(head, move) for move in found] for head, found in moves.items()}
+
+
+def _simplify(moves: Moves, start: Head) -> Moves:
+    """Join what follows silently, and use one head, symbol or state for all that do the same."""
+    joined = _change(moves, partial(_join, moves))
+    ended = _end_early(_reach(joined.__getitem__, start))
+    redirected = _redirect(_reach(ended.__getitem__, start))
+    return _merge(_reach(redirected.__getitem__, start))
+
+
+def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
+    """The moves at the heads that occur."""
+    known: Moves = {}
+    size = 0
+
+    def explore(head: Head) -> Iterable[tuple[State, tuple[Symbol, ...]]]:
+        nonlocal size
+        known[head] = [] if head[0] in (DONE, LOST) else find(head)
+        size += sum(1 + len(move.push) for move in known[head])
+        if size > LARGEST_DRAFT:
+            fault = f"the machine of this grammar has more than {LARGEST_DRAFT:,} moves and symbols"
+            raise TooLarge(fault, fix="use fewer rules")
+        return [(move.target, move.push) for move in known[head]]
+
+    saturate(explore, start)
+    return known
+
+
+LARGEST_DRAFT = 10 * MOST_RULES
+"""Moves, and symbols that they push, at most."""
+
+
+def _silent(moves: Moves, head: tuple[Hashable, ...]) -> DraftMove | None:
+    """The silent move at a head, which is then its only one."""
+    return next((move for move in moves.get(head, ()) if move.letter is None), None)
+
+
+def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:
+    """Let a move make the silent moves that surely follow it."""
+    seen: set[Hashable] = set()
+    while (after := (move.target, *move.push[:1])) not in seen and (one := _silent(moves, after)):
+        seen.add(after)
+        paid = add_rewards(move.reward, one.reward)
+        move = DraftMove(move.letter, one.target, one.push + move.push[1:], paid)
+    if move.target in (DONE, LOST):
+        return move._replace(push=(head[1],))  # nothing looks at the stack any more
+    return move
+
+
+def _skip_silent(moves: Moves, head: Head) -> list[DraftMove]:
+    """Instead of a silent move that pays nothing, read at once what is read after it."""
+    silent = _silent(moves, head)
+    if silent is None or silent.reward:
+        return moves[head]
+    after = (silent.target, *silent.push[:1])
+    if not moves.get(after) or _silent(moves, after):
+        return moves[head]
+    return [move._replace(push=move.push + silent.push[1:]) for move in moves[after]]
+
+
+def _end_early(moves: Moves) -> Moves:
+    """End at once instead of entering a state that only pops, silently, until it ends."""
+    paid: dict[State, set[float | None]] = {}
+    for head, found in moves.items():
+        if found != [DraftMove(None, head[0], (), 0.0)]:
+            ends = bool(found) and found[0].letter is None and found[0].target == DONE
+            paid.setdefault(head[0], set()).add(found[0].reward if ends else None)
+
+    def end(head: Head, move: DraftMove) -> DraftMove:
+        (reward, *others) = paid.get(move.target, {None})
+        if reward is None or others:
+            return move
+        return DraftMove(move.letter, DONE, (head[1],), add_rewards(move.reward, reward))
+
+    return _change(moves, end)
+
+
+def _redirect(moves: Moves) -> Moves:
+    """If heads do the same, lead to the one whose symbol is used most."""
+
+    def describe(classes: Classes) -> dict[Head, Hashable]:
+        found: dict[Head, Hashable] = {}
+        for head in moves:
+            does = set()
+            for move in moves[head]:
+                after = (move.target, *move.push[:1])
+                ends = move.target in (DONE, LOST)
+                leads = move.target if ends else (classes.get(after, after), move.push[1:])
+                does.add((move.letter, move.reward, leads))
+            found[head] = frozenset(does)
+        return found
+
+    classes = refine(describe)
+    uses = _count_uses(moves)
+    best: dict[int, Head] = {}
+    for head in sorted(moves, key=lambda head: -uses[head[1]]):
+        best.setdefault(classes[head], head)
+
+    def redirect(_: Head, move: DraftMove) -> DraftMove:
+        after = (move.target, *move.push[:1])
+        if after not in moves or not moves[after]:
+            return move
+        state, symbol = best[classes[after]]
+        return move._replace(target=state, push=(symbol, *move.push[1:]))
+
+    return _change(moves, redirect)
+
+
+def _fuse(moves: Moves, start: Head) -> Moves:
+    """Drop a symbol below another one that never occurs without it."""
+    below: dict[Symbol, set[Symbol | None]] = {start[1]: {None}}
+    for (_, top), found in moves.items():
+        for move in found:
+            for symbol, under in zip_longest(move.push, move.push[1:]):
+                if under is not None or symbol != top:
+                    below.setdefault(symbol, set()).add(under)
+    hidden = {
+        symbol: next(iter(under))
+        for symbol, under in below.items()
+        if len(under) == 1 and not under & {None, symbol}
+    }
+
+    def hide(head: Head, move: DraftMove) -> DraftMove:
+        if move.target in (DONE, LOST):
+            return move
+        push = (*move.push, hidden[head[1]]) if head[1] in hidden else move.push
+        over = (None, *push)
+        kept = [symbol for above, symbol in zip(over, push, strict=False) if above not in hidden]
+        return move._replace(push=tuple(kept))
+
+    return _change(moves, hide)
+
+
+Kind = tuple[str, Hashable]
+"""A state or a symbol: ("state", name) or ("symbol", name)."""
+
+
+class _Merging:
+    """States and symbols that are merged, each with its root, and the moves of the roots."""
+
+    def __init__(self, roots: dict[Kind, Kind], rows: dict[Kind, dict[Kind, list[DraftMove]]]):
+        self.roots = roots
+        self.rows = rows
+
+    def find(self, kind: str, name: Hashable) -> Hashable:
+        one = kind, name
+        while one in self.roots:
+            one = self.roots[one]
+        return one[1]
+
+    def unite(self, one: Kind, other: Kind) -> bool:
+        """Merge two and all that they lead to; return False if that meets a difference."""
+        waiting = [(one, other)]
+        while waiting:
+            (kind, one_name), (_, other_name) = waiting.pop()
+            left = kind, self.find(kind, one_name)
+            right = kind, self.find(kind, other_name)
+            if left == right:
+                continue
+            if {DONE, LOST} & {left[1], right[1]}:
+                return False
+            mine = {self.find(*at): found for at, found in self.rows.get(left, {}).items()}
+            for at, theirs in self.rows.get(right, {}).items():
+                ours = mine.get(self.find(*at), theirs)
+                if list(map(_outline, ours)) != list(map(_outline, theirs)):
+                    return False
+                for first, second in zip(ours, theirs, strict=True):
+                    waiting.append((("state", first.target), ("state", second.target)))
+                    for above, below in zip(first.push, second.push, strict=True):
+                        waiting.append((("symbol", above), ("symbol", below)))
+            self.roots[right] = left
+            self.rows[left] = {**self.rows.get(right, {}), **self.rows.get(left, {})}
+        return True
+
+
+def _outline(move: DraftMove) -> tuple[int | None, float, int]:
+    """The part of a move that must be equal for it to be merged with another."""
+    return move.letter, move.reward, len(move.push)
+
+
+def _merge(moves: Moves) -> Moves:
+    """Merge symbols, then states, that do the same wherever both occur."""
+    rows: dict[Kind, dict[Kind, list[DraftMove]]] = {}
+    for (state, symbol), found in moves.items():
+        rows.setdefault(("symbol", symbol), {})["state", state] = found
+        rows.setdefault(("state", state), {})["symbol", symbol] = found
+    merging = _Merging({}, rows)
+    for one, other in sorted(combinations(rows, 2), key=lambda pair: pair[0][0] == "state"):
+        met = {one, other} & merging.roots.keys()
+        if one[0] == other[0] and not met and rows[one].keys() & rows[other].keys():
+            trial = _Merging(dict(merging.roots), dict(merging.rows))
+            if trial.unite(one, other):
+                merging = trial
+    merged: Moves = {}
+    for (state, symbol), found in moves.items():
+        merged[merging.find("state", state), merging.find("symbol", symbol)] = [
+            move._replace(
+                target=merging.find("state", move.target),
+                push=tuple(merging.find("symbol", one) for one in move.push),
+            )
+            for move in found
+        ]
+    return merged
 
 
 # --- Names and rules
 
-SIGNS = str.maketrans(
-    {
-        "&": "·",
-        "|": "∨",
-        "!": "¬",
-        "+": "⁺",
-        "(": "⟨",
-        ")": "⟩",
-        "{": "⟨",
-        "}": "⟩",
-        ",": "·",
-        '"': None,
-    }
-)
-
-
-def _call(draft: Draft) -> dict[int, str]:
-    """A name for each symbol that occurs: the first of those it may have that no other may have, too."""
-    occurring = dict.fromkeys(
-        symbol for move in draft.moves for symbol in (move.top, *move.push) if symbol
-    )
-    options = {symbol: [_clean(name) for name in draft.names[symbol]] for symbol in occurring}
-    wanted = Counter(name for names in options.values() for name in set(names))
-    taken = {"#", ANY, NONE, *RESERVED}
-    used = {0: "#"}
-    for symbol, names in options.items():
-        base = next((name for name in names if wanted[name] == 1 and name not in taken), names[-1])
-        name, number = base, 2
-        while name in taken:
-            name, number = f"{base}.{number}", number + 1
-        taken.add(name)
-        used[symbol] = name
-    return used
-
-
-def _call_states(draft: Draft) -> Draft:
-    """Names for the states that the language can write."""
-    names: dict[str, str] = {DONE: DONE, LOST: LOST}
-    for state in dict.fromkeys(
-        [draft.start, *(one for move in draft.moves for one in (move.source, move.target))]
-    ):
-        if state not in names:
-            name, number = _clean(state), 2
-            while name in (*names.values(), *RESERVED):
-                name, number = f"{_clean(state)}.{number}", number + 1
-            names[state] = name
-    moves = [
-        move._replace(source=names[move.source], target=names[move.target]) for move in draft.moves
-    ]
-    return Draft(moves, draft.names, names[draft.start])
+SIGNS = str.maketrans("&|!+(){},", "·∨¬⁺⟨⟩⟨⟩·", '"')
 
 
 def _clean(name: str) -> str:
     """A text as the language writes names."""
-    short = re.sub(r"\s+", ".", name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨"))[
-        :60
-    ].strip("-.")
+    text = name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨")
+    short = re.sub(r"\s+", ".", text)[:60].strip("-.")
     return short if NAME.fullmatch(short) else re.sub(r"[^\w*?·¬∨⟨⟩⁺.…]", "", short) or "part"
 
 
-def build(draft: Draft, letters: Letters, options: TaskOptions, name: str) -> PushdownRewardMachine:
-    """The pushdown reward machine of a draft: moves with the same effect become one rule, or one for any top."""
-    draft = _call_states(draft)
-    called = _call(draft)
-    rules = _write(draft, letters, {**called, -1: ANY}, options)
-    sources = list(dict.fromkeys([draft.start, *(rule.source for rule in rules)]))
-    final = (DONE,) if options.fail is None or options.fail == IGNORE else (DONE, LOST)
+def _unused(name: str, taken: Iterable[str]) -> str:
+    number = 1
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}.{number}"
+    return free
+
+
+def _name_symbols(draft: Draft, symbols: Iterable[Symbol]) -> dict[Symbol, str]:
+    """The first of each symbol's names that no other one may have."""
+    options = {one: list(map(_clean, draft.name_symbol(one))) for one in symbols}
+    wanted = Counter(name for names in options.values() for name in set(names))
+    called = {draft.start[1]: "#"}
+    for symbol, names in options.items():
+        if symbol not in called:
+            taken = {ANY, NONE, *RESERVED, *called.values()}
+            own = (name for name in names if wanted[name] == 1 and name not in taken)
+            called[symbol] = next(own, None) or _unused(names[-1], taken)
+    return called
+
+
+def build(draft: Draft, moves: Moves, options: TaskOptions, name: str) -> PushdownRewardMachine:
+    """The machine of some moves; moves that differ in letters or tops alone become one rule."""
+    states: dict[State, str] = {DONE: DONE, LOST: LOST}
+    for state, _ in [draft.start, *moves]:
+        if state not in states:
+            states[state] = _unused(_clean(draft.name_state(state)), [*states.values(), *RESERVED])
+    every = [
+        symbol
+        for (_, top), found in moves.items()
+        for move in found
+        for symbol in (top, *move.push)
+    ]
+    called = _name_symbols(draft, dict.fromkeys([draft.start[1], *every]))
+    letters = draft.letters
+    rules = _write(moves, letters, states, called, options)
+    reading = list(dict.fromkeys(rule.source for rule in rules if not rule.silent))
+    own = [states[state] for state in dict.fromkeys(state for state, _ in [draft.start, *moves])]
+    final = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
     if options.fail == IGNORE:
-        otherwise, states = Otherwise.stay(options.step), sources
+        otherwise = Otherwise.stay(options.step)
     else:
         otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
-        states = sources if options.fail is not None else [*sources, LOST]
+        own += [] if LOST in final else [LOST]
         if letters.others:
-            reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
-            rules += [
-                Transition(state, state, letters.pass_over(), ANY, (ANY,), options.step)
-                for state in reading
-            ]
-    stack = tuple(called.values())
+            skip = letters.no_guard()
+            rules += [Transition(one, one, skip, ANY, (ANY,), options.step) for one in reading]
     alphabet = letters.alphabet
+    stack = tuple(called.values())
+    first = states[draft.start[0]]
     return PushdownRewardMachine(
         name,
         alphabet.events,
         stack,
-        draft.start,
+        first,
         final,
         otherwise,
         tuple(rules),
         alphabet.exclusive,
-        tuple(states),
+        tuple(own),
     )
 
 
 def _write(
-    draft: Draft, letters: Letters, called: dict[int, str], options: TaskOptions
+    moves: Moves,
+    letters: Letters,
+    states: dict[State, str],
+    called: dict[Symbol, str],
+    options: TaskOptions,
 ) -> list[Transition]:
-    """The rules: letters with the same effect are one guard, and tops with the same effect one rule with `z`."""
-    read: dict[tuple[str, str, str, Stack, float], set[int]] = {}
-    tops: dict[str, set[int]] = {}
-    at: dict[tuple[str, int | None], dict[tuple[str, tuple[int, ...], float], set[int]]] = {}
-    for move in draft.moves:
-        keeps = move.push[-1:] == (move.top,)
-        effect = (move.target, (*move.push[:-1], -1) if keeps else move.push, move.reward)
-        at.setdefault((move.source, move.letter), {}).setdefault(effect, set()).add(move.top)
-        if move.letter is not None:
-            tops.setdefault(move.source, set()).add(move.top)
-    for (source, letter), effects in at.items():
-        taken = {top for found in effects.values() for top in found}
-        missing = tops.get(source, set()) - taken
-        most = max(effects.values(), key=len)
-        for (target, push, reward), found in effects.items():
-            any_top = letter is not None and found is most and len(found) > 1 + len(missing)
-            for top in [-1] if any_top else found:
-                words = tuple(called[top if one == -1 else one] for one in push)
-                read.setdefault((source, called[top], target, words, reward), set()).add(
-                    -1 if letter is None else letter
-                )
+    """The rules: one for all letters with the same effect, and one for most tops with the same."""
+    effects: dict[tuple[str, int | None], dict[tuple[object, ...], list[str]]] = {}
+    tops: dict[str, list[str]] = {}
+    for (state, symbol), found in moves.items():
+        top = called[symbol]
+        source = states[state]
+        if found[0].letter is not None:
+            tops.setdefault(source, []).append(top)
+        for move in found:
+            push = tuple(called[one] for one in move.push)
+            if push[-1:] == (top,):
+                push = (*push[:-1], ANY)
+            effect = (states[move.target], push, move.reward)
+            effects.setdefault((source, move.letter), {}).setdefault(effect, []).append(top)
+    fails = add_rewards(options.step, options.paid_for_failing)
+    rules: dict[tuple[object, ...], list[int | None]] = {}
+    for (source, letter), found in effects.items():
+        there = [top for tops_alike in found.values() for top in tops_alike]
+        missing = [top for top in tops.get(source, ()) if top not in there]
+        commonest = max(found, key=lambda effect: len(found[effect]))
+        for effect, alike in found.items():
+            any_top = effect == commonest and len(alike) > 1 + len(missing) and letter is not None
+            for top in [ANY] if any_top else alike:
+                rules.setdefault((source, top, *effect), []).append(letter)
             for top in missing if any_top else ():
-                fails = options.fail == IGNORE
-                paid = add_rewards(options.step, options.paid_for_failing)
-                wrong = (source, called[top], source if fails else LOST, (called[top],), paid)
-                read.setdefault(wrong, set()).add(letter or 0)
-    rules = []
-    for (source, look, target, words, reward), held in read.items():
-        guard: Guard = SILENT if -1 in held else letters.guard_of(frozenset(held))
-        rules.append(Transition(source, target, guard, look, words, reward))
-    return rules
+                wrong = source if options.fail == IGNORE else LOST
+                rules.setdefault((source, top, wrong, (ANY,), fails), []).append(letter)
+    written = []
+    for (source, top, target, push, reward), held in rules.items():
+        guard: Guard = SILENT if None in held else letters.guard_of(frozenset(held))
+        push = tuple(top if one == ANY else one for one in push)
+        written.append(Transition(source, target, guard, top, push, reward))
+    return written
