@@ -12,7 +12,7 @@ from pdrm.errors import (
     UnknownMachine,
 )
 from pdrm.language import parse_word, to_text
-from pdrm.machines import side_by_side
+from pdrm.language import product_machine
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_stacks_that_part_at_the_start_or_silently():
 
 def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):
     """A machine that counts to ten with its stack, and one that does not after nine."""
-    monkeypatch.setattr(side_by_side, "MOST_TRIED", 5)
+    monkeypatch.setattr(product_machine, "MOST_TRIED", 5)
     counts = "".join(f"u{i} -> u{i + 1} : a, # / #, 0\n" for i in range(9))
     one, two = (
         stacked(f"u -> u0 : a, # / #, 0\n{counts}u9 -> f : b, # / {end}, 0", otherwise="error")
@@ -161,9 +161,9 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
         )
         for event in "ab"
     ]
-    monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 36)
+    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 36)
     assert len(pdrm.combine(circles).states) == 36
-    monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 35)
+    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 35)
     with pytest.raises(TooLarge, match="more than 35 states and tops") as caught:
         pdrm.combine(circles)
     assert caught.value.fix

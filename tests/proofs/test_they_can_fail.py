@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis import solving
-from pdrm.language import json_form, syntax
+from pdrm.language import json_form, product_machine, syntax
 from pdrm.language.grammars import conflicts, draft
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning import run, run_loop
@@ -16,7 +16,6 @@ from pdrm.learning.tabular import outlook_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
-from pdrm.machines import side_by_side
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.summaries import potentials
@@ -229,23 +228,23 @@ def test_an_expression_that_forgets_to_repeat(monkeypatch):
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = side_by_side.Part.readings
+    readings = product_machine.Part.moves
 
     def pays(self, state, top):
         done = state in self.final
         return (
-            [(None, side_by_side.Effect(state, None, self.pay(1)))]
+            [(None, product_machine.PartMove(state, None, self.weight))]
             if done
             else readings(self, state, top)
         )
 
-    monkeypatch.setattr(side_by_side.Part, "readings", pays)
+    monkeypatch.setattr(product_machine.Part, "moves", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
 
 def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
-    monkeypatch.setattr(side_by_side.Part, "silent", lambda *_: None)
+    monkeypatch.setattr(product_machine.Part, "silent", lambda *_: None)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
 

@@ -3,7 +3,7 @@
 Read `guards` (which labels a rule reads), `rewards` (what is paid, exactly), `transitions` (a rule), `configurations` (state and stack, steps, runs) and `pushdown`
 (Definition 1, the specification of all that runs). `reward_machine` and `counting` are the other two kinds; `conversions` turns
 one kind into another where the theory allows it. A machine is checked when it is built: the folder `checks`,
-with `alphabet` for questions about all labels and `decision_diagrams` for formulas; `side_by_side` runs several machines as one. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed
+with `alphabet` for questions about all labels and `decision_diagrams` for formulas; `reach` says which states and tops occur. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed
 stacks, the Numba step. `catalogue/` holds the paper's machines as .pdrm files.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.

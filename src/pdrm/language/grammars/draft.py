@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.errors import TooLarge
 from pdrm.language.letters import Letters
@@ -100,7 +100,12 @@ def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         return [(move.target, move.push) for move in known[head]]
 
     saturate(explore, start)
-    return known
+    return {head: known[head] for head in sorted(known, key=partial(_rank, start))}
+
+
+def _rank(start: Head, head: Head) -> tuple[bool, str, Any]:
+    """The order of heads in a machine, the first head first."""
+    return head != start, str(head[0]), head[1]
 
 
 LARGEST_DRAFT = 10 * MOST_RULES
