@@ -13,11 +13,11 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, save
 from pdrm.machines.guards import Event
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.product.finite_product import FiniteProduct
 
 pytestmark = pytest.mark.compiled

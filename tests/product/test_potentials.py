@@ -1,10 +1,8 @@
 """Potentials of the machine: values known by hand, in every engine the same, and wrapped environments that are paid by them.
-That they change no optimal action is a proof (`proofs/shaping.py`)."""
+That they change no optimal action is a proof (`tests/properties/shaping.py`)."""
 
-from functools import partial
 from random import Random
 
-import gymnasium
 import pytest
 
 import pdrm
@@ -12,11 +10,12 @@ from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
+from pdrm.product import Shaped
 from pdrm.product.explore_kernel import fill_potentials
 from pdrm.product.summaries import potentials
 from pdrm.product.summaries.potentials import Shaping, find_labels
-from proofs.random_machines import random_machine
-from proofs.wrapping import Case, Playback
+from tests.properties.random_machines import random_machine
+from tests.properties.wrapping import Case, Playback
 
 EARN = parse(
     "events a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
@@ -101,8 +100,6 @@ def test_what_is_refused():
         with pytest.raises(BadSetting):
             Shaping(**wrong)
     assert Shaping(discount=1.0, potential_discount=0.9).value_discount == 0.9
-    with pytest.raises(BadSetting, match="must be a Shaping"):
-        pdrm.wrap(gymnasium.make("FrozenLake-v1"), "letter", "info", shaping="machine")
 
 
 def test_kernels_keep_the_same_values_on_stacks():
@@ -147,12 +144,8 @@ def test_wrapped_environments_are_paid_what_cancels_out():
     word = [frozenset(event) for event in "aabab"]
     for truncates in (False, True):
         shaping = Shaping(discount=0.5, shift=2.0)
-        env = pdrm.wrap(
-            Playback(word, [1.0] * 5, Case(5, truncates, 1.0, ignores=False, nested=False)),
-            EARN,
-            "info",
-            shaping=shaping,
-        )
+        bare = Playback(word, [1.0] * 5, Case(5, truncates, 1.0, ignores=False, nested=False))
+        env = Shaped(pdrm.wrap(bare, EARN, "info"), shaping)
         env.reset()
         first = shaping.of(EARN).potential("u", ("#",))
         added, terminated, truncated, step = 0.0, False, False, 0
@@ -164,17 +157,3 @@ def test_wrapped_environments_are_paid_what_cancels_out():
         last = shaping.of(EARN).potential(told["state"], told["stack"]) if truncates else 0.0
         assert (terminated, truncated) == (not truncates, truncates)
         assert added == pytest.approx(0.5**5 * last - first)
-
-
-def test_vectors_of_wrapped_environments():
-    make = partial(
-        Playback,
-        [frozenset("a")],
-        [0.0],
-        Case(1, truncates=False, weight=1.0, ignores=False, nested=False),
-    )
-    envs = pdrm.product.wrap_vector([make, make], EARN, "info", shaping=Shaping(discount=0.5))
-    envs.reset()
-    assert (
-        envs.step([0, 0])[1].tolist() == [1 - Shaping(discount=0.5).of(EARN).value("u", ("#",))] * 2
-    )
