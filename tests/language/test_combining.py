@@ -11,8 +11,7 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownMachine,
 )
-from pdrm.language import parse_word, to_text
-from pdrm.language import product_machine
+from pdrm.language import parse_word, product_machine, to_text
 
 
 @pytest.fixture(scope="module")

@@ -210,8 +210,8 @@ class _Writing:
         head = (called, alphabet.events)
         if not product.stacked:
             plain = [RewardTransition(r.source, r.target, r.guard, r.reward) for r in rules]
-            rest = (otherwise, tuple(plain), alphabet.exclusive, states)
-            return RewardMachine(*head, start, final, *rest)
+            groups = alphabet.exclusive
+            return RewardMachine(*head, start, final, otherwise, tuple(plain), groups, states)
         below = self.symbols.pop(EMPTY, None)
         stack = tuple(self.symbols.values())
         if any(top == EMPTY and found for (_, top), found in product.moves.items()):
@@ -221,8 +221,10 @@ class _Writing:
             start = begin
             states = (begin, *states)
             stack = (str(below), *stack)
-        rest = (otherwise, tuple(rules), alphabet.exclusive, states)
-        return PushdownRewardMachine(*head, stack, start, final, *rest)
+        groups = alphabet.exclusive
+        return PushdownRewardMachine(
+            *head, stack, start, final, otherwise, tuple(rules), groups, states
+        )
 
     def _rules(self, place: Place) -> list[Transition]:
         """The rules of one state; one with `z` for what is done at every top that occurs there."""
@@ -235,10 +237,10 @@ class _Writing:
                 alike.setdefault(key, []).append(self.symbols[top])
         rules: list[Transition] = []
         for (labels, target, push, reward), tops in alike.items():
-            for top in [ANY] if len(tops) == len(there) > 1 else tops:
-                own = tuple(top if symbol == ANY else symbol for symbol in push)
+            for looked in [ANY] if len(tops) == len(there) > 1 else tops:
+                own = tuple(looked if symbol == ANY else symbol for symbol in push)
                 ends = (self.names[place], self.names[target])
-                rules.append(Transition(*ends, self._guard(labels), top, own, reward))
+                rules.append(Transition(*ends, self._guard(labels), looked, own, reward))
         return rules
 
     def _push(self, move: ProductMove, top: str) -> Stack:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.errors import BadSetting, CannotCombine, TooLarge, UndefinedMove
 from pdrm.language.task_text import END, add_rewards
@@ -56,7 +56,7 @@ class Part:
     def silent(self, state: str, top: str | None) -> PartMove | None:
         """The silent move."""
         rule = None if state in self.final else self.machine.rule(state, None, top)
-        return rule and self._move(rule, top)
+        return None if rule is None else self._move(rule, top)
 
     def moves(self, state: str, top: str | None) -> list[tuple[Guard | None, PartMove | None]]:
         """Guards in the order in which they are tried (None: any other label), and their moves.
@@ -152,7 +152,7 @@ class Product:
         first = (self.start, self.bottom)
         bottom = (Place((), RUN), EMPTY)
 
-        def explore(head: Head) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
+        def explore(head: Any) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
             if head == bottom:
                 return [(self.start, (self.bottom, EMPTY) if self.stacked else (EMPTY,))]
             found[head] = self._moves(head)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from typing import TypeVar
 
-Classes = dict[Hashable, int]
+One = TypeVar("One", bound=Hashable)
 
 
-def refine(describe: Callable[[Classes], Mapping[Hashable, Hashable]]) -> Classes:
+def refine(describe: Callable[[dict[One, int]], Mapping[One, Hashable]]) -> dict[One, int]:
     """Number the classes of things with equal descriptions, until the numbers change nothing.
 
     Args:
@@ -18,11 +19,11 @@ def refine(describe: Callable[[Classes], Mapping[Hashable, Hashable]]) -> Classe
         >>> refine(lambda classes: {one: classes.get(then) for one, then in after.items()})
         {1: 0, 2: 1, 3: 1, 4: 2}
     """
-    classes: Classes = {}
+    classes: dict[One, int] = {}
     count = 0
     while True:
         numbers: dict[Hashable, int] = {}
-        found: Classes = {}
+        found: dict[One, int] = {}
         for one, description in describe(classes).items():
             found[one] = numbers.setdefault((classes.get(one), description), len(numbers))
         if len(numbers) == count:

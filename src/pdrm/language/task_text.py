@@ -64,6 +64,10 @@ class TaskOptions:
             raise BadSetting(f"`accept` is {self.accept!r}", fix='use "first" or "end"')
         if isinstance(self.fail, str) and self.fail != IGNORE:
             raise BadSetting(f"`fail` is {self.fail!r}", fix='use a number, None or "ignore"')
+        paid: object = self.complete
+        if not isinstance(paid, Mapping):
+            fix = 'give numbers by rule: complete={"pair": 0.1}'
+            raise BadSetting(f"`complete` is {str(paid)[:40]!r}", fix=fix)
         checked: dict[str, object] = {
             "reward": _finite("reward", self.reward),
             "step": _finite("step", self.step),

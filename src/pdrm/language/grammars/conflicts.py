@@ -89,7 +89,9 @@ class _Explanation:
                 continue
             found[number] = word, stack
             state = self.states[number]
-            steps = [(after, (one,), self.examples[one]) for one, after in state.shift.items()]
+            steps: list[tuple[int, Word, str]] = [
+                (after, (one,), self.examples[one]) for one, after in state.shift.items()
+            ]
             for symbol, after in state.goto.items():
                 if (derived := self._derive((symbol,))) is not None:
                     steps.append((after, derived[0], derived[1][0]))
@@ -171,7 +173,8 @@ class _Explanation:
 
     def _complete(self, stack: Stack) -> tuple[Word, str] | None:
         """A shortest way to complete what is begun, the innermost first, and the derivation."""
-        waiting = [(0, len(stack) - 1, stack[-1][0], (), stack[-1][1])]
+        begin = (0, len(stack) - 1, stack[-1][0], (), stack[-1][1])
+        waiting: list[tuple[int, int, int, Word, str]] = [begin]
         known: set[tuple[int, int]] = set()
         while waiting:
             _, depth, number, word, tree = heappop(waiting)

@@ -12,18 +12,20 @@ from typing import Any, NamedTuple
 
 from pdrm.errors import TooLarge
 from pdrm.language.letters import Letters
-from pdrm.language.refining import Classes, refine
+from pdrm.language.refining import refine
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.checks.wellformed import NAME, RESERVED
+from pdrm.machines.conversions import fresh_name
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 
-State = Hashable
-Symbol = Hashable
+State = Any
+Symbol = Any
 Head = tuple[State, Symbol]
+"""A state and the symbol on top, both hashable: parsers differ in what they are."""
 
 
 class DraftMove(NamedTuple):
@@ -112,9 +114,10 @@ LARGEST_DRAFT = 10 * MOST_RULES
 """Moves, and symbols that they push, at most."""
 
 
-def _silent(moves: Moves, head: tuple[Hashable, ...]) -> DraftMove | None:
+def _silent(moves: Moves, head: tuple[Any, ...]) -> DraftMove | None:
     """The silent move at a head, which is then its only one."""
-    return next((move for move in moves.get(head, ()) if move.letter is None), None)
+    found = moves.get((head[0], head[1])) if head[1:] else None
+    return next((move for move in found or () if move.letter is None), None)
 
 
 def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:
@@ -160,7 +163,7 @@ def _end_early(moves: Moves) -> Moves:
 def _redirect(moves: Moves) -> Moves:
     """If heads do the same, lead to the one whose symbol is used most."""
 
-    def describe(classes: Classes) -> dict[Head, Hashable]:
+    def describe(classes: dict[Head, int]) -> dict[Head, Hashable]:
         found: dict[Head, Hashable] = {}
         for head in moves:
             does = set()
@@ -220,7 +223,9 @@ Kind = tuple[str, Hashable]
 class _Merging:
     """States and symbols that are merged, each with its root, and the moves of the roots."""
 
-    def __init__(self, roots: dict[Kind, Kind], rows: dict[Kind, dict[Kind, list[DraftMove]]]):
+    def __init__(
+        self, roots: dict[Kind, Kind], rows: dict[Kind, dict[Kind, list[DraftMove]]]
+    ) -> None:
         self.roots = roots
         self.rows = rows
 
@@ -297,25 +302,15 @@ def _clean(name: str) -> str:
     return short if NAME.fullmatch(short) else re.sub(r"[^\w*?·¬∨⟨⟩⁺.…]", "", short) or "part"
 
 
-def _unused(name: str, taken: Iterable[str]) -> str:
-    number = 1
-    free = name
-    while free in taken:
-        number += 1
-        free = f"{name}.{number}"
-    return free
-
-
 def _name_symbols(draft: Draft, symbols: Iterable[Symbol]) -> dict[Symbol, str]:
     """The first of each symbol's names that no other one may have."""
+    called = {draft.start[1]: "#"}
     options = {one: list(map(_clean, draft.name_symbol(one))) for one in symbols}
     wanted = Counter(name for names in options.values() for name in set(names))
-    called = {draft.start[1]: "#"}
     for symbol, names in options.items():
-        if symbol not in called:
-            taken = {ANY, NONE, *RESERVED, *called.values()}
-            own = (name for name in names if wanted[name] == 1 and name not in taken)
-            called[symbol] = next(own, None) or _unused(names[-1], taken)
+        taken = {ANY, NONE, *RESERVED, *called.values()}
+        own = (name for name in names if wanted[name] == 1 and name not in taken)
+        called.setdefault(symbol, next(own, None) or fresh_name(names[-1], taken))
     return called
 
 
@@ -323,42 +318,44 @@ def build(draft: Draft, moves: Moves, options: TaskOptions, name: str) -> Pushdo
     """The machine of some moves; moves that differ in letters or tops alone become one rule."""
     states: dict[State, str] = {DONE: DONE, LOST: LOST}
     for state, _ in [draft.start, *moves]:
-        if state not in states:
-            states[state] = _unused(_clean(draft.name_state(state)), [*states.values(), *RESERVED])
-    every = [
-        symbol
-        for (_, top), found in moves.items()
-        for move in found
-        for symbol in (top, *move.push)
-    ]
-    called = _name_symbols(draft, dict.fromkeys([draft.start[1], *every]))
-    letters = draft.letters
-    rules = _write(moves, letters, states, called, options)
-    reading = list(dict.fromkeys(rule.source for rule in rules if not rule.silent))
-    own = [states[state] for state in dict.fromkeys(state for state, _ in [draft.start, *moves])]
+        taken = [*states.values(), *RESERVED]
+        states.setdefault(state, fresh_name(_clean(draft.name_state(state)), taken))
+    called = _name_symbols(draft, _count_uses(moves))
+    rules = _write(moves, draft.letters, states, called, options)
+    reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
     final = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
     if options.fail == IGNORE:
         otherwise = Otherwise.stay(options.step)
     else:
         otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
-        own += [] if LOST in final else [LOST]
-        if letters.others:
-            skip = letters.no_guard()
+        if draft.letters.others:
+            skip = draft.letters.no_guard()
             rules += [Transition(one, one, skip, ANY, (ANY,), options.step) for one in reading]
-    alphabet = letters.alphabet
-    stack = tuple(called.values())
-    first = states[draft.start[0]]
+    own = [one for one in states.values() if one not in (DONE, LOST)]
+    if options.fail is None:
+        own.append(LOST)
+    alphabet = draft.letters.alphabet
     return PushdownRewardMachine(
         name,
         alphabet.events,
-        stack,
-        first,
+        tuple(called.values()),
+        states[draft.start[0]],
         final,
         otherwise,
         tuple(rules),
         alphabet.exclusive,
         tuple(own),
     )
+
+
+class DraftRule(NamedTuple):
+    """A rule without its guard."""
+
+    source: str
+    target: str
+    top: str
+    push: tuple[str, ...]
+    reward: float
 
 
 def _write(
@@ -369,8 +366,8 @@ def _write(
     options: TaskOptions,
 ) -> list[Transition]:
     """The rules: one for all letters with the same effect, and one for most tops with the same."""
-    effects: dict[tuple[str, int | None], dict[tuple[object, ...], list[str]]] = {}
     tops: dict[str, list[str]] = {}
+    effects: dict[tuple[str, int | None], dict[DraftRule, list[str]]] = {}
     for (state, symbol), found in moves.items():
         top = called[symbol]
         source = states[state]
@@ -380,24 +377,29 @@ def _write(
             push = tuple(called[one] for one in move.push)
             if push[-1:] == (top,):
                 push = (*push[:-1], ANY)
-            effect = (states[move.target], push, move.reward)
-            effects.setdefault((source, move.letter), {}).setdefault(effect, []).append(top)
-    fails = add_rewards(options.step, options.paid_for_failing)
-    rules: dict[tuple[object, ...], list[int | None]] = {}
-    for (source, letter), found in effects.items():
-        there = [top for tops_alike in found.values() for top in tops_alike]
+            rule = DraftRule(source, states[move.target], ANY, push, move.reward)
+            effects.setdefault((source, move.letter), {}).setdefault(rule, []).append(top)
+    rules: dict[DraftRule, list[int | None]] = {}
+    for (source, letter), alike in effects.items():
+        there = {top for found_at in alike.values() for top in found_at}
         missing = [top for top in tops.get(source, ()) if top not in there]
-        commonest = max(found, key=lambda effect: len(found[effect]))
-        for effect, alike in found.items():
-            any_top = effect == commonest and len(alike) > 1 + len(missing) and letter is not None
-            for top in [ANY] if any_top else alike:
-                rules.setdefault((source, top, *effect), []).append(letter)
-            for top in missing if any_top else ():
+        commonest = max(alike, key=lambda rule: len(alike[rule]))
+        for rule, found_at in alike.items():
+            if rule != commonest or letter is None or len(found_at) <= 1 + len(missing):
+                for top in found_at:
+                    rules.setdefault(rule._replace(top=top), []).append(letter)
+                continue
+            rules.setdefault(rule, []).append(letter)
+            for top in missing:
                 wrong = source if options.fail == IGNORE else LOST
-                rules.setdefault((source, top, wrong, (ANY,), fails), []).append(letter)
+                paid = add_rewards(options.step, options.paid_for_failing)
+                fails = DraftRule(source, wrong, top, (ANY,), paid)
+                rules.setdefault(fails, []).append(letter)
     written = []
-    for (source, top, target, push, reward), held in rules.items():
-        guard: Guard = SILENT if None in held else letters.guard_of(frozenset(held))
-        push = tuple(top if one == ANY else one for one in push)
-        written.append(Transition(source, target, guard, top, push, reward))
+    for rule, held in rules.items():
+        read = frozenset(letter for letter in held if letter is not None)
+        guard: Guard = letters.guard_of(read) if read else SILENT
+        push = tuple(rule.top if one == ANY else one for one in rule.push)
+        ends = (rule.source, rule.target)
+        written.append(Transition(*ends, guard, rule.top, push, rule.reward))
     return written

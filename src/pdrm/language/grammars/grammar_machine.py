@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from pdrm.errors import (
     BadGrammar,
-    BadSetting,
     EarlyAcceptance,
     Finding,
     PdrmError,
@@ -93,9 +92,6 @@ def from_grammar(
     """
     check_text(text, 'the rules: pdrm.from_grammar(\'start: "a" "b"\')')
     check_text(name, 'its name: name="pairs"', "the name")
-    if complete is not None and not isinstance(complete, Mapping):
-        fix = 'give numbers by rule: complete={"pair": 0.1}'
-        raise BadSetting(f"`complete` is {str(complete)[:40]!r}", fix=fix)
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     return _machine(read_task_text(text, "<grammar>", KIND, name, options))
 

@@ -129,8 +129,9 @@ def find_prefix_word(grammar: Grammar) -> tuple[tuple[int, ...], tuple[int, ...]
     Leftmost derivations are tried, those that can end in a shorter word first.
     """
     words: set[tuple[int, ...]] = set()
-    seen = {(grammar.start,)}
-    waiting = [(0, 0, (grammar.start,))]
+    start: tuple[int, ...] = (grammar.start,)
+    seen = {start}
+    waiting = [(0, 0, start)]
     for number in range(1, MOST_FORMS):
         if not waiting:
             break

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, TooManyCases, Where, warn_caller
-from pdrm.language.refining import Classes, refine
+from pdrm.language.refining import refine
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.alphabet import Alphabet
@@ -101,7 +101,7 @@ def reward_machine(
         for state, accepts in enumerate(acceptor.accepting)
     ]
 
-    def describe(classes: Classes) -> dict[int, Hashable]:
+    def describe(classes: dict[int, int]) -> dict[int, Hashable]:
         done: dict[int, int] = {}
         found: dict[int, Hashable] = {}
         for state, moves in enumerate(acceptor.moves):
@@ -145,7 +145,7 @@ def _warn_of_early_acceptance(acceptor: Acceptor, where: Where) -> None:
 
 
 def _write(
-    acceptor: Acceptor, classes: Classes, kinds: list[int], name: str, options: TaskOptions
+    acceptor: Acceptor, classes: dict[int, int], kinds: list[int], name: str, options: TaskOptions
 ) -> RewardMachine:
     """Name the classes of states from the start on, and write their rules."""
     member = {one: state for state, one in reversed(classes.items())}
