@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.analysis import solving
 from pdrm.language import json_form, product_machine, syntax
-from pdrm.language.grammars import conflicts, draft
+from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning.tabular import outlook_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
@@ -284,7 +284,7 @@ def test_a_parser_that_confuses_two_states(monkeypatch):
         self.roots[other] = one
         return True
 
-    monkeypatch.setattr(draft._Merging, "unite", unite)
+    monkeypatch.setattr(shrinking._Merging, "unite", unite)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
 

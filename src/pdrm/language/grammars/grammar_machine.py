@@ -19,7 +19,7 @@ from pdrm.errors import (
     warn_caller,
 )
 from pdrm.language.grammars.conflicts import explain_conflict
-from pdrm.language.grammars.draft import Draft, build, shrink
+from pdrm.language.grammars.draft import Draft, build
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
     Definition,
@@ -33,6 +33,7 @@ from pdrm.language.grammars.grammar_text import (
 from pdrm.language.grammars.ll1 import NotLL1, read_top_down
 from pdrm.language.grammars.lr1 import Automaton, read_bottom_up
 from pdrm.language.grammars.productions import START, Grammar, expand, find_prefix_word
+from pdrm.language.grammars.shrinking import shrink
 from pdrm.language.letters import Letters
 from pdrm.language.task_text import (
     END,

@@ -141,6 +141,19 @@ class Automaton:
             state.reduce = {NO_MORE: state.reduce[NO_MORE]}  # the word is complete
             only = frozenset([NO_MORE])
             items = {item: only for item, follow in items.items() if NO_MORE in follow}
+        by_letter, by_symbol = self._advance(items)
+        if ended:
+            by_letter = {}
+        state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
+        state.goto = {symbol: self._add(by_symbol[symbol]) for symbol in sorted(by_symbol)}
+        for symbol, target in state.goto.items():
+            skipped = number in self.begins and self.grammar.is_nullable(symbol)
+            if skipped and target not in self.begins:
+                self.begins.add(target)
+                self._revisit(target)
+
+    def _advance(self, items: Items) -> tuple[dict[int, Items], dict[int, Items]]:
+        """The items after each letter, and after each nonterminal."""
         by_letter: dict[int, Items] = {}
         by_symbol: dict[int, Items] = {}
         for (production, dot), follow in items.items():
@@ -149,16 +162,10 @@ class Automaton:
             symbol = production.right[dot]
             if not self.grammar.is_terminal(symbol):
                 by_symbol.setdefault(symbol, {})[production, dot + 1] = follow
-            elif not ended:
-                for letter in self.grammar.letters.of[symbol]:
-                    by_letter.setdefault(letter, {})[production, dot + 1] = follow
-        state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
-        state.goto = {symbol: self._add(by_symbol[symbol]) for symbol in sorted(by_symbol)}
-        for symbol, target in state.goto.items():
-            skipped = number in self.begins and self.grammar.is_nullable(symbol)
-            if skipped and target not in self.begins:
-                self.begins.add(target)
-                self._revisit(target)
+                continue
+            for letter in self.grammar.letters.of[symbol]:
+                by_letter.setdefault(letter, {})[production, dot + 1] = follow
+        return by_letter, by_symbol
 
 
 # --- The machine

@@ -201,21 +201,31 @@ def expand(
             raise _too_large()
     if end is not None:
         terminals[end] = None
-    number = {symbol: at for at, symbol in enumerate(order, len(terminals))}
-    of_guard = {guard: at for at, guard in enumerate(terminals)}
-    productions: list[list[Production]] = [[] for _ in terminals]
-    for left, symbol in enumerate(order, len(terminals)):
+    return _number(list(terminals), bodies, complete, lr)
+
+
+def _number(
+    guards: list[Guard],
+    bodies: Mapping[Symbol, list[Body]],
+    complete: Mapping[str, float],
+    lr: bool,
+) -> Grammar:
+    """The grammar of these bodies, with numbers for terminals and nonterminals."""
+    numbers: dict[object, int] = {one: at for at, one in enumerate([*guards, *bodies])}
+    productions: list[list[Production]] = [[] for _ in guards]
+    for symbol, options in bodies.items():
         reward = complete.get(str(symbol), 0.0) if lr else 0.0
         if isinstance(symbol, Payment):
             reward = symbol.reward
         found = []
-        for body in bodies[symbol]:
-            right = [of_guard[p.guard] if isinstance(p, Terminal) else number[p] for p in body]
-            found.append(Production(left, tuple(right), reward))
+        for body in options:
+            keys = (one.guard if isinstance(one, Terminal) else one for one in body)
+            right = tuple(numbers[key] for key in keys)
+            found.append(Production(numbers[symbol], right, reward))
         productions.append(found)
-    names = [*map(str, terminals), *map(str, order)]
-    rewards = [complete.get(f'"{guard}"', 0.0) for guard in terminals]
-    return Grammar(list(terminals), names, rewards, productions)
+    names = [*map(str, guards), *map(str, bodies)]
+    rewards = [complete.get(f'"{guard}"', 0.0) for guard in guards]
+    return Grammar(guards, names, rewards, productions)
 
 
 class _Expansion:
@@ -257,22 +267,23 @@ class _Expansion:
 
     def _ways(self, inner: Expression) -> list[Body]:
         """The bodies that an expression is written out to."""
+        ways: list[Body] = [(inner,)]
         match inner:
             case Sequence(parts):
-                return self._join(parts)
+                ways = self._join(parts)
             case Repeat(_, 0, 0):
-                return [()]
+                ways = [()]
             case Repeat(once, least, most) if least and most is not None:
-                return self._join((*(once,) * least, Repeat(once, 0, most - least)))
+                ways = self._join((*(once,) * least, Repeat(once, 0, most - least)))
             case Repeat(once, 1, None) if not self.lr:
-                return self._join((once, Repeat(once, 0, None)))
+                ways = self._join((once, Repeat(once, 0, None)))
             case Repeat(once, 0, None) if self.lr:
-                return [(Repeat(once, 1, None),), ()]
+                ways = [(Repeat(once, 1, None),), ()]
             case Repeat(once, 0, 1) if self.lr:
-                return [*self._options(once), ()]
+                ways = [*self._options(once), ()]
             case Alternatives() if self.lr:
-                return self._options(inner)
-        return [(inner,)]
+                ways = self._options(inner)
+        return ways
 
     def _join(self, parts: Iterable[Expression]) -> list[Body]:
         """The ways to write several parts one after the other, as long as they are few."""
