@@ -28,7 +28,7 @@ MOST_TRIED = 3_000
 
 
 class PartMove(NamedTuple):
-    """What a part does. The push is None if it has no stack, or is finished."""
+    """A move of a part. The push is None if it has no stack, or is finished."""
 
     target: str
     push: Stack | None
@@ -102,7 +102,7 @@ class Place(NamedTuple):
 
 
 class ProductMove(NamedTuple):
-    """What the combination does at some labels, which are a diagram (None: silently)."""
+    """A move of the combination at some labels, which are a diagram (silent if None)."""
 
     labels: int | None
     target: Place
@@ -183,7 +183,7 @@ class Product:
         return tops
 
     def _moves(self, head: Head) -> list[ProductMove]:
-        """What can happen at a head."""
+        """The moves at a head."""
         (states, phase), top = head
         if phase == ENDED:
             return []
@@ -259,7 +259,7 @@ class Product:
     # --- The stack
 
     def _push(self, head: Head, moves: list[PartMove], labels: int | None) -> tuple[Symbol, ...]:
-        """What replaces the top: the parts' own symbols side by side."""
+        """The symbols that replace the top: the parts' own symbols side by side."""
         pushes = [moves[number].push for number in self.stacked]
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:

@@ -48,7 +48,7 @@ class TaskOptions:
     reward: float = 1.0
     """Paid when the task is done."""
     fail: float | str | None = None
-    """What the first event does with which no word continues: a number is paid and ends the episode
+    """Effect of the first event with which no word continues: a number is paid and ends the episode
     in the final state `lost`; by default the machine stays in `lost`; `ignore` skips the event."""
     step: float = 0.0
     """Paid for every label."""
@@ -148,7 +148,7 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
 
 
 class _Header:
-    """What header lines say, and where."""
+    """The settings in header lines, and their places."""
 
     def __init__(self) -> None:
         self.given: dict[str, object] = {}

@@ -23,7 +23,7 @@ Head = tuple[State, Symbol]
 
 
 class DraftMove(NamedTuple):
-    """What is done at a head when a letter is read (None: silently); the push has its top first."""
+    """A move at a head for a letter (silent if None); the push has its top first."""
 
     letter: int | None
     target: State

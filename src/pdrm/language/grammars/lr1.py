@@ -202,7 +202,7 @@ class _BottomUp:
         return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._names)
 
     def moves(self, head: Head) -> list[DraftMove]:
-        """Read at the parser state on top, or go on with a reduction."""
+        """Read at the parser state on top, or continue a reduction."""
         state, top = head
         assert isinstance(top, int)
         if isinstance(state, Reduction):

@@ -117,7 +117,7 @@ class _Part(NamedTuple):
 
 
 class _Positions:
-    """What may follow each position, as bits; position 0 is the start."""
+    """The positions that may follow each position, as bits; position 0 is the start."""
 
     def __init__(self, expression: Expression, where: Where) -> None:
         if _count(expression) > MOST_SYMBOLS:

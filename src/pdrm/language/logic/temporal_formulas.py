@@ -1,9 +1,10 @@
-"""Formulas of linear temporal logic on finite traces, with past: how they are written, and the Declare patterns.
+"""Formulas of linear temporal logic on finite traces, with past, and the Declare patterns.
 
-`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX` or `N` (next, if there is
-one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z` (yesterday, if there was one), `O`, `H`, `S`, `T`, the
-places `first` and `last`, and patterns by name, `response(call, answer)`. An event that is called like an operator stands in
-double quotes. A formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
+`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX`
+or `N` (next, if there is one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z`
+(yesterday, if there was one), `O`, `H`, `S`, `T`, the places `first` and `last`, and patterns by
+name, `response(call, answer)`. An event that is called like an operator stands in double quotes. A
+formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
     "<->": lambda one, other: either(both(one, other), both(negate(one), negate(other))),
 }
 STRENGTH = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 5)}
-"""How tightly each operator binds the formulas next to it."""
+"""The strength with which each operator binds the formulas next to it."""
 STRONGEST = 6
 """The strength of operators in front of a formula."""
 FROM_THE_LEFT = ("<->", "|", "&")
@@ -272,7 +273,7 @@ REBUILD: dict[str, Callable[..., Temporal]] = {
     "Y": before,
     "S": since,
 }
-"""How a formula of each operator is made."""
+"""The function that makes a formula of each operator."""
 
 
 # --- Reading a formula
@@ -285,7 +286,7 @@ TOKEN = re.compile(
 )
 """Names as `wellformed.NAME` has them, without `~`; `a->b` is an event and an arrow."""
 FORMULA = "<formula>"
-"""What messages call a formula that is not in a file."""
+"""The name in messages of a formula that is not in a file."""
 
 
 def parse_formula(text: str) -> Temporal:

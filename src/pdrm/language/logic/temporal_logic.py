@@ -1,10 +1,11 @@
-"""Temporal formulas become reward machines, by progression (Bacchus and Kabanza 1998) on decision diagrams.
+"""Temporal formulas become reward machines, by progression (Bacchus and Kabanza 1998) on diagrams.
 
-What is left to show after some labels is a function of the parts of the formula at the next label, if there is one. Functions
-are decision diagrams, so what is equal is one state, and there are finitely many. Reading a label puts in the place of
-each part what it comes to: `a U b` is `b`, or `a` and again `a U b` if a label follows. For each past operator the state also
-holds what it looks back to, the value of its argument one label ago, as such a function too: then past may stand inside
-future and future inside past. Events are asked before all else in a diagram, so what is below them are the next states.
+After some labels, what is left to show is a function of the parts of the formula at the next label,
+if there is one. Functions are decision diagrams, so equal ones are one state, and there are finitely
+many. Reading a label replaces each part by what it comes to: `a U b` is `b`, or `a` and again
+`a U b` if a label follows. For each past operator the state also holds the value of its argument one
+label ago, as such a function too: then past may stand inside future and future inside past. Events
+are asked before all else in a diagram, so what is below them are the next states.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def read_task(text: str, file: str, name: str) -> RewardMachine:
 
 
 State = tuple[int, ...]
-"""What is left to show, and what each past operator looks back to, as nodes."""
+"""A formula that is left to show, and the formula that each past operator looks back to."""
 
 
 class Progression:
@@ -132,7 +133,7 @@ class Progression:
             part: slot
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
-        """Where the state holds what a past operator looks back to."""
+        """The place in the state of what a past operator looks back to."""
         self.possible = self.store.possible(alphabet)
         if end is not None:
             self.possible = self.store.choose(
@@ -180,7 +181,7 @@ class Progression:
         return self.store.invert(parts[0]) if part.operator == "!" else self.store.meet(parts)
 
     def _read(self, state: State) -> State:
-        """What a state becomes, as functions of the label and of what follows."""
+        """The next state, as functions of the label and of what follows."""
         store, more = self.store, self.store.variable(self.more)
         value: dict[Temporal, int] = {}
         given = {self.more: TRUE}
