@@ -78,17 +78,6 @@ def test_operators_bind_as_they_should():
     assert accepts(pdrm.from_ltlf("F last", events=["last"]), "- last", "-") == [True, False]
 
 
-def test_formulas_as_text():
-    for text, shown in (
-        ("X a & Y b", "(X a & Y b)"),
-        ("true U !a", "(true U !a)"),
-        ("a S X !b", "(a S X !b)"),
-        ("a & !(b & c)", "(a & !(b & c))"),
-    ):
-        assert str(parse_formula(text)) == shown
-        assert parse_formula(shown) is parse_formula(text)
-
-
 def test_the_arguments_of_a_pattern_take_the_place_of_its_letters():
     assert parse_formula("chain_response(call, answer | b)") is parse_formula(
         "G(call -> X(answer | b))"
@@ -210,21 +199,6 @@ def test_faulty_formulas_are_refused_with_a_place():
         assert (error.where.line, error.where.column) == (1, column), text
         assert error.fix
     assert pdrm.from_ltlf("a & " * 2400 + "a", events=["a", "b"]).states == ("u0", "lost")
-
-
-def test_carets_and_fixes_point_at_what_is_wrong():
-    for text, width, fix in (
-        ("F a | F long", 4, "`a`"),
-        ('F a | F "long"', 6, "`a`"),
-        ("response(a, b", 1, "<formula>:1:9"),
-        ("a &\n(b", 1, "<formula>:2:1"),
-        ("a b", 1, "join"),
-        ("a) b", 1, "close"),
-    ):
-        with pytest.raises(pdrm.PdrmError) as caught:
-            pdrm.from_ltlf(text, events=["a", "b"])
-        assert fix in caught.value.fix, text
-        assert f" {'^' * width}\n" in str(caught.value), text
 
 
 def test_many_events_are_no_trouble_and_many_operators_are(monkeypatch):
