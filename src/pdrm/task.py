@@ -41,7 +41,6 @@ from pdrm.lazy import Displayed, borrow
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 if TYPE_CHECKING:
     import gymnasium
@@ -409,7 +408,7 @@ def _resolve_domain(given: object, folder: Path) -> Domain:
         if given in paper_domains():
             return _paper_domain(str(given))
         return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
-    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if isinstance(given, PushdownRewardMachine | CountingRewardAutomaton):
         raise WrongKind(
             f"{_shorten(given)} is a machine",
             fix="the domain comes first: pdrm.Task(domain, machine)",
@@ -459,7 +458,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     >>> find_machine("letter").name
     'letter'
     """
-    if isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         return machine
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
@@ -484,8 +483,6 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
         return found
     from pdrm.machines import conversions
 
-    if isinstance(found, RewardMachine):
-        return conversions.reward_machine_to_pushdown(found)
     return conversions.counting_to_pushdown(found)
 
 

@@ -7,8 +7,8 @@ from itertools import product
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Guard, Not
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise, Transition
+from tests.machines.small import reward_machine
 
 DIRECTIONS = "udlr"
 BACK = dict(zip("udlr", "durl", strict=True))
@@ -201,15 +201,15 @@ def letter_counting() -> CountingRewardAutomaton:
     )
 
 
-def office() -> RewardMachine:
+def office() -> PushdownRewardMachine:
     """A reward machine: coffee, then the office, the plants never."""
     rules = (
-        RewardTransition("u0", "u1", And((Event("coffee"), Not(Event("plant")))), 0),
-        RewardTransition("u1", "done", And((Event("office"), Not(Event("plant")))), 1),
-        RewardTransition("u0", "broken", Event("plant"), -1),
-        RewardTransition("u1", "broken", Event("plant"), -1),
+        Transition.plain("u0", "u1", And((Event("coffee"), Not(Event("plant")))), 0),
+        Transition.plain("u1", "done", And((Event("office"), Not(Event("plant")))), 1),
+        Transition.plain("u0", "broken", Event("plant"), -1),
+        Transition.plain("u1", "broken", Event("plant"), -1),
     )
-    return RewardMachine(
+    return reward_machine(
         "office", ("coffee", "office", "plant"), "u0", ("done", "broken"), Otherwise.stay(0), rules
     )
 

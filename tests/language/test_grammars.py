@@ -367,7 +367,7 @@ def test_faults_have_a_line_a_column_and_a_fix():
     with pytest.raises(BadGrammar) as caught:
         pdrm.parse('start: "c"\n  | "a & "', "mine.grammar")
     where = caught.value.where
-    assert (str(where), where.text) == ("mine.grammar:2:9", '  | "a & "')
+    assert (str(where), where.text) == ("mine.grammar:2:8", '  | "a & "')
     for text in ("", "reward 1\nstep 2"):
         with pytest.raises(BadGrammar) as caught:
             pdrm.parse(text, "empty.grammar")

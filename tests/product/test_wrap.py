@@ -401,13 +401,12 @@ def test_one_warning_if_the_environment_ends_every_episode_before_the_machine():
             played(env)
 
     env = pdrm.wrap(Script([None, A, A]), "letter", "info")
-    play(env, 99)
+    play(env, 9)
     with pytest.warns(TaskWarning, match="W0617"):
         play(env, 1)
-    play(env, 200)  # warnings are errors in tests
-    play(pdrm.wrap(Script([None, A, A], "truncated"), "letter", "info"), 101)
-    finished = pdrm.wrap(Script([None, A, B, C, C]), "letter", "info")
-    play(finished, 101)
+    play(env, 20)  # warnings are errors in tests
+    for word, ends in (([None, A, A], "truncated"), ([None, A, B, C, C], "terminated")):
+        play(pdrm.wrap(Script(word, ends), "letter", "info"), 20)
 
 
 def test_shaping_goes_outside_of_what_records_returns():

@@ -14,7 +14,7 @@ from pdrm.errors import BadSetting, EarlyAcceptance
 from pdrm.language.logic.regular_expressions import from_regex
 from pdrm.language.logic.temporal_formulas import PATTERNS
 from pdrm.language.logic.temporal_logic import from_ltlf
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.pushdown import PushdownRewardMachine
 
 EVENTS = ("a", "b", "c", "d", "e")
 END = frozenset(["end"])
@@ -242,7 +242,7 @@ def check_formulas(seed: int, formulas: int = FORMULAS, traces: int = TRACES) ->
     return counts
 
 
-def _machine(text: str, accept: str) -> RewardMachine | None:
+def _machine(text: str, accept: str) -> PushdownRewardMachine | None:
     """The machine of a formula; None if it is refused because it holds on no trace."""
     try:
         return from_ltlf(text, EVENTS, accept=accept)

@@ -1,4 +1,4 @@
-"""Summaries once more, readable: sweeps over dictionaries of lines, without stand-ins, rests, tolerance or bounds.
+"""The operators of stack symbols once more, readable: sweeps over dictionaries of lines, without tolerance.
 
 For every environment state, machine state and top symbol the best c of each exit and t; and a constant. One sweep puts every operator in
 place of what one move makes of all of them. Lines longer than some steps are left out, and what they may be worth at most is part of the comparison.
@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
+from pdrm.analysis.whole_stack import Operator, WholeStack, read_move, rest, world_of
+from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.machines.tables import Table, tabulate
-from pdrm.product.summaries.operators import Summaries, read_move, world_of
-from pdrm.product.summaries.summary_kernel import NONE, World
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case
@@ -38,7 +38,7 @@ HIGHEST = 12
 Exit = tuple[int, int]
 Head = tuple[int, int, int]
 Lines = dict[Exit, dict[int, float]]
-Operator = tuple[float, Lines]
+Plain = tuple[float, Lines]
 Asked = tuple[int, int, tuple[int, ...]]
 """A configuration whose value is asked for."""
 
@@ -59,7 +59,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
         )
     while counted["cases"] < products:
         case, _ = draw_case(random, most=2)
-        if Summaries(*_parts(case), DISCOUNT).silence.longest is None:
+        if WholeStack(*_parts(case), DISCOUNT).silence.grows:
             continue
         try:
             compare(random, case)
@@ -76,29 +76,29 @@ def _parts(case: Case) -> tuple[World, Table]:
 
 
 def compare(random: Random, case: Case) -> None:
-    """The operators of all heads are as high as the readable ones, wherever what is below has a worth that it can have."""
+    """All operators are as high as the readable ones, wherever the values below are in their ranges."""
     world, table = _parts(case)
-    fast = Summaries(world, table, DISCOUNT, precision=1e-12)
-    plain = sweep(world, table, fast.scale.lowest)
-    for (s, u, z), (constant, lines) in plain.items():
-        worth = {
-            (place, state): random.uniform(*fast.range(place, state))
-            for place in range(len(world.terminal))
-            for state in range(table.first_final)
-        }
-        # Where what is below has the least worth that its bound allows, a costly pop may leave less than anything has: an operator then says the least.
-        least = max(fast.scale.lowest, constant)
+    fast = WholeStack(world, table, DISCOUNT, precision=1e-12)
+    exits = [(s, u) for s in range(len(world.terminal)) for u in range(table.first_final)]
+    plain = sweep(world, table, {e: fast.range(*e)[0] for e in exits})
+    for head, (constant, lines) in plain.items():
+        below = {e: random.uniform(*fast.range(*e)) for e in exits}
         high = max(
             [
-                least,
-                *(c + DISCOUNT**t * worth[e] for e, ways in lines.items() for t, c in ways.items()),
+                constant,
+                *(c + DISCOUNT**t * below[e] for e, ways in lines.items() for t, c in ways.items()),
             ]
         )
-        found = fast.operator(s, u, z).at(
-            lambda place, state, worth=worth: worth[place, state], DISCOUNT
-        )  # type: ignore[misc]
-        slack = CLOSE * max(1.0, abs(high), *map(abs, worth.values()))
-        assert abs(found - high) <= slack, f"{case}\n{(s, u, z)}: {found}, readable {high}"
+        found = height(fast.operator(*head), below)
+        slack = CLOSE * max(1.0, abs(high), *map(abs, below.values()))
+        assert abs(found - high) <= slack, f"{case}\n{head}: {found}, readable {high}"
+
+
+def height(operator: Operator, below: dict[Exit, float]) -> float:
+    """The value of an operator, if this lies below."""
+    places, states = operator.exit_place.tolist(), operator.exit_state.tolist()
+    w = np.array([below[e] for e in zip(places, states, strict=True)])
+    return float(np.max(operator.c + DISCOUNT**operator.t * w, initial=operator.constant))
 
 
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:
@@ -110,7 +110,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
         np.zeros_like(world.reward),
         np.zeros_like(world.terminal),
     )
-    slow = Summaries(known, table, DISCOUNT, precision=1e-12, largest_unknown=most)
+    slow = WholeStack(known, table, DISCOUNT, precision=1e-12, largest_unknown=most)
     moves = [(s, a) for s, a in np.ndindex(*world.next.shape) if not world.terminal[s]]
     for s, a in random.sample(moves, len(moves)):
         for new, old in zip(known[:3], world[:3], strict=True):
@@ -120,19 +120,28 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
         slow.note(s)
         slow.note(after)
         if random.random() < LOOKS:
-            slow.value(*random.choice(asked))
-    once = Summaries(world, table, DISCOUNT, precision=1e-12)
-    values = [slow.value(*one) for one in asked]  # all of them before anything else is asked
+            best(slow, *random.choice(asked))
+    once = WholeStack(world, table, DISCOUNT, precision=1e-12)
+    values = [best(slow, *one) for one in asked]  # all of them before anything else is asked
     slack = slow.error_at(HIGHEST) + once.error_at(HIGHEST)
     for (place, state, stack), found in zip(asked, values, strict=True):
         if (
             world.terminal[place] and not known.terminal[place]
         ):  # no move leads there, so it was never known
             continue
-        other = once.value(place, state, stack)
+        other = best(once, place, state, stack)
         assert abs(found - other) <= slack, (
             f"{world}\n{(place, state, stack)}: {found} move by move, at once {other}"
         )
+
+
+def best(solver: WholeStack, place: int, state: int, stack: tuple[int, ...]) -> float:
+    """The value of a configuration."""
+    state, stack, paid = rest(solver.table, state, stack)
+    if state >= solver.table.first_final or solver.world.terminal[place]:
+        return paid
+    values = solver.action_values(place, state, stack)
+    return paid + (0.0 if np.isnan(values).all() else float(np.nanmax(values)))
 
 
 def _draw(random: Random, world: World, table: Table) -> Asked:
@@ -141,27 +150,29 @@ def _draw(random: Random, world: World, table: Table) -> Asked:
     return random.randrange(len(world.terminal)), random.randrange(table.first_final), stack
 
 
-def sweep(world: World, table: Table, lowest: float) -> dict[Head, Operator]:
+def sweep(world: World, table: Table, low: dict[Exit, float]) -> dict[Head, Plain]:
     """The operators of all heads, after so many sweeps that what is missing hardly matters."""
     places, symbols = len(world.terminal), table.move.shape[2]
     heads = [
         (s, u, z) for s in range(places) for u in range(table.first_final) for z in range(symbols)
     ]
-    found: dict[Head, Operator] = {head: (lowest, {}) for head in heads}
+    found: dict[Head, Plain] = {head: (low[head[:2]], {}) for head in heads}
     for _ in range(SWEEPS):
-        before, found = found, {head: move_once(world, table, found, head) for head in heads}
+        before, found = found, {head: move_once(world, table, found, head, low) for head in heads}
         if found == before:
             break
     return found
 
 
-def move_once(world: World, table: Table, found: dict[Head, Operator], head: Head) -> Operator:
+def move_once(
+    world: World, table: Table, found: dict[Head, Plain], head: Head, low: dict[Exit, float]
+) -> Plain:
     """What one move at a head makes of the operators."""
     s, u, z = head
     silent = int(table.silent[u, z])
     if silent < 0 and world.terminal[s]:
         return 0.0, {}
-    constant, lines = -inf, Lines()
+    constant, lines = low[s, u], Lines()  # no value is less than its bound
     for a in range(1 if silent >= 0 else world.next.shape[1]):
         move = silent if silent >= 0 else int(table.move[u, world.label[s, a], z])
         place, time = (s, 0) if silent >= 0 else (int(world.next[s, a]), 1)
@@ -179,8 +190,8 @@ def move_once(world: World, table: Table, found: dict[Head, Operator], head: Hea
 
 
 def follow(
-    found: dict[Head, Operator], table: Table, place: int, state: int, symbols: tuple[int, ...]
-) -> Operator:
+    found: dict[Head, Plain], table: Table, place: int, state: int, symbols: tuple[int, ...]
+) -> Plain:
     """The lines of several symbols on top of each other."""
     constant, lines = -inf, {(place, state): {0: 0.0}}
     for symbol in symbols:

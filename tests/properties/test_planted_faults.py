@@ -6,22 +6,21 @@ import numpy as np
 import pytest
 
 from pdrm.analysis import solving
-from pdrm.language import json_form, product_machine, syntax
+from pdrm.analysis.whole_stack import Operator, WholeStack
+from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning.tabular import outlook_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
+from pdrm.machines.tables import Rows
+from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
-from pdrm.product.quick_step import QuickStep
-from pdrm.product.summaries import potentials
-from pdrm.product.summaries.operators import Summaries
 from tests.properties import (
     combining,
     command_lines,
     every_stack,
-    exactness,
     grammars,
     hierarchical,
     high_witness,
@@ -38,39 +37,27 @@ from tests.properties import (
 )
 
 
-def test_rewards_that_are_read_as_floats(monkeypatch):
-    monkeypatch.setattr(syntax, "read_decimal", float)
-    monkeypatch.setattr(json_form, "read_decimal", float)
-    with pytest.raises(AssertionError, match="state"):
-        exactness.check(seed=0, products=40)
-
-
-def test_summaries_that_are_worth_a_little_more(monkeypatch):
-    find = Summaries._find_worth
-
-    def exaggerate(self, *given):
-        worth, looked = find(self, *given)
-        return worth + 1e-6, looked
-
-    monkeypatch.setattr(Summaries, "_find_worth", exaggerate)
+def test_values_that_are_a_little_too_high(monkeypatch):
+    find = WholeStack.action_values
+    monkeypatch.setattr(WholeStack, "action_values", lambda *given: find(*given) + 1e-6)
     with pytest.raises(AssertionError, match=r"not in|one step later"):
         summaries.check(seed=0, products=12)
 
 
 def test_operators_without_their_last_line(monkeypatch):
-    operator = Summaries.operator
+    find = WholeStack.operator
 
     def forgets(self, *head):
-        found = operator(self, *head)
-        return found._replace(lines=found.lines[:-1])
+        constant, *lines = find(self, *head)
+        return Operator(constant, *(part[:-1] for part in lines))
 
-    monkeypatch.setattr(Summaries, "operator", forgets)
+    monkeypatch.setattr(WholeStack, "operator", forgets)
     with pytest.raises(AssertionError, match="readable"):
         plain_summaries.check(seed=0, products=20)
 
 
 def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
-    monkeypatch.setattr(Summaries, "note", lambda *_: None)
+    monkeypatch.setattr(WholeStack, "note", lambda *_: None)
     with pytest.raises(AssertionError, match="at once"):
         plain_summaries.check(seed=0, products=1)
 
@@ -98,13 +85,13 @@ def test_a_writer_that_forgets_a_rule(monkeypatch):
 
 
 def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
-    step = QuickStep.step
+    step = Rows.step
 
     def generous(self, *given):
         state, stack, reward = step(self, *given)
         return state, stack, reward + 1e-3
 
-    monkeypatch.setattr(QuickStep, "step", generous)
+    monkeypatch.setattr(Rows, "step", generous)
     with pytest.raises(AssertionError, match=r"step \d"):
         wrapping.check(seed=0, episodes=20)
 
@@ -249,14 +236,19 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
 
 
 def test_values_of_a_machine_that_try_one_label(monkeypatch):
-    moves = potentials._moves
-    monkeypatch.setattr(potentials, "_moves", lambda *given: moves(*given)[:1])
+    labels = potentials.find_labels
+    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
 
 
 def test_a_lint_that_forgets_what_lies_below(monkeypatch):
-    monkeypatch.setattr(task_findings.task_findings._Far, "_lie_on", lambda *_: None)
+    saturate = task_findings.task_findings.saturate
+
+    def forgetful(moves, first):
+        return saturate(lambda head: [(state, push[:1]) for state, push in moves(head)], first)
+
+    monkeypatch.setattr(task_findings.task_findings, "saturate", forgetful)
     with pytest.raises(AssertionError, match=r"can be reached|ending pays"):
         task_findings.check(seed=0, tasks=200)
 

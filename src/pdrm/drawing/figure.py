@@ -23,7 +23,8 @@ from pdrm.drawing.label_tokens import (
     spell_number,
 )
 from pdrm.machines.checks.wellformed import Machine
-from pdrm.machines.transitions import Otherwise, Rule, Transition
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Otherwise, Rule
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -162,7 +163,7 @@ class Figure:
 
 def make_figure(machine: Machine[Rule]) -> Figure:
     """The figure of a machine."""
-    stack = _uses_stack(machine)
+    stack = not (isinstance(machine, PushdownRewardMachine) and machine.leaves_stack)
     parallel: dict[tuple[str, str], list[tuple[RuleLine, str]]] = {}
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
@@ -189,13 +190,6 @@ def make_figure(machine: Machine[Rule]) -> Figure:
         (*edges, *dashed),
         (*legend.values(), tokenize_otherwise(machine.otherwise, dashed=bool(dashed))),
     )
-
-
-def _uses_stack(machine: Machine[Rule]) -> bool:
-    """Return False for a reward machine: a pushdown machine that never changes its bottom symbol."""
-    rules = [rule for rule in machine.transitions if isinstance(rule, Transition)]
-    symbols = {symbol for rule in rules for symbol in (rule.top, *rule.push)}
-    return len(symbols) > 1 or any(rule.push != (rule.top,) for rule in rules)
 
 
 Variables = dict[Family, tuple[str, ...]]

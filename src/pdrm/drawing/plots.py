@@ -133,7 +133,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 
 
 def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
-    style = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
+    style: dict[str, Any] = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
     axes.text(0.5, height, text, transform=axes.transAxes, **style)
 
 

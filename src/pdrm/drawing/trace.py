@@ -10,12 +10,10 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.machines.checks.zero_patterns import pattern_text
 from pdrm.machines.configurations import Configuration, Run, Step
-from pdrm.machines.counting import CountingStep
+from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import Label, label_text
-from pdrm.machines.reward_machine import RewardStep
-from pdrm.machines.transitions import Rule, Stack
+from pdrm.machines.transitions import BOTTOM, Rule, Stack
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""
@@ -39,12 +37,18 @@ class TraceRow(NamedTuple):
     reward: str
 
 
-AnyStep = Step | RewardStep | CountingStep
+AnyStep = Step | CountingStep
 
 
 def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    return [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    rows = [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
+    rules = [move.rule for move in moves if move.rule is not None]
+    kept = all(move.before.stack == (BOTTOM,) for move in moves)
+    if rules and kept and all(rule.leaves_stack for rule in rules):  # a reward machine
+        return [row._replace(before="", after="") for row in rows]
+    return rows
 
 
 @singledispatch
@@ -56,16 +60,10 @@ def _rows(step: AnyStep, number: str) -> Iterator[TraceRow]:
 def _(step: Step, number: str) -> Iterator[TraceRow]:
     for position, move in enumerate(step.moves):
         label = _label(step.label if position == 0 else None)
-        rule = _rule(move.rule, move.before.state, move.after.state)
+        plain = move.rule is not None and move.rule.leaves_stack and move.before.stack == (BOTTOM,)
+        rule = _rule(move.rule, move.before.state, move.after.state, plain=plain)
         stacks = write_stack(move.before.stack), write_stack(move.after.stack)
         yield TraceRow(number, label, rule, *stacks, spell_number(move.reward))
-
-
-@_rows.register
-def _(step: RewardStep, number: str) -> Iterator[TraceRow]:
-    if step.label is not None:
-        rule = _rule(step.rule, step.before.state, step.after.state)
-        yield TraceRow(number, _label(step.label), rule, "", "", spell_number(step.reward))
 
 
 @_rows.register
@@ -89,8 +87,8 @@ def _label(label: Label | None) -> str:
     return "ε" if label is None else make_printable(label_text(label))
 
 
-def _rule(rule: Rule | None, source: str, target: str) -> str:
-    said = "otherwise" if rule is None else spell(make_line(rule).tokens())
+def _rule(rule: Rule | None, source: str, target: str, *, plain: bool = False) -> str:
+    said = "otherwise" if rule is None else spell(make_line(rule, stack=not plain).tokens())
     return f"{make_printable(source)} → {make_printable(target)}: {said}"
 
 

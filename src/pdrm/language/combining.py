@@ -27,23 +27,16 @@ from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.language.task_text import ENDS, LOST
 from pdrm.machines.checks.wellformed import NAME, RESERVED
-from pdrm.machines.conversions import (
-    counting_to_pushdown,
-    fresh_name,
-    reward_machine_to_pushdown,
-)
+from pdrm.machines.conversions import counting_to_pushdown, fresh_name
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.decision_diagrams import TRUE, formula_of
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Or, Silent, events_of
+from pdrm.machines.labels import LabelSet
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import reward_of
-from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
+from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
 SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
 """The fix for machines that are given one by one."""
-StackOrNone = RewardMachine | PushdownRewardMachine
-"""A machine with a stack or without one."""
 
 
 def combine(
@@ -53,7 +46,7 @@ def combine(
     weights: Mapping[str, float] | None = None,
     accept: str = "first",
     name: str = "",
-) -> StackOrNone:
+) -> PushdownRewardMachine:
     """Make one machine that runs several at once and pays the sum of what they pay.
 
     Args:
@@ -95,11 +88,9 @@ def combine(
 
 
 def _part(name: str, machine: AnyMachine, weight: float) -> Part:
-    if isinstance(machine, RewardMachine):
-        return Part(name, reward_machine_to_pushdown(machine), weight, stacked=False)
     if isinstance(machine, CountingRewardAutomaton):
         machine = counting_to_pushdown(machine)
-    return Part(name, machine, weight, stacked=True)
+    return Part(name, machine, weight)
 
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
@@ -112,7 +103,7 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
         else [(getattr(one, "name", ""), one) for one in parts]
     )
     for one, machine in pairs:
-        if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
             raise BadSetting(
                 f"{str(machine)[:40]!r} is not a machine",
                 fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")',
@@ -164,8 +155,6 @@ class _Writing:
 
     def __init__(self, product: Product) -> None:
         self.product = product
-        self.store = product.store
-        self.impossible = self.store.invert(product.possible)
         self.tops: dict[Place, list[Symbol]] = {}
         for place, top in product.moves:
             self.tops.setdefault(place, []).append(top)
@@ -194,7 +183,7 @@ class _Writing:
             names[symbol] = fresh_name(".".join(symbol) or "_", taken)
         return names
 
-    def build(self, name: str) -> StackOrNone:
+    def build(self, name: str) -> PushdownRewardMachine:
         product = self.product
         alphabet = product.alphabet
         rules = [rule for place in self.tops for rule in self._rules(place)]
@@ -208,10 +197,12 @@ class _Writing:
         start = self.names[product.start]
         called = name if NAME.fullmatch(name) else "combination"
         head = (called, alphabet.events)
+        groups = alphabet.exclusive
         if not product.stacked:
-            plain = [RewardTransition(r.source, r.target, r.guard, r.reward) for r in rules]
-            groups = alphabet.exclusive
-            return RewardMachine(*head, start, final, otherwise, tuple(plain), groups, states)
+            plain = [Transition.plain(r.source, r.target, r.guard, r.reward) for r in rules]
+            return PushdownRewardMachine(
+                *head, (BOTTOM,), start, final, otherwise, tuple(plain), groups, states
+            )
         below = self.symbols.pop(EMPTY, None)
         stack = tuple(self.symbols.values())
         if any(top == EMPTY and found for (_, top), found in product.moves.items()):
@@ -221,7 +212,6 @@ class _Writing:
             start = begin
             states = (begin, *states)
             stack = (str(below), *stack)
-        groups = alphabet.exclusive
         return PushdownRewardMachine(
             *head, stack, start, final, otherwise, tuple(rules), groups, states
         )
@@ -251,8 +241,7 @@ class _Writing:
     def _guard(self, labels: int | None) -> Guard:
         if labels is None:
             return SILENT
-        most = self.store.choose(self.impossible, TRUE, labels)
-        return formula_of(self.store.cover(labels, most), self.product.alphabet)
+        return LabelSet(self.product.sets, labels).formula()
 
 
 def _stays(rule: Transition) -> bool:

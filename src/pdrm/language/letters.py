@@ -6,12 +6,11 @@ hold for several letters, and two guards may share one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 from pdrm.errors import TooLarge
-from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.decision_diagrams import FALSE, TRUE, Diagrams, formula_of
 from pdrm.machines.guards import Guard
+from pdrm.machines.labels import Alphabet, LabelSet, LabelSets
 
 MOST_LETTERS = 300
 """Letters at most."""
@@ -29,13 +28,13 @@ class Letters:
     def __init__(self, alphabet: Alphabet, guards: Sequence[Guard]) -> None:
         self.alphabet = alphabet
         self.guards = tuple(guards)
-        self.store = Diagrams()
-        possible = self.store.possible(alphabet)
-        self.impossible = self.store.invert(possible)
+        self.sets = LabelSets(alphabet)
+        self.store = self.sets.store
+        possible = self.sets.all.node
         self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
         """The guards that hold for a label as bits (None if there is no such label)."""
         for number, guard in enumerate(guards):
-            self._split(number, self.store.choose(possible, self._labels_of(guard), FALSE))
+            self._split(number, self.sets.of(guard).node)
         self.masks = [mask for mask in self.store.leaves(self.holding) if isinstance(mask, int)]
         self.others = 0 in self.masks
         """True if there are labels for which no guard holds."""
@@ -46,9 +45,6 @@ class Letters:
             for number in range(len(self.guards))
         ]
         """The letters that each guard holds for."""
-
-    def _labels_of(self, guard: Guard) -> int:
-        return self.store.of_guard(guard, self.alphabet)
 
     def _split(self, number: int, held: int) -> None:
         """Mark the labels that a guard holds for."""
@@ -69,20 +65,16 @@ class Letters:
         for guard, letters in zip(self.guards, self.of, strict=True):
             if letters == wanted:
                 return guard
-        masks = {self.masks[letter] for letter in wanted}
-        return self._write(masks.__contains__)
+        return self._labels({self.masks[letter] for letter in wanted}).formula()
 
     def no_guard(self) -> Guard:
         """The guard of the labels for which no guard holds."""
-        return self._write(lambda mask: mask == 0)
-
-    def _write(self, wanted: Callable[[Hashable], bool]) -> Guard:
-        least = self.store.rename_leaves(self.holding, wanted, {})
-        most = self.store.choose(self.impossible, TRUE, least)
-        return formula_of(self.store.cover(least, most), self.alphabet)
+        return self._labels({0}).formula()
 
     def example(self, letter: int) -> str:
         """A label of a letter, as one types it."""
-        least = self.store.rename_leaves(self.holding, lambda mask: mask == self.masks[letter], {})
-        label = self.alphabet.smallest(self.store.cover(least, least)[0])
-        return "+".join(sorted(label)) or "-"
+        return "+".join(sorted(self._labels({self.masks[letter]}).example())) or "-"
+
+    def _labels(self, masks: set[int]) -> LabelSet:
+        """The labels for which one of these sets of guards holds."""
+        return LabelSet(self.sets, self.store.rename_leaves(self.holding, masks.__contains__, {}))

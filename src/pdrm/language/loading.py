@@ -34,12 +34,10 @@ from pdrm.language.peer_formats import (
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
-from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 # --- Machine files
 
@@ -122,8 +120,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
             f"`{text}` is the name of a file, not a text",
             fix=f'read a file with pdrm.load("{text}")',
         )
-    with reading(file):
-        return _parse(_level(text, file), file)
+    return _parse(_level(text, file), file)
 
 
 def _level(text: str, file: str) -> str:
@@ -183,7 +180,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     True
     """
     file = _check_path(path)
-    if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # or is it?
         raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from pdrm.errors import BadSetting, CannotCombine, TooLarge, UndefinedMove
 from pdrm.language.task_text import END, add_rewards
 from pdrm.limits import MOST_WORKED_OUT
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.decision_diagrams import FALSE, TRUE, Diagrams
-from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text
+from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text, spell_out
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, Stack, Transition
@@ -38,13 +37,11 @@ class PartMove(NamedTuple):
 class Part:
     """A machine that takes part, and its moves at a state and a top (None: the empty stack)."""
 
-    def __init__(
-        self, name: str, machine: PushdownRewardMachine, weight: float, stacked: bool
-    ) -> None:
+    def __init__(self, name: str, machine: PushdownRewardMachine, weight: float) -> None:
         self.name = name
         self.machine = machine
         self.weight = weight
-        self.stacked = stacked
+        self.stacked = not machine.leaves_stack
         self.final = frozenset(machine.final)
         self.quiet = {rule.source for rule in machine.transitions if rule.silent}
         """States with silent moves."""
@@ -125,8 +122,9 @@ class Product:
         events = tuple(own | dict.fromkeys([END] if accept == "end" else []))
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
         self.alphabet = Alphabet(events, tuple(groups))
-        self.store = Diagrams()
-        self.possible = self.store.possible(self.alphabet)
+        self.sets = LabelSets(self.alphabet)
+        self.store = self.sets.store
+        self.possible = self.sets.all.node
         self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
         self.diagrams: dict[tuple[int, Guard], int] = {}
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
@@ -251,8 +249,7 @@ class Product:
         if (number, guard) not in self.diagrams:
             read = guard
             if isinstance(guard, Exactly):
-                own = self.parts[number].machine.alphabet
-                read = own.formula(own.cube(guard.events, set(own.events) - guard.events))
+                read = spell_out(guard, self.parts[number].machine.events)
             self.diagrams[number, guard] = self.store.of_guard(read, self.alphabet)
         return self.diagrams[number, guard]
 
@@ -280,8 +277,7 @@ class Product:
                 does.append(f"`{self.parts[number].name}` {verb}")
         at = "silently"
         if labels is not None:
-            label = self.alphabet.smallest(self.store.cover(labels, labels)[0])
-            at = f"at label {label_text(label)}"
+            at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
         pairs = zip(self.parts, head[0].states, strict=True)
         places = ", ".join(f"`{part.name}` is in `{state}`" for part, state in pairs)
         word = self._word_to(head)
@@ -298,8 +294,8 @@ class Product:
         """A short word that leads to a head, if one is found soon."""
         wanted = list(zip(head[0].states, self._tops(head[1]), strict=True))
         read = [self.store.choose(node, self.possible, FALSE) for node in self.diagrams.values()]
-        cubes = [cube for node in read for cube in self.store.cover(node, node)]
-        labels = list(dict.fromkeys(map(self.alphabet.smallest, cubes)))
+        sets = [LabelSet(self.sets, node) for node in read if node != FALSE]
+        labels = list(dict.fromkeys(one.example() for one in sets))
         begin = tuple(part.machine.begin().after for part in self.parts)
         words: dict[tuple[Configuration, ...], tuple[Label, ...]] = {begin: ()}
         waiting = deque([begin])

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where, did_you_mean
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
-from pdrm.machines.alphabet import Alphabet, names_of
+from pdrm.machines.labels import Alphabet, names_of
 from pdrm.machines.rewards import reward_of
 
 IGNORE = "ignore"

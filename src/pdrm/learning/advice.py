@@ -18,7 +18,7 @@ from pdrm.learning.agents import (
     default_settings,
 )
 from pdrm.learning.settings import FULL, MOST, NOTHING, Agent
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.task import Task
 
 LAST_TESTS = 4
@@ -95,7 +95,8 @@ def _advise_table(task: Task, agent: Agent) -> list[Advice]:
         for name in EXPLORING
         if hasattr(defaults, name) and _differs(agent, defaults, usual, name)
     ]
-    stacked, enough = not isinstance(task.machine, RewardMachine), "{} says which is enough"
+    plain = isinstance(task.machine, PushdownRewardMachine) and task.machine.leaves_stack
+    stacked, enough = not plain, "{} says which is enough"
     which = Advice(enough.format("pdrm.check_k(task)"), enough.format("pdrm check-k"))
     tried = list[Advice]()
     if stacked and agent.k == 0:

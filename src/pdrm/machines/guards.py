@@ -195,6 +195,17 @@ def events_of(guard: Guard) -> frozenset[str]:
             return frozenset().union(*(events_of(part) for part in parts))
 
 
+def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
+    """An exact label as a formula over these events.
+
+    >>> print(spell_out(Exactly(frozenset("a")), "ab"))
+    a & !b
+    """
+    held = sorted(guard.events)
+    parts = (*map(Event, held), *(Not(Event(event)) for event in events if event not in held))
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
 def label_text(label: Iterable[str]) -> str:
     """A label as the paper prints it.
 

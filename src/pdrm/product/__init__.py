@@ -17,7 +17,7 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.product.finite_product import FiniteProduct
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
     from pdrm.product.task_findings import inspect_task
     from pdrm.product.views import FullStack, TopK, View
     from pdrm.product.wrapping import MachineEnv, Shaped, wrap, wrap_vector

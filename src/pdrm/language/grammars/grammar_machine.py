@@ -44,8 +44,8 @@ from pdrm.language.task_text import (
     check_text,
     read_task_text,
 )
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Event, Guard, events_of
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "grammar"

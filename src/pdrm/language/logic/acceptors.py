@@ -15,11 +15,10 @@ from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, TooManyCases, Whe
 from pdrm.language.refining import refine
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES
-from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.decision_diagrams import TRUE, Diagrams, formula_of
 from pdrm.machines.guards import Event, Formula
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import Otherwise
+from pdrm.machines.labels import LabelSet, LabelSets
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,7 @@ class Acceptor:
     None for labels that are skipped, end the word, or cannot be.
     """
 
-    store: Diagrams
-    alphabet: Alphabet
+    sets: LabelSets
     moves: list[int]
     accepting: list[bool]
 
@@ -42,13 +40,11 @@ class Acceptor:
         last = len(self.moves)
         done: dict[int, int] = {}
         moves = [self.rename(one, lambda state: state or last, done) for one in self.moves]
-        return Acceptor(
-            self.store, self.alphabet, [*moves, moves[0]], [False, *self.accepting[1:], True]
-        )
+        return Acceptor(self.sets, [*moves, moves[0]], [False, *self.accepting[1:], True])
 
     def targets(self, moves: int) -> list[int]:
         """The next states, in the order of the labels."""
-        return [state for state in self.store.leaves(moves) if isinstance(state, int)]
+        return [state for state in self.sets.store.leaves(moves) if isinstance(state, int)]
 
     def rename(self, moves: int, name: Callable[[int], Hashable], done: dict[int, int]) -> int:
         """The same moves with other names for the states."""
@@ -56,14 +52,12 @@ class Acceptor:
         def rename(state: Hashable) -> Hashable:
             return name(state) if isinstance(state, int) else state
 
-        return self.store.rename_leaves(moves, rename, done)
+        return self.sets.store.rename_leaves(moves, rename, done)
 
     def guard_of(self, moves: int, target: int) -> Formula:
         """The labels that lead to a state."""
-        impossible = self.store.invert(self.store.possible(self.alphabet))
-        least = self.store.rename_leaves(moves, lambda state: state == target, {})
-        most = self.store.choose(impossible, TRUE, least)
-        return formula_of(self.store.cover(least, most), self.alphabet)
+        labels = self.sets.store.rename_leaves(moves, lambda state: state == target, {})
+        return LabelSet(self.sets, labels).formula()
 
 
 @contextmanager
@@ -83,7 +77,7 @@ OPEN, ACCEPTING, COMPLETE, HOPELESS = range(4)
 
 def reward_machine(
     acceptor: Acceptor, name: str, options: TaskOptions, where: Where
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """The machine that reads words of the acceptor's language and pays as the options say."""
     whole = acceptor
     if options.accept == "first":
@@ -146,7 +140,7 @@ def _warn_of_early_acceptance(acceptor: Acceptor, where: Where) -> None:
 
 def _write(
     acceptor: Acceptor, classes: dict[int, int], kinds: list[int], name: str, options: TaskOptions
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """Name the classes of states from the start on, and write their rules."""
     member = {one: state for state, one in reversed(classes.items())}
     called: dict[int, str] = {}
@@ -155,7 +149,7 @@ def _write(
             called[one] = DONE if kinds[state] == COMPLETE else LOST
     order = [classes[0]]
     called[classes[0]] = "u0"
-    rules: list[RewardTransition] = []
+    rules: list[Transition] = []
     done: dict[int, int] = {}
     for one in order:
         moves = acceptor.rename(acceptor.moves[member[one]], classes.__getitem__, done)
@@ -176,11 +170,12 @@ def _write(
     final = [DONE]
     if any(rule.target == LOST for rule in rules):
         (final if isinstance(options.fail, float) else states).append(LOST)
-    alphabet = acceptor.alphabet
+    alphabet = acceptor.sets.alphabet
     otherwise = Otherwise.stay(options.step)
-    return RewardMachine(
+    return PushdownRewardMachine(
         name,
         alphabet.events,
+        (BOTTOM,),
         states[0],
         tuple(final),
         otherwise,
@@ -192,10 +187,10 @@ def _write(
 
 def _pay(
     source: str, leads: Iterable[tuple[str, Formula]], options: TaskOptions
-) -> Iterator[RewardTransition]:
+) -> Iterator[Transition]:
     """The rules that leave a state."""
     fail = options.fail if isinstance(options.fail, float) else 0.0
     for target, guard in leads:
         if target != LOST or options.fail != IGNORE:
             ending = {DONE: options.reward, LOST: fail}.get(target, 0.0)
-            yield RewardTransition(source, target, guard, add_rewards(options.step, ending))
+            yield Transition.plain(source, target, guard, add_rewards(options.step, ending))

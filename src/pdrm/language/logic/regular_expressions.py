@@ -33,9 +33,9 @@ from pdrm.language.task_text import (
     read_task_text,
 )
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
-from pdrm.machines.alphabet import Alphabet, names_of
 from pdrm.machines.guards import events_of
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "regex"
 
@@ -50,7 +50,7 @@ def from_regex(
     step: float = 0.0,
     events: Iterable[str] = (),
     exclusive: Iterable[Iterable[str]] | None = None,
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """Make the reward machine of a regular expression over events, in the notation of grammars.
 
     Args:
@@ -79,12 +79,12 @@ def from_regex(
     return _build(read_task_text(expression, "<regex>", KIND, name, options))
 
 
-def read_task(text: str, file: str, name: str) -> RewardMachine:
+def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
     """Make the machine of a `.regex` file."""
     return _build(read_task_text(text, file, KIND, name, TaskOptions()))
 
 
-def _build(task: TaskText) -> RewardMachine:
+def _build(task: TaskText) -> PushdownRewardMachine:
     options = task.options
     if not task.body:
         fix = 'write events in double quotes: `"a" "b"*`'
@@ -225,4 +225,4 @@ def _explore(positions: _Positions, alphabet: Alphabet, ends: bool) -> Acceptor:
         if len(order) > MOST_WORKED_OUT:
             fault = f"the expression has more than {MOST_WORKED_OUT:,} states"
             raise TooLarge(fault, fix="split the task, and combine its machines")
-    return Acceptor(store, alphabet, moves, [bool(one & positions.accepting) for one in order])
+    return Acceptor(letters.sets, moves, [bool(one & positions.accepting) for one in order])

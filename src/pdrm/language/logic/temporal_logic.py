@@ -26,9 +26,8 @@ from pdrm.language.logic.temporal_formulas import (
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
-from pdrm.machines.alphabet import Alphabet, names_of
-from pdrm.machines.decision_diagrams import FALSE, TRUE, Diagrams
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, names_of
+from pdrm.machines.pushdown import PushdownRewardMachine
 
 
 def from_ltlf(
@@ -41,7 +40,7 @@ def from_ltlf(
     step: float = 0.0,
     exclusive: Iterable[Iterable[str]] = (),
     name: str = "formula",
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """Make the reward machine of a formula of linear temporal logic on finite traces.
 
     A formula is about the first label; one with past operators only is about the last label read.
@@ -63,7 +62,7 @@ def from_ltlf(
         >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
         >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
         (True, False)
-        >>> print(*machine.transitions, sep="; ")
+        >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
         u0 -> u1 : a, 0; u1 -> done : b, 1
     """
     check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
@@ -72,7 +71,7 @@ def from_ltlf(
     return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
-def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> RewardMachine:
+def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> PushdownRewardMachine:
     """The machine of the formula in some lines; the events of the options, if any, are all that there are."""
     formula = parse_task(lines, options.events or None, file)
     events = options.events or tuple(events_in(formula))
@@ -91,7 +90,7 @@ def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> Rewa
 KIND = "ltlf"
 
 
-def read_task(text: str, file: str, name: str) -> RewardMachine:
+def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
     """The machine of an `.ltlf` file."""
     task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
     if task.options.complete:
@@ -116,7 +115,8 @@ class Progression:
     """
 
     def __init__(self, formula: Temporal, alphabet: Alphabet, end: str | None = None) -> None:
-        self.store, self.alphabet = Diagrams(), alphabet
+        self.sets = LabelSets(alphabet)
+        self.store = self.sets.store
         self.events = {event: number for number, event in enumerate(alphabet.events)}
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
@@ -134,7 +134,7 @@ class Progression:
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
         """The place in the state of what a past operator looks back to."""
-        self.possible = self.store.possible(alphabet)
+        self.possible = self.sets.all.node
         if end is not None:
             self.possible = self.store.choose(
                 self.store.variable(self.events[end]), FALSE, self.possible
@@ -223,7 +223,7 @@ class Progression:
                 raise TooLarge(fault, fix="split the task, and combine its machines")
         ended = {self.more: FALSE}
         accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in todo]
-        return Acceptor(self.store, self.alphabet, moves, accepting)
+        return Acceptor(self.sets, moves, accepting)
 
     def _split(
         self,

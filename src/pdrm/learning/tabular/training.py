@@ -41,7 +41,6 @@ from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth, find_row, note
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.tables import Integers, Rewards, tabulate
 from pdrm.product.counters import Counters, Vector
 from pdrm.product.exploration import Explored, Potentials
@@ -367,8 +366,6 @@ def _domain_fix(domain: object) -> str:
 
 
 def _machine_fix(machine: object) -> str:
-    if isinstance(machine, RewardMachine):
-        return "pdrm.machines.reward_machine_to_pushdown(machine)"
     if isinstance(machine, str | os.PathLike):
         word = str(machine)
         if "\n" in word:
