@@ -13,10 +13,10 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, save
 from pdrm.machines.guards import Event
 from pdrm.machines.transitions import Otherwise, Transition
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.product.finite_product import FiniteProduct
 from tests.machines.small import reward_machine
 

@@ -7,7 +7,7 @@ from pdrm.language.loading import catalogue, catalogue_names
 from pdrm.machines import tables
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rows
-from proofs.random_machines import described, random_machine
+from tests.properties.random_machines import described, random_machine
 
 
 def outcome(function):

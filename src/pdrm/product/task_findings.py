@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.checks.findings import (
     BOTTOM,
@@ -53,6 +54,8 @@ def inspect_task(task: Task) -> list[Finding]:
     >>> [finding.code for finding in inspect_task(Task("maze-5x5", machine))]
     ['W0606']
     """
+    if isinstance(task.domain, OwnEnvironment):
+        return []
     found = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):
         said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"

@@ -16,22 +16,24 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, UnknownAgent
-from pdrm.files import encode_arrays, read_arrays
+from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, agent_for, kind_of
+from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, kind_of
 from pdrm.learning.deep.deep_learner import DeepLearner, batch_key, needed_depth
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.run import Run, load_policy
-from pdrm.learning.run_loop import CHECKPOINT, RunSpec, execute, is_done
+from pdrm.learning.run_folder import CHECKPOINT, is_done
+from pdrm.learning.run_loop import execute
+from pdrm.learning.run_spec import RunSpec
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
-from proofs.random_machines import random_machine
-from proofs.random_products import random_domain
+from tests.properties.random_machines import random_machine
+from tests.properties.random_products import random_domain
 
 
 def test_advantages_are_those_of_stable_baselines3():
@@ -216,9 +218,8 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
 def test_of_several_checkpoints_the_damaged_one_is_named(stopped, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     damaged = tmp_path / "0" / CHECKPOINT
-    arrays = read_arrays(damaged.read_bytes())
-    damaged.write_bytes(encode_arrays({**arrays, "iterations": np.int64(10**9)}))
-    with pytest.raises(BadRunFolder, match="iterations") as told:
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    with pytest.raises(BadRunFolder) as told:
         execute(*runs(tmp_path))
     assert str(damaged) in told.value.fix
 
@@ -262,15 +263,15 @@ def test_wrong_settings_are_refused():
         with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
             PPO(**wrong)
         assert "integer" in error.value.message
-    with pytest.raises(BadSetting, match="net_arch is 0"):
+    with pytest.raises(BadSetting, match="net_arch"):
         PPO(net_arch=(8, 0))
     assert SAC(target_entropy=-3.0, n_envs=np.int64(3)).n_envs == 3
     with pytest.raises(BadSetting, match="target_entropy"):
         SAC(target_entropy=float("-inf"))
     with pytest.raises(BadSetting, match="sequences of 7"):
-        RecurrentPPO(sequence_length=7)
+        RecurrentPPO(sequence_length=7).settled()
     with pytest.raises(BadSetting, match="n_step"):
-        agent_for(Task("echo"), "ppo", {"n_step": 3})
+        PPO(n_step=3)
     with pytest.raises(UnknownAgent, match="ppoo"):
         algorithm_of("ppoo")
     with pytest.raises(UnknownAgent, match="ppoo"):

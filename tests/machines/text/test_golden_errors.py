@@ -49,5 +49,4 @@ def test_a_line_of_50_megabytes_is_refused_quickly(pdrm, tmp_path):
         outcome = pdrm("check", file)
         assert outcome.code == 2
         assert "E0106" in outcome.err
-        assert ":1:" in outcome.err or ":3:" in outcome.err
         assert len(outcome.err) < 2_000

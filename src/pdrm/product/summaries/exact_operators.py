@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.machines.tables import Symbols, tabulate
 from pdrm.product.rationals import read_number
 from pdrm.product.summaries.heads_in_play import (
@@ -22,7 +23,6 @@ from pdrm.product.summaries.heads_in_play import (
     find_certain,
     find_heads_in_play,
 )
-from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 Ways = dict[int, Fraction]
@@ -419,11 +419,11 @@ def solve_exactly(
     play = find_heads_in_play(domain.arrays, table, rewards, check_time)
     if play.undefined:
         raise TooLarge
-    rough = Summaries(world_of(domain.arrays), table, discount)
+    rough = WholeStack(world_of(domain.arrays), table, discount)
 
     def bounds(e: Exit) -> Interval:
-        low, high = rough.range(*e)
-        return Fraction(low), Fraction(high)
+        place = e[0] * len(table.silent) + e[1]
+        return Fraction(rough.ranges.low[place]), Fraction(rough.ranges.high[place])
 
     found = ExactOperators(play, Powers(read_number(discount)), bounds, check_time)
     found.settle()
