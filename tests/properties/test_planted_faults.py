@@ -49,7 +49,7 @@ def test_operators_without_their_last_line(monkeypatch):
 
     def forgets(self):
         found = find(self)
-        return found._replace(count=np.maximum(found.count - 1, 0))
+        return replace(found, count=np.maximum(found.count - 1, 0))
 
     monkeypatch.setattr(WholeStack, "list_operators", forgets)
     with pytest.raises(AssertionError, match="readable"):

@@ -89,7 +89,7 @@ def test_shaping():
     counted = shaping.check(seed=0, products=15)
     assert counted["cases"] == 15
     assert counted["states with other rewards"] > counted["states"] / 2
-    assert counted["values beside summaries"] > 10
+    assert counted["values like the solver's"] > 10
 
 
 def test_grammars():

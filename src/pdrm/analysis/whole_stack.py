@@ -70,7 +70,8 @@ BUDGET = 1_000
 FIRST_ROOM = 4096
 
 
-class OperatorTable(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OperatorTable:
     """Operators as plain arrays, of the machine's own symbols; symbol 0 is the empty stack.
 
     The operator of (s, u, z) is the greatest of `constant[s, u, z]` and, for the lines l from
@@ -363,12 +364,13 @@ class WholeStack:
         high = np.full(self.shape, highest)
         low[:, table.first_final :] = 0.0
         high[:, table.first_final :] = 0.0
-        unknown = -inf if largest_unknown is None else highest
         largest = max(highest, -lowest, float(np.finfo(np.float64).tiny))
+        close = 1e-6 * largest
+        unknown = -inf if largest_unknown is None else highest
+        bound_by_top(world, table, self.discount, low, False, -inf, -grow_low, close, MOST_SWEEPS)
         bound_by_top(
-            world, table, self.discount, low, high, unknown, grow_low, grow_high,
-            1e-6 * largest, MOST_SWEEPS,
-        )  # fmt: skip
+            world, table, self.discount, high, True, unknown, grow_high, close, MOST_SWEEPS
+        )
         wider = 1e-9 * largest
         least = low.min(axis=2).ravel() - grow_low * highest_stack - wider
         most = high.max(axis=2).ravel() + grow_high * highest_stack + wider

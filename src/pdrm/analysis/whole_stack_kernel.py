@@ -568,74 +568,58 @@ def evaluate_actions(
 
 @njit(cache=True)
 def bound_by_top(
-    world: World, table: Table, discount: float, low: Floats, high: Floats,
-    unknown: float, grow_low: float, grow_high: float, close: float, sweeps: int,
+    world: World, table: Table, discount: float, value: Floats, upper: bool,
+    unknown: float, growth: float, close: float, sweeps: int,
 ) -> None:  # fmt: skip
-    """Narrow bounds [place, state, symbol] of all continuation values.
+    """Narrow a bound [place, state, symbol] of all continuation values, the upper or the lower one.
 
-    The values of a stack of height h are between low - grow_low * h and high + grow_high * h. A pop
-    may reveal any symbol. An action that is not known is worth at most `unknown`. It ends when a
-    sweep changes less than `close`.
+    With a stack of height h it is `value + growth * h`. A pop may reveal any symbol. An action that
+    is not known is worth `unknown`. It ends when a sweep changes less than `close`.
     """
-    places, states, symbols = low.shape
-    least = np.empty((places, states))
-    most = np.empty((places, states))
+    places, states, symbols = value.shape
+    revealed = np.empty((places, states))
     for _ in range(sweeps):
         for place in range(places):
             for state in range(states):
-                least[place, state] = low[place, state].min()
-                most[place, state] = high[place, state].max()
+                own = value[place, state]
+                revealed[place, state] = own.max() if upper else own.min()
         change = 0.0
         for place in range(places):
             for state in range(table.first_final):
                 for symbol in range(symbols):
                     silent = table.silent[state, symbol]
-                    below = -math.inf
-                    above = -math.inf
-                    branches = world.next.shape[1]
-                    if silent >= 0:
-                        branches = 1
-                    elif world.terminal[place]:
-                        branches = 0
-                        below = 0.0
-                        above = 0.0
-                    for action in range(branches):
-                        if silent >= 0:
-                            move = silent
-                            after = place
-                            factor = 1.0
-                            paid = table.reward[move]
-                        else:
+                    ended = silent < 0 and world.terminal[place]
+                    best = 0.0 if ended else -math.inf
+                    actions = 1 if silent >= 0 else 0 if ended else world.next.shape[1]
+                    for action in range(actions):
+                        after = place
+                        move = silent
+                        factor = 1.0
+                        paid = 0.0
+                        if silent < 0:
                             after = world.next[place, action]
                             if after == NONE:
-                                above = max(above, unknown)
+                                best = max(best, unknown)
                                 continue
                             move = table.move[state, world.label[place, action], symbol]
                             if move < 0:
                                 continue
                             factor = discount
-                            paid = discount * (world.reward[place, action] + table.reward[move])
+                            paid = world.reward[place, action]
                         target = table.target[move]
-                        if target >= table.first_final:
-                            below = max(below, paid)
-                            above = max(above, paid)
-                            continue
                         pushes = table.pushes[move]
                         higher = pushes - table.pops[move]
-                        if higher < 0:
-                            worst = least[after, target]
-                            best = most[after, target]
-                        else:
-                            top = table.push[move, pushes - 1] if pushes else symbol
-                            worst = low[after, target, top]
-                            best = high[after, target, top]
-                        below = max(below, paid + factor * (worst - grow_low * higher))
-                        above = max(above, paid + factor * (best + grow_high * higher))
-                    if below > low[place, state, symbol]:
-                        change = max(change, below - low[place, state, symbol])
-                        low[place, state, symbol] = below
-                    if -math.inf < above < high[place, state, symbol]:
-                        change = max(change, high[place, state, symbol] - above)
-                        high[place, state, symbol] = above
+                        later = 0.0
+                        if target < table.first_final:
+                            later = revealed[after, target]
+                            if higher >= 0:
+                                top = table.push[move, pushes - 1] if pushes else symbol
+                                later = value[after, target, top]
+                            later += growth * higher
+                        best = max(best, factor * (paid + table.reward[move]) + factor * later)
+                    old = value[place, state, symbol]
+                    if -math.inf < best and (best < old if upper else best > old):
+                        change = max(change, abs(best - old))
+                        value[place, state, symbol] = best
         if change <= close:
             return
