@@ -176,7 +176,7 @@ def offer(
     power = ranges.power
     e = line >> SHIFT
     slope = power[line & STEPS]
-    at = first + np.searchsorted(key[first:end], line)
+    at = first + int(np.searchsorted(key[first:end], line))
     if rise(key, c, first, end, at, line, gain, floor, ranges) <= tolerance:
         return NONE
     right = at  # the flatter lines from here on stay
