@@ -235,7 +235,7 @@ class WholeStack:
         if height > HEIGHT and self.silence.grows:
             return inf
         ranges, silence, gap = self.ranges, self.silence, 1 - self.discount
-        largest = self._largest
+        largest = self.largest
         rounding = ROUNDINGS * EPSILON * largest
         silent = ranges.silent_tolerance + rounding
         steps = (ranges.tolerance + rounding + silence.per_step * silent) / gap
@@ -279,7 +279,7 @@ class WholeStack:
         """
         if not self._settled:
             begun = self.operators.counter[CLOCK]
-            coarse = COARSE * self._largest
+            coarse = COARSE * self.largest
             self._settle(self.ranges._replace(tolerance=coarse, silent_tolerance=coarse))
             self.operators.visited[self.operators.visited > begun] = 0
             self._settled = False
@@ -378,7 +378,7 @@ class WholeStack:
         self.largest_paid = float(
             np.abs(world.reward).max(initial=0.0) + np.abs(table.reward).max()
         )
-        self._largest = largest + self.largest_paid
+        self.largest = largest + self.largest_paid
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
         silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT
         return Ranges(least, most, power, tolerance, tolerance / (1 + silent_moves))
