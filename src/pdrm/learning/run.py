@@ -110,7 +110,7 @@ class Run:
         if found := read_progress(self.folder):
             state += f", {found.share:.0%} trained"
         with suppress(PdrmError):  # a damaged folder is told when it is read
-            if self._tested:
+            if self.tested:
                 state += f", return {format_return(self.curve.final_return)}"
                 if spec.task.success:
                     solved = find_successes(self.curve.ends[-1], spec.task.success).mean()
@@ -119,15 +119,15 @@ class Run:
         return f"<Run of {name}: {state}>"
 
     @property
-    def _tested(self) -> bool:
-        """True if a test was kept: it is done, or was stopped after one."""
+    def tested(self) -> bool:
+        """True if a test is kept: it is done, or was stopped after one."""
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
         said = html("p", repr(self).strip("<>"))
-        if not self._tested:
+        if not self.tested:
             return said
         said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
         return said + picture(self.plot()._repr_png_(), "png", "the return of each test")
@@ -785,7 +785,7 @@ def _train(
         keep = Keep(watch=watch, in_process=True)
         outcome = train_all(planned, root, keep=keep, shown=shown)
     except KeyboardInterrupt:
-        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run._tested]
+        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run.tested]
         if not kept:
             raise Interrupted("stopped before the first test: there is nothing to keep") from None
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)
