@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pdrm.analysis.k_policy import check_ks
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
-from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth

@@ -1,7 +1,7 @@
 """Optimal play with the whole stack: the value and the optimal actions of every configuration, from finitely many numbers.
 
 The summaries of a task (`product/summaries`) are operators, one for each environment state, machine state and top symbol, from which the value
-with any stack is composed, however high it is. `solve` finds them for a finite domain whose moves are deterministic
+with any stack is composed, however high it is. `find_solution` finds them for a finite domain whose moves are deterministic
 (starts may be random) and any pushdown reward machine, with a proved error. The problem is the discounted one; a step limit is not part of it.
 """
 
@@ -13,7 +13,7 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from pdrm.analysis.values import check_discount
+from pdrm.analysis.top_bounds import check_discount
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike
 from pdrm.errors import (
     BadSetting,
@@ -34,8 +34,7 @@ from pdrm.product.summaries.operators import (
     rest_table,
     world_of,
 )
-from pdrm.product.task_findings import warn_of_tasks
-from pdrm.task import DomainLike, MachineLike, Task
+from pdrm.task import Task
 
 SECONDS = 60.0
 """How long solving may take."""
@@ -60,7 +59,7 @@ class Begin:
 class Solution:
     """Optimal values and actions, with the whole stack in view.
 
-    >>> solution = solve("maze-5x5")
+    >>> solution = find_solution(Task("maze-5x5"))
     >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
     (91356.433, ('d',))
     >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
@@ -77,7 +76,7 @@ class Solution:
     def __repr__(self) -> str:
         """The value and the best actions at the start; how to ask about another state and stack.
 
-        >>> print(repr(solve("maze-5x5")))
+        >>> print(repr(find_solution(Task("maze-5x5"))))
         <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
         Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
         """
@@ -131,7 +130,7 @@ class Solution:
 
         Where silent moves are pending, of those after them.
 
-        >>> found = solve("maze-5x5").action_values(3, "return", ("d", "#"))
+        >>> found = find_solution(Task("maze-5x5")).action_values(3, "return", ("d", "#"))
         >>> found["u"] > 0 > found["l"]
         True
         """
@@ -243,7 +242,7 @@ class Solution:
     def find_state(self, called: StateLike) -> int:
         """The number of an environment state: by its number, its name as it is printed, or on a grid its row and column.
 
-        >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state((3, 3))
+        >>> find_solution(Task("maze-5x5")).find_state("row 3, column 3"), find_solution(Task("maze-5x5")).find_state((3, 3))
         (7, 7)
         """
         if (
@@ -287,39 +286,13 @@ class Solution:
         )
 
 
-def solve(
-    task: Task | DomainLike,
-    machine: MachineLike | None = None,
-    *,
-    discount: float | None = None,
-    precision: float = PRECISION,
-    seconds: float | None = SECONDS,
-) -> Solution:
-    """Solve a task: optimal values and actions with any stack, with a proved error.
-
-    task: a `Task`, or what a `Task` takes. The domain must be finite and its moves deterministic; its starts may be random.
-    machine: unless the domain comes with one. discount: γ; None: the paper's for a domain of the catalogue, else 0.99.
-    A step limit is not part of the problem.
-    precision: the error to aim at, as a share of the largest value that any configuration can have.
-    seconds: how long it may take; then `OutOfTime` is raised. None: as long as it takes.
-    Warnings tell of what is more often a mistake in a task, as in training.
-
-    >>> solution = solve("paint", discount=0.9)
-    >>> solution.value(0, "ask", ("stain", "stain", "#")), solution.actions(0, "ask", ("stain", "stain", "#"))
-    (-0.6666666666666666, ('ask_2',))
-    """
-    chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    warn_of_tasks(chosen)
-    return find_solution(chosen, discount, precision, seconds)
-
-
 def find_solution(
     chosen: Task,
     discount: float | None = None,
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
-    """Solve a task, as `solve` does, without warnings."""
+    """Solve a task whose moves have no chance, without warnings; `product_solution.solve` is for everyone."""
     gamma = chosen.discount if discount is None else discount
     check_discount(gamma)
     if not 0 < precision < 1:

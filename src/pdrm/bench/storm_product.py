@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.analysis.value_kernel import find_extremes
+from pdrm.analysis.values_kernel import find_extremes
 from pdrm.errors import MissingPackage
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import FiniteProduct

@@ -127,6 +127,20 @@ def _open_frame(axes: Axes, *, grid: bool = True) -> None:
 Points = list[tuple[int, float]]
 
 
+def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
+    """What the best k-policy loses, for each k: a bar from the lower to the upper bound."""
+    figure = _new_figure(5, 3)
+    axes = figure.subplots()
+    for k, (low, high) in found:
+        if math.isfinite(high):
+            axes.plot([k, k], [low, high], color=COLOURS[0], linewidth=6, solid_capstyle="butt")
+            axes.plot([k], [high], color=COLOURS[1], marker="_", markersize=14)
+    axes.set(xlabel="k", ylabel="loss from the start", title=title)
+    axes.set_xticks([k for k, _ in found])
+    _open_frame(axes)
+    return figure
+
+
 def sizes_plot(record: dict[str, Any]) -> Plot:
     """The growth of a task's tables."""
     figure = _new_figure(7, 4.2)

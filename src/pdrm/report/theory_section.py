@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pdrm.analysis.k_search import check_k
 from pdrm.analysis.sizes import sizes_record
-from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.domains.paper_domains import domain
 from pdrm.drawing.markup import Markup, html, join, number, picture, table
 from pdrm.drawing.plots import Situation, plot_bytes, sizes_plot, witness_plot
@@ -36,34 +36,22 @@ CHECKED = (
 )
 COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
 KS = range(6)
-MOST_STATES = {"maze-5x5": 600_000}
-FEWER = 225_000
-"""States expanded for another domain: fewer than `pdrm check-k` expands, so some answers stay undecided here."""
-SECONDS = {"deliver-8": 10.0, "deliver-4-8": 10.0}
-"""For which answers that need many minutes are looked for, too."""
+SECONDS = 10.0
+"""For each domain."""
 FILE = "theory.json"
 SIZES = ("full policy", "1-policy", "CRA policy")
-QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 
 
 def theory_facts(folder: Path) -> dict[str, Any]:
     """The answers and the sizes, as JSON values: cached beside the runs, because they take a minute."""
     discounts = {name: float(PAPER_SETTINGS[name]["discount"]) for name in CHECKED}
-    most = {name: MOST_STATES.get(name, FEWER) for name in CHECKED}
+    asked = {"discounts": discounts, "k": list(KS), "sizes": list(COUNTED), "asked": "loss"}
     return read_or_find(
         folder / FILE,
-        {
-            "discounts": discounts,
-            "states": most,
-            "k": list(KS),
-            "sizes": list(COUNTED),
-            "asked": "furthest",
-        },
+        asked,
         lambda: {
             "k": {
-                name: check_k(
-                    name, k=KS, discount=discounts[name], most=most[name], seconds=SECONDS.get(name)
-                ).record()
+                name: check_k(name, k=KS, discount=discounts[name], seconds=SECONDS).record()
                 for name in CHECKED
             },
             "sizes": {name: sizes_record(Task(name)) for name in COUNTED},
@@ -99,20 +87,20 @@ def _find_facts(folder: Path) -> None:
 
 
 def k_section(facts: dict[str, Any]) -> Section:
-    """Which top-k view is enough."""
+    """What the best k-policy loses."""
     rows = []
     for name, record in facts["k"].items():
-        far = "all" if record["depth"] is None else f"within {record['depth']} steps"
-        asked = f"{record['states_asked']:,} {far}"
-        rows.append(
-            [html("code", name), asked, *(_smallest(record, question) for question in QUESTIONS)]
+        found = [_loss(record["k"].get(str(k)), record["tolerance"]) for k in KS]
+        everywhere = next((k for k, one in record["k"].items() if one["everywhere"] == "yes"), None)
+        enough = (
+            badge(f"k = {everywhere}", "holds") if everywhere is not None else badge("not known")
         )
+        rows.append([html("code", name), *found, enough])
     body = Markup(
-        "<p>The smallest k for which a policy that sees the top k symbols is enough, of k = 0…5. <em>Same values</em> is the paper's "
-        "Proposition 1; <em>everywhere</em>: some k-policy is optimal from every state; <em>from the start</em>: from the start. "
-        "Discounted, without a step limit, stacks unbounded; every answer is proved.</p>"
+        "<p>What the best deterministic policy that sees the top k symbols loses from the start, between proved bounds, and the "
+        "smallest k that is proved enough from every state. Discounted, without a step limit, stacks unbounded.</p>"
     )
-    heads = ["domain", "states asked about", *QUESTIONS.values()]
+    heads = ["domain", *(f"k = {k}" for k in KS), "everywhere"]
     return Section(
         "which-k",
         "Which k is enough",
@@ -120,26 +108,20 @@ def k_section(facts: dict[str, Any]) -> Section:
     )
 
 
-def _smallest(record: dict[str, Any], question: str) -> Markup:
-    answers = {k: found[question] for k, found in record["k"].items()}
-    smallest = record["furthest"][question]
-    if smallest is not None:
-        depth = record["depths"][str(smallest)][question]
-        found = badge(f"k = {smallest}", "holds")
-        return (
-            found
-            if depth is None
-            else join((found, html("span", f"to depth {depth}", class_="soft")), " ")
-        )
-    refused = [k for k, answer in answers.items() if answer == "no"]
-    if len(refused) == len(answers):
-        return badge("none of 0…5", "fails")
-    return badge(f"not k = {', '.join(refused)}" if refused else "undecided")
+def _loss(found: dict[str, Any] | None, tolerance: float) -> Markup:
+    if found is None:
+        return Markup("")
+    low, high = found["loss"]
+    if found["start"] == "yes":
+        return badge("nothing", "holds")
+    low = 0.0 if low <= tolerance else low
+    said = f"{low:.4g} to {high:.4g}" if high - low > 1e-4 * high else f"{high:.4g}"
+    return badge(said, "fails") if found["start"] == "no" else badge(said)
 
 
 def _witness(record: dict[str, Any] | None) -> Markup:
     witnesses = {} if record is None else record["witnesses"]
-    k = next((k for k in ("2", "1", "0") if witnesses.get(k, {}).get("everywhere")), None)
+    k = next((k for k in ("2", "1", "0") if len(witnesses.get(k, ())) > 1), None)
     if k is None:
         return Markup("")
     drawn = [
@@ -147,7 +129,7 @@ def _witness(record: dict[str, Any] | None) -> Markup:
             one["place"], one["state"], tuple(one["stack"]), int(k), " ".join(one["way"]), " or ".join(one["actions"]),
             number(one["value"][0]),
         )
-        for one in witnesses[k]["everywhere"]
+        for one in witnesses[k]
     ]  # fmt: skip
     title = f"the top {k} symbols are the same, the best actions are not"
     plot = plot_bytes(witness_plot(domain("maze-5x5"), drawn, title), "svg")

@@ -1,0 +1,601 @@
+"""The checker of certificates: what their policy loses at most, in fractions of the floats, with nothing of the solver.
+
+Let W be the upper function, and T W what one step makes of it: γ · max over actions of E[reward + W(next)]. If T W ≤ W + ε wherever
+an episode can come, then no configuration is worth more than W + ε / (1 − γ). If the policy's own step is at least W − δ, following it is
+worth at least W − δ / (1 − γ). Stacks of any height are covered because both sides are maxima of lines in what the stack below is worth,
+which lies in the ranges; that the ranges hold follows from the bottom of the stack upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from pdrm.analysis.certificate import Certificate, demand, load_certificate
+from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.machines.guards import Label
+from pdrm.machines.reach import saturate
+from pdrm.task import DomainLike, MachineLike, Task
+
+Exit = tuple[int, str]
+"""An environment state and a machine state."""
+Stack = tuple[str, ...]
+State = tuple[int, str, Stack]
+Cell = tuple[str, ...]
+"""A symbol of the stack with the symbols below it, as many as the policy sees; END after the last."""
+END = ""
+BITS = 400
+"""Powers of the discount are rounded to so many bits; what that changes is part of every bound."""
+NEGLIGIBLE = Fraction(1, 2**80)
+"""A power of the discount from which on the rest of an episode is counted at its least."""
+MOST_SILENT = 10_000
+MOST_PLAYED = 100_000
+"""Steps of an episode that are followed."""
+
+
+class Effect(NamedTuple):
+    """One outcome of an action at a head: chance, pay, where it leads, and what replaces the top symbol."""
+
+    chance: Fraction
+    paid: Fraction
+    exit: Exit
+    pushed: Stack
+
+
+class Worth(NamedTuple):
+    """The greatest of a constant (None: there is none) and of lines: by exit, the c of each t."""
+
+    constant: Fraction | None
+    lines: dict[Exit, dict[int, Fraction]]
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    task: Task | DomainLike | None = None,
+    machine: MachineLike | None = None,
+) -> str:
+    """Check a certificate; return what it proves, or raise `BadCertificate`.
+
+    Args:
+        certificate: The certificate, or its file.
+        task: The task or its domain (default: the one that the certificate names).
+        machine: The machine, unless the domain comes with it or the certificate names it.
+
+    Example:
+        >>> from pdrm.analysis.k_search import check_k
+        >>> proof = check_k("paint", k=[5]).certificate(5, "start")
+        >>> verify(proof).startswith("a 5-policy loses at most")
+        True
+    """
+    folder = Path()
+    if not isinstance(certificate, Certificate):
+        folder = Path(certificate).parent
+        certificate = load_certificate(certificate)
+    if not isinstance(task, Task) or machine is not None:
+        files = {name: _find_file(folder, where) for name, where in certificate.files.items()}
+        if task is None and machine is None:
+            machine = files.get("machine", certificate.machine)
+        task = Task(files.get("domain", certificate.domain) if task is None else task, machine)
+    bound = Check(task, certificate).bound()
+    said = f"it says that the policy loses at most {certificate.bound:.3g}, and {float(bound):.3g} is proved"
+    demand(bound <= Fraction(certificate.bound), said)
+    return certificate.claim
+
+
+def _find_file(folder: Path, where: str) -> str:
+    return str(folder / where) if (folder / where).is_file() else where
+
+
+class Check:
+    """One certificate and its task, stepped with the readable machine."""
+
+    def __init__(self, task: Task, certificate: Certificate) -> None:
+        self.task, self.proof, self.domain, self.machine = (
+            task,
+            certificate,
+            task.finite,
+            task.pushdown,
+        )
+        demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
+        demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
+        self.discount = Fraction(certificate.discount)
+        self.final = set(self.machine.final)
+        self._powers = [Fraction(1)]
+        self.size = max(1, certificate.k)
+        self.heads: dict[tuple[Exit, str], Worth] = {}
+        self.whole: dict[State, Fraction] = {}
+        self.error = Fraction(0)
+        for s, u, seen, whole, constant, lines in certificate.entries:
+            demand(
+                s < self.domain.states and u in self.machine.states, f"there is no state {s}, {u}"
+            )
+            value = None if constant is None else Fraction(constant)
+            if whole:
+                demand(value is not None and not lines, "the worth of a whole stack is a number")
+                demand((s, u, seen) not in self.whole, "a stack has two worths")
+                self.whole[s, u, seen] = value or Fraction(0)
+            else:
+                demand(
+                    len(seen) == 1 and ((s, u), seen[0]) not in self.heads,
+                    "an entry is listed twice",
+                )
+                found: dict[Exit, dict[int, Fraction]] = {}
+                for t, c, s2, u2 in lines:
+                    ways = found.setdefault((s2, u2), {})
+                    ways[t] = max(Fraction(c), ways.get(t, Fraction(c)))
+                demand(value is not None or bool(found), "an entry is empty")
+                self.heads[(s, u), seen[0]] = Worth(value, found)
+        self.range = {
+            (s, u): (Fraction(low), Fraction(high)) for s, u, low, high in certificate.ranges
+        }
+        self.policy = {(s, u, seen): action for s, u, seen, action in certificate.policy}
+        demand(
+            set(self.policy.values()) <= set(self.domain.actions),
+            "its policy has an unknown action",
+        )
+        numbers = [abs(Fraction(one[4] or 0)) for one in certificate.entries]
+        numbers += [abs(Fraction(c)) for one in certificate.entries for _, c, _, _ in one[5]]
+        numbers += [abs(end) for ends in self.range.values() for end in ends] + [Fraction(1)]
+        numbers += [abs(Fraction(rule.reward)) for rule in self.machine.transitions]
+        numbers += [abs(Fraction(r)) for r in set(self.domain.arrays.reward.ravel().tolist())]
+        self.rounding = max(numbers) / 2 ** (BITS // 2)
+        """More than rounding the powers of the discount can change."""
+
+    def power(self, t: int) -> Fraction:
+        demand(t < MOST_PLAYED, "a line is too long")
+        while len(self._powers) <= t:
+            exact = self._powers[-1] * self.discount
+            self._powers.append(Fraction(int(exact * 2**BITS), 2**BITS))
+        return self._powers[t]
+
+    def bound(self) -> Fraction:
+        """What the policy loses at most."""
+        gap = 1 - self.discount
+        excess = max(self._check_heads(), self._check_whole())
+        if self.proof.question == "start":
+            return (
+                max(self._start() + excess / gap - self._play(), Fraction(0)) + self.rounding / gap
+            )
+        short = [Fraction(0)]
+        if self.whole:
+            self._demand_closed()
+            short += [
+                self._check_choice_of_whole(x) for x in self.whole if not self.over(x[0], x[1])
+            ]
+        else:
+            short += [self._check_choice(e, cell) for e, cell in self.occurring]
+        return (excess + max(short) + 2 * self.rounding) / (self.discount * gap)
+
+    # --- Steps
+
+    @cache  # noqa: B019 # a check is used once
+    def _move(
+        self, u: str, top: str | None, label: Label | None
+    ) -> tuple[Fraction, str, Stack] | None:
+        """What a rule pays, where it leads, and what replaces the top symbol."""
+        rule = self.machine.rule(u, label, top)
+        if rule is not None:
+            return Fraction(rule.reward), rule.target, tuple(rule.replacement(top))
+        if label is None:
+            return None
+        otherwise = self.machine.otherwise
+        demand(otherwise.action != "error", "the machine has no move for a label that may be read")
+        return Fraction(otherwise.reward), otherwise.target or u, () if top is None else (top,)
+
+    def silent(self, u: str, top: str | None) -> tuple[Fraction, str, Stack] | None:
+        """The silent move at a head, if there is one."""
+        return None if u in self.final else self._move(u, top, None)
+
+    @cache  # noqa: B019 # a check is used once
+    def effects(self, s: int, u: str, top: str | None) -> tuple[tuple[Effect, ...], ...]:
+        """What each action may do at a head, before silent moves; equal outcomes are one."""
+        arrays, found = self.domain.arrays, []
+        for action in range(len(self.domain.actions)):
+            chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
+            outcomes: dict[tuple[Fraction, Exit, Stack], Fraction] = {}
+            for o, chance in enumerate(chances):
+                if chance > 0:
+                    label = self.domain.labels[arrays.label[s, action, o]]
+                    move = self._move(u, top, label)
+                    assert move is not None
+                    paid = move[0] + Fraction(float(arrays.reward[s, action, o]))
+                    key = paid, (int(arrays.next[s, action, o]), move[1]), move[2]
+                    outcomes[key] = outcomes.get(key, Fraction(0)) + chance / sum(chances)
+            found.append(tuple(sorted(Effect(p, *key) for key, p in outcomes.items())))
+        return tuple(found)
+
+    def rest(self, u: str, stack: Stack) -> tuple[Fraction, str, Stack]:
+        """A configuration after its silent moves, and what they pay."""
+        paid = Fraction(0)
+        for _ in range(MOST_SILENT):
+            move = self.silent(u, stack[0] if stack else None)
+            if move is None:
+                return paid, u, stack
+            paid, u, stack = paid + move[0], move[1], move[2] + stack[1:]
+        demand(False, "a step takes too many silent moves")
+        raise AssertionError
+
+    def begins(self) -> Iterator[tuple[Fraction, Fraction, State]]:
+        """The chance of each start, what is paid before the first action, and the first configuration."""
+        arrays = self.domain.arrays
+        chances = [Fraction(p) for p in arrays.start_probability.tolist()]
+        for k, chance in enumerate(chances):
+            if chance > 0:
+                paid, u, stack = self.rest(self.machine.start, (self.machine.stack[0],))
+                label = int(arrays.start_label[k])
+                if label != NO_LABEL and u not in self.final:
+                    move = self._move(u, stack[0] if stack else None, self.domain.labels[label])
+                    assert move is not None
+                    more, u, stack = self.rest(move[1], move[2] + stack[1:])
+                    paid += move[0] + more
+                yield chance / sum(chances), paid, (int(arrays.start_state[k]), u, stack)
+
+    def over(self, s: int, u: str) -> bool:
+        """True if the episode is over once the machine rests."""
+        return u in self.final or bool(self.domain.arrays.terminal[s])
+
+    def steps(self, x: State, action: int) -> Iterator[tuple[Fraction, Fraction, State]]:
+        """Chance, pay and the configuration after each outcome of an action, silent moves included."""
+        s, u, stack = x
+        for effect in self.effects(s, u, stack[0] if stack else None)[action]:
+            more, after, below = self.rest(effect.exit[1], effect.pushed + stack[1:])
+            yield effect.chance, effect.paid + more, (effect.exit[0], after, below)
+
+    # --- Which heads occur
+
+    @cached_property
+    def occurring(self) -> frozenset[tuple[Exit, Cell]]:
+        """Every head that occurs: an environment and machine state, and the top symbol with what is known below it."""
+
+        def annotate(symbols: Stack, below: Cell) -> Cell:
+            return (symbols + below)[: self.size]
+
+        def pile(symbols: Stack, below: Cell) -> tuple[Cell, ...]:
+            return tuple(annotate(symbols[i:], below) for i in range(len(symbols)))
+
+        def moves(head: tuple[object, object]) -> list[tuple[object, tuple[object, ...]]]:
+            if head[0] is None:
+                return [((s, u), (*pile(stack, (END,)), (END,))) for _, _, (s, u, stack) in starts]
+            (s, u), cell = head  # type: ignore[misc]
+            top, below = cell[0] or None, cell[1:]
+            if u in self.final:
+                return []
+            silent = self.silent(u, top)
+            if silent is not None:
+                found = [((s, silent[1]), silent[2])]
+            elif self.over(s, u):
+                found = []
+            else:
+                found = [(e.exit, e.pushed) for row in self.effects(s, u, top) for e in row]
+            if top is None:  # the end of the stack stays
+                return [(e, (*pile(pushed, (END,)), cell)) for e, pushed in found]
+            return [(e, pile(pushed, below)) for e, pushed in found]
+
+        starts = list(self.begins())
+        reached = saturate(moves, (None, None))
+        return frozenset(head for head in reached.heads if head[0] is not None)  # type: ignore[misc]
+
+    # --- The upper function
+
+    def worth_at(self, e: Exit, symbol: str) -> Worth | None:
+        """The worth of a symbol on top, as a function of what is below; None if nothing is listed."""
+        s, u = e
+        if u in self.final:
+            return Worth(Fraction(0), {})
+        silent = self.silent(u, symbol or None)
+        if silent is not None:
+            below = silent[2] + ((END,) if not symbol else ())
+            found = self.compose((s, silent[1]), below)
+            return None if found is None else _shift(found, silent[0])
+        if self.over(s, u):
+            return Worth(Fraction(0), {})
+        return self.heads.get((e, symbol))
+
+    @cache  # noqa: B019 # a check is used once
+    def compose(self, e: Exit, symbols: Stack) -> Worth | None:
+        """The worth of several symbols on top of each other; None if something in it is not listed."""
+        constant: Fraction | None = None
+        lines: dict[Exit, dict[int, Fraction]] = {e: {0: Fraction(0)}}
+        for symbol in symbols:
+            found: dict[Exit, dict[int, Fraction]] = {}
+            for exit_, ways in lines.items():
+                worth = self.worth_at(exit_, symbol)
+                if worth is None:
+                    return None
+                for t, c in ways.items():
+                    if worth.constant is not None:
+                        end = c + self.power(t) * worth.constant
+                        constant = end if constant is None else max(constant, end)
+                    for after, further in worth.lines.items():
+                        into = found.setdefault(after, {})
+                        for more, gain in further.items():
+                            total = c + self.power(t) * gain
+                            into[t + more] = max(total, into.get(t + more, total))
+            lines = found
+        for e in [e for e in lines if e[1] in self.final]:  # nothing is paid any more
+            ends = [c for c in lines.pop(e).values()] + ([] if constant is None else [constant])
+            constant = max(ends)
+        return Worth(constant, lines)
+
+    def value_of(self, x: State) -> Fraction | None:
+        """The upper function at one configuration that rests; None if nothing is listed."""
+        s, u, stack = x
+        if self.over(s, u):
+            return Fraction(0)
+        composed = self.compose((s, u), (*stack, END)) if self.heads else None
+        known = [self.whole[x]] if x in self.whole else []
+        if composed is not None and composed.constant is not None:
+            known.append(composed.constant)
+        if self.bounded:
+            known.append(self.most)
+        return min(known, default=None)
+
+    @cached_property
+    def tops(self) -> dict[Exit, set[str]]:
+        """The symbols that occur on top in each state."""
+        found: dict[Exit, set[str]] = {}
+        for e, cell in self.occurring:
+            found.setdefault(e, set()).add(cell[0])
+        return found
+
+    def _check_heads(self) -> Fraction:
+        """By how much one step exceeds the upper function at most, with any stack below the top symbol."""
+        excess = Fraction(0)
+        if self.heads:
+            self._check_ranges()
+        for (e, symbol), worth in self.heads.items():
+            demand(symbol == END or symbol in self.machine.stack, f"there is no symbol `{symbol}`")
+            demand(symbol != END or not worth.lines, "nothing lies below the end of the stack")
+            if self.over(*e) or self.silent(e[1], symbol or None) is not None:
+                continue
+            below = (END,) if symbol == END else ()
+            for effects in self.effects(*e, symbol or None):
+                after = self.follow(effects[0], below)
+                for exit_ in {at for effect in effects for at in self.follow(effect, below).lines}:
+                    for revealed in self.tops.get(exit_, ()):
+                        self.demand_worth(exit_, revealed)
+                if len(effects) > 1:
+                    most = (
+                        effect.chance * self.extremes(self.follow(effect, below))[1]
+                        for effect in effects
+                    )
+                    after = Worth(sum(most, Fraction(0)), {})
+                excess = max(excess, self.exceed(after, worth))
+        return excess + self.rounding
+
+    def demand_worth(self, e: Exit, symbol: str) -> Worth:
+        """The worth of a symbol on top; it must be listed."""
+        found = self.worth_at(e, symbol)
+        if found is None:
+            demand(False, f"state {e[0]}, {e[1]} with top `{symbol}` is not listed")
+        assert found is not None
+        return found
+
+    def _check_whole(self) -> Fraction:
+        """By how much one step exceeds the upper function at most, at the stacks that are listed."""
+        excess = Fraction(0)
+        for x in self.whole:
+            if not self.over(x[0], x[1]):
+                steps = max(
+                    self._step_value(x, action) for action in range(len(self.domain.actions))
+                )
+                excess = max(excess, self.discount * steps - (self.value_of(x) or Fraction(0)))
+        return excess
+
+    def _demand_closed(self) -> None:
+        """Demand that an episode never leaves the stacks that are listed."""
+        todo = [x for _, _, x in self.begins()]
+        for x in self.whole:
+            for action in range(len(self.domain.actions)):
+                todo += [] if self.over(x[0], x[1]) else [y for _, _, y in self.steps(x, action)]
+        for x in todo:
+            demand(self.over(x[0], x[1]) or x in self.whole, "a stack that may occur is not listed")
+
+    def follow(self, effect: Effect, below: Stack) -> Worth:
+        """What an outcome makes of the upper function, discounted; `below`: symbols under the pushed ones."""
+        found = self.compose(effect.exit, effect.pushed + below)
+        demand(found is not None, "what follows a listed head is not listed")
+        assert found is not None
+        constant = (
+            None if found.constant is None else self.discount * (effect.paid + found.constant)
+        )
+        lines = {
+            e: {t + 1: self.discount * (effect.paid + c) for t, c in ways.items()}
+            for e, ways in found.lines.items()
+        }
+        return Worth(constant, lines)
+
+    def _check_ranges(self) -> None:
+        """Demand that worths stay in the ranges, if what is below does."""
+        for e, (low, high) in self.range.items():
+            demand(low <= high, "a range is empty")
+            for symbol in self.tops.get(e, ()):
+                least, most = self.extremes(self.demand_worth(e, symbol))
+                demand(
+                    low <= least and most <= high,
+                    f"the range at state {e[0]}, {e[1]} does not hold",
+                )
+
+    def extremes(self, worth: Worth) -> tuple[Fraction, Fraction]:
+        """The least and the greatest worth over the ranges."""
+        ends = []
+        for end in (0, 1):
+            found = [] if worth.constant is None else [worth.constant]
+            for e, ways in worth.lines.items():
+                demand(e in self.range, f"there is no range for state {e[0]}, {e[1]}")
+                found += [c + self.power(t) * self.range[e][end] for t, c in ways.items()]
+            ends.append(max(found))
+        return ends[0] - self.rounding, ends[1] + self.rounding
+
+    def exceed(self, one: Worth, other: Worth) -> Fraction:
+        """By how much one worth is above another at most, over the ranges.
+
+        For one line every exit but its own is best at its least; along its own the difference is concave, and greatest at an end of the range
+        or where the other's highest line changes.
+        """
+        floor = self.extremes(other)[0] + 2 * self.rounding
+        found = Fraction(-(10**30)) if one.constant is None else one.constant - floor
+        for e, ways in one.lines.items():
+            demand(e in self.range, f"there is no range for state {e[0]}, {e[1]}")
+            low, high = self.range[e]
+            rest = Worth(other.constant, {at: own for at, own in other.lines.items() if at != e})
+            lines = [(self.power(t), c) for t, c in other.lines.get(e, {}).items()]
+            if rest.constant is not None or rest.lines:
+                lines.append((Fraction(0), self.extremes(rest)[0]))
+            corners = {low, high}
+            for number, (slope, c) in enumerate(lines):
+                for slope2, c2 in lines[:number]:
+                    if slope != slope2:
+                        crossing = (c2 - c) / (slope - slope2)
+                        if low < crossing < high:
+                            corners.add(crossing)
+            heights = {v: max(c + slope * v for slope, c in lines) for v in corners}
+            for t, c in ways.items():
+                slope = self.power(t)
+                found = max(found, *(c + slope * v - height for v, height in heights.items()))
+        return found + 2 * self.rounding
+
+    # --- The policy
+
+    def choose(self, s: int, u: str, seen: Stack) -> int:
+        """The policy's action."""
+        action = self.policy.get((s, u, seen[: self.proof.k]))
+        demand(
+            action is not None,
+            f"the policy has no action at state {s}, {u}, seeing {' '.join(seen)}",
+        )
+        return self.domain.actions.index(action or "")
+
+    def _check_choice(self, e: Exit, cell: Cell) -> Fraction:
+        """By how much the policy's step is below the upper function at a view, with any stack below it."""
+        top = cell[0] or None
+        if self.over(*e) or self.silent(e[1], top) is not None:
+            return Fraction(0)
+        rows = self.effects(*e, top)
+        if len(set(rows)) == 1:  # all actions do the same
+            return Fraction(0)
+        action = self.choose(*e, tuple(symbol for symbol in cell if symbol))
+        return self.measure_gap(e, cell, action)
+
+    def measure_gap(self, e: Exit, cell: Cell, action: int) -> Fraction:
+        """By how much an action is below the upper function at a view at most."""
+        here, effects = self.compose(e, cell), self.effects(*e, cell[0] or None)[action]
+        demand(here is not None and len(effects) == 1, "a view that may occur is not listed")
+        assert here is not None
+        return self.exceed(here, self.follow(effects[0], cell[1:] if cell[0] else cell))
+
+    def _check_choice_of_whole(self, x: State) -> Fraction:
+        """The same at a stack that is listed."""
+        return (self.value_of(x) or Fraction(0)) - self.discount * self._step_value(
+            x, self.choose(*x)
+        )
+
+    def _start(self) -> Fraction:
+        """The value of an episode by the upper function."""
+        total = Fraction(0)
+        for chance, paid, x in self.begins():
+            total += chance * paid
+            if not self.over(x[0], x[1]):
+                total += chance * max(
+                    self._step_value(x, action) for action in range(len(self.domain.actions))
+                )
+        return total
+
+    def _step_value(self, x: State, action: int) -> Fraction:
+        total = Fraction(0)
+        for chance, paid, y in self.steps(x, action):
+            worth = self.value_of(y)
+            demand(
+                worth is not None, "silent moves are paid, and not every configuration is listed"
+            )
+            total += chance * (paid + (worth or Fraction(0)))
+        return total
+
+    def _play(self) -> Fraction:
+        """What the policy earns from the start at least."""
+        if self.proof.lower:
+            return self._evaluate()
+        total = Fraction(0)
+        for chance, paid, x in self.begins():
+            total += chance * (paid + self._follow(x))
+        return total
+
+    def _follow(self, x: State) -> Fraction:
+        """What the policy earns from a configuration at least, without chance: until it returns, ends, or hardly counts."""
+        seen: dict[State, tuple[int, Fraction]] = {}
+        earned, size = Fraction(0), Fraction(1)
+        least = self.least if self.bounded else Fraction(0)
+        while not self.over(x[0], x[1]):
+            t = len(seen)
+            if x in seen:
+                begun, before = seen[x]
+                earned = before + (earned - before) / (1 - self.power(t) / self.power(begun))
+                break
+            if self.bounded and self.power(t) < NEGLIGIBLE:
+                earned += self.power(t) * least
+                break
+            seen[x] = t, earned
+            steps = list(self.steps(x, self.choose(*x)))
+            demand(len(steps) == 1, "a move has chance, and no lower bounds are listed")
+            _, paid, x = steps[0]
+            earned += self.power(t) * paid
+            size += abs(paid)
+        return earned - size / 2 ** (BITS // 4)
+
+    def _evaluate(self) -> Fraction:
+        """What the policy earns at least, by its lower bounds."""
+        lower = {(s, u, stack): Fraction(worth) for s, u, stack, worth in self.proof.lower}
+
+        def later(y: State) -> Fraction:
+            if self.over(y[0], y[1]):
+                return Fraction(0)
+            return lower[y] if y in lower else self.discount * self.least
+
+        def step(x: State) -> Fraction:
+            action = self.choose(*x)
+            return sum((p * (paid + later(y)) for p, paid, y in self.steps(x, action)), Fraction(0))
+
+        short = max(
+            (worth - self.discount * step(x) for x, worth in lower.items()), default=Fraction(0)
+        )
+        total = Fraction(0)
+        for chance, paid, x in self.begins():
+            total += chance * (paid + (Fraction(0) if self.over(x[0], x[1]) else step(x)))
+        return total - max(short, Fraction(0)) / (1 - self.discount)
+
+    # --- Bounds of every policy, for what is not listed
+
+    @property
+    def bounded(self) -> bool:
+        """True if no silent move pays, so that every step pays between two numbers."""
+        return not any(rule.silent and rule.reward for rule in self.machine.transitions)
+
+    @property
+    def least(self) -> Fraction:
+        """Every policy's value is at least this."""
+        return min(self._span[0] / (1 - self.discount), self._span[0])
+
+    @property
+    def most(self) -> Fraction:
+        """Every value, and every worth, is at most this."""
+        return max(self._span[1] / (1 - self.discount), self._span[1], Fraction(0))
+
+    @cached_property
+    def _span(self) -> tuple[Fraction, Fraction]:
+        demand(self.bounded, "silent moves are paid, and not every configuration is listed")
+        own = [Fraction(r) for r in set(self.domain.arrays.reward.ravel().tolist())]
+        paid = [Fraction(rule.reward) for rule in self.machine.transitions if not rule.silent]
+        if self.machine.otherwise.action != "error":
+            paid.append(Fraction(self.machine.otherwise.reward))
+        return min(own) + min(paid), max(own) + max(paid)
+
+
+def _shift(worth: Worth, paid: Fraction) -> Worth:
+    """A worth after something was paid."""
+    constant = None if worth.constant is None else worth.constant + paid
+    return Worth(
+        constant, {e: {t: c + paid for t, c in ways.items()} for e, ways in worth.lines.items()}
+    )
