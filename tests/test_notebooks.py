@@ -43,35 +43,6 @@ def test_machines_words_domains_and_tasks_show_themselves():
         assert "\n" not in repr(value)
 
 
-def test_an_error_in_a_notebook_is_its_message_alone():
-    """IPython prints what this method of an exception returns, in place of the traceback."""
-    with pytest.raises(pdrm.PdrmError) as caught:
-        pdrm.parse("events a\nstart u\nu => u : a")
-    place, first, *_ = caught.value._render_traceback_()
-    assert place.endswith(r': pdrm.parse("events a\nstart u\nu => u : a")')
-    assert first.startswith("error[E0")
-
-
-def test_an_error_shows_the_users_own_line_whatever_code_it_came_through():
-    """Methods of dataclasses are made by a program, and `draw` goes through the standard library."""
-    for call in (
-        lambda: pdrm.CpRM(k=-1),
-        lambda: pdrm.parse("events a\nstack #\nstart u\notherwise stay 0\nu -> u : b, # / #, 0"),
-        lambda: pdrm.Study(["letter"], ["q"], settings={"episodes": -1}).run("nowhere"),
-        lambda: pdrm.draw(3),
-    ):
-        with pytest.raises(pdrm.PdrmError) as caught:
-            call()
-        place, first, *_ = caught.value._render_traceback_()
-        assert ": lambda: pdrm." in place
-        assert first.startswith("error[E0")
-    scope = {"pdrm": pdrm}
-    exec("def ask():\n    pdrm.CpRM(k=-1)\n", scope)
-    with pytest.raises(pdrm.PdrmError) as caught:
-        scope["ask"]()
-    assert caught.value._render_traceback_()[0].endswith(': scope["ask"]()')
-
-
 def stop(_status):
     raise KeyboardInterrupt
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pdrm
+from docs.scripts.autoencode import autoencode_plot
 from docs.scripts.concepts import formulas, shown
 from docs.scripts.concepts.counterfactual import counterfactual_plot
 from docs.scripts.concepts.labels import labels_plot
@@ -31,6 +32,7 @@ def main() -> None:
     for name, machine in machines.items():
         pdrm.draw(machine, IMAGES / f"{name}.svg")
     figures = {
+        "autoencode": autoencode_plot(),
         "concept-run": run_plot(shown.moments()),
         "concept-labels": labels_plot(*shown.labels(steps=4)),
         "concept-product": product_plot(*shown.moment(steps=6)),

@@ -1,4 +1,4 @@
-"""Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
+"""Witnesses at any height. That they are right is a proof (`tests/properties/high_witness.py`)."""
 
 from pdrm.analysis.solving import compile_solver
 from pdrm.analysis.sufficient_k.check_k import check_k

@@ -34,7 +34,7 @@ from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.task import Task, pushdown_machine
-from proofs import sizes as proof
+from tests.properties import sizes as proof
 from tests.strategies import machines
 
 FEW = deliver_tasks(*sequences_of(catalogue("deliver-four")))[0]

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import statistics
 from pathlib import Path
 
@@ -184,53 +183,6 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
         agent == "hrm",
         agent.startswith("cra-"),
         agent == "hrm",
-    )
-
-
-def test_wrong_turns_are_told_apart(pdrm, run, tmp_path, monkeypatch):
-    """A machine where a domain is wanted, a folder of two runs where a run is, a run that was done, a damaged description."""
-    monkeypatch.chdir(tmp_path)
-    Path("task.pdrm").write_text(TASK)
-    outcome = pdrm("train", "task.pdrm")
-    assert outcome.err.startswith(
-        "error[E0708]: this is a rule of a machine, not of a map\n  --> task.pdrm:6:3"
-    )
-    assert "DOMAIN --machine task.pdrm" in outcome.err
-    assert (
-        pdrm("evaluate", "runs", "--json").out == pdrm("evaluate", run, "--json").out
-    )  # it is the only one
-    other = shutil.copytree(run, run.parent / "other")
-    for command in ("evaluate", "replay", "film"):
-        outcome = pdrm(command, "runs")
-        assert outcome.err.startswith("error[E0805]: runs holds 2 runs: name one of them")
-        assert (
-            "fix: name a run that is there, the last one: runs/other"
-            in pdrm(command, "nothing").err
-        )
-        (tmp_path / "empty").mkdir(exist_ok=True)
-        assert (
-            "\n  fix: train one: pdrm train letter\n" in pdrm(command, "empty").err
-        )  # the shell's words alone
-        assert "fix: the last one: " in outcome.err
-        nearest = pdrm(command, "runs/othr").err
-        assert nearest.startswith(
-            "error[E0805]: there is no run runs/othr\n  fix: the nearest that there are: runs/other, "
-        )
-    shutil.rmtree(other)
-    assert pdrm("evaluate", "--json").out == pdrm("evaluate", run, "--json").out  # in `runs`
-    assert pdrm("replay", "--plain").out == pdrm("replay", run, "--plain").out
-    command = ("train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", "runs")
-    assert "table rows (done before) -> " in pdrm(*command).out
-    described = json.loads((run / "policy.json").read_text())
-    del described["sha256"]
-    (run / "policy.json").write_text(json.dumps(described))
-    assert "or is damaged: policy.json has no `sha256`\n" in pdrm("evaluate", run).err
-    (run / "spec.json").write_text("{}")
-    assert "holds no trained run: spec.json has no `domain`\n" in pdrm("evaluate", run).err
-    (run / "spec.json").unlink()
-    assert (
-        "holds no trained run: spec.json cannot be opened: no such file"
-        in pdrm("evaluate", run).err
     )
 
 
@@ -464,27 +416,6 @@ def test_agents_and_their_settings_are_listed(pdrm):
 
 
 TRAINED_FOR = "`ppo` is trained for a number of steps: --steps 100000 (agents that have it: q, cprm, cra-q, cra-cql, hrm, summary)"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fix"),
-    [
-        (("evaluate", "nothing", "--seed", "-2"), "--seed 0"),
-        (("evaluate", "nothing", "--seed", "two"), "--seed 0"),
-        (("step", "letter"), 'as in: pdrm step letter "A A B C C C"'),
-        (("train", "water-17", "--agent", "q"), "train a network: --agent ppo"),
-        (("train", "letter", "--agent", "ppo", "--set", "episodes=9"), TRAINED_FOR),
-        (("evaluate", "nothing", "--episodes", "0"), "--episodes 100"),
-        (("evaluate", "nothing", "--episodes", "1000000000000"), "--episodes 100"),
-        (("train", "letter", "--workers", "0"), "--workers 2"),
-        (("train", "letter", "--learning-rate", "7"), "set --learning-rate 0.5"),
-        (("train", "letter", "--agent", "cra-q", "--k", "1"), "use --k full"),
-    ],
-)
-def test_the_fix_is_of_the_fault(arguments, fix, pdrm):
-    outcome = pdrm(*arguments)
-    assert outcome.code == 2
-    assert f"  fix: {fix}\n" in outcome.err
 
 
 def test_help_says_the_settings_of_ones_own_domain(pdrm):

@@ -10,9 +10,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 
 from pdrm.domains.water import water_world
-from pdrm.errors import BadSetting, NeverSucceeded, NotHere, WrongPolicy
+from pdrm.errors import NeverSucceeded, NotHere, WrongPolicy
 from pdrm.learning.advice import advise
-from pdrm.learning.agents import DQN, PPO, QLearning, RecurrentPPO
+from pdrm.learning.agents import DQN, PPO, RecurrentPPO
 from pdrm.learning.run import Run, train
 from pdrm.learning.settings import parse_setting
 from pdrm.task import Task
@@ -156,35 +156,6 @@ def test_whole_numbers_may_have_an_exponent():
     assert parse_setting(PPO, "n_steps=1.6e1") == ("n_steps", 16)
 
 
-def test_full_stacks_are_told_with_their_fix(pdrm, tmp_path):
-    """A maze of 150 steps with room for 8 symbols; by default there is room for all that 150 steps can push."""
-    command = (
-        "train",
-        "maze-10x10",
-        "--agent",
-        "ppo",
-        "--steps",
-        1024,
-        *SMALL,
-        "--set",
-        "n_epochs=1",
-        "-o",
-        tmp_path,
-    )
-    tight = pdrm(*command, "--set", "depth=8")
-    assert tight.code == 0
-    assert re.search(
-        r"\d+% of the training episodes were cut off by a full stack\n  fix: --set depth=184\n",
-        tight.err,
-    )
-    assert re.search(
-        r"test(s|) ended in `home`, most (ended|were cut off) in `\w+`\n  fix: train longer: --steps 2400000; or do without your own n_envs, .*--agent dqn",
-        tight.err,
-    )
-    assert json.loads(pdrm(*command, "--set", "depth=8", "--json").out)[0]["cut_off"] > 0.5
-    check_python(next(tmp_path.iterdir()))
-
-
 def check_python(folder):
     """What is said of the same run in Python, which finds it done; and of what users of other libraries ask its policy."""
     run = Run.load(folder)
@@ -229,26 +200,6 @@ def test_advice_never_repeats_what_is_set():
         "do without your own shaping; or pdrm.CpRM(), "
     )
     assert advise(water, PPO(total_timesteps=50)).shell_fix == "train longer: --steps 100"
-
-
-def test_habits_of_other_libraries_are_answered():
-    for wrong, said in (
-        (
-            lambda: PPO("MlpPolicy", None),
-            r"(?s)by their names.*fix: run = pdrm.train\(task, pdrm.PPO\(\)\)",
-        ),
-        (lambda: PPO().learn(1000), r"have no `learn`"),
-        (lambda: QLearning().predict, r"(?s)have no `predict`.*act\(state, machine_state, stack\)"),
-        (
-            lambda: PPO(learning_rate=lambda progress: progress),
-            r"(?s)must be a number above 0.*linear_decay=True",
-        ),
-    ):
-        with pytest.raises(BadSetting, match=said):
-            wrong()
-    assert not hasattr(PPO(), "learn")
-    with pytest.raises(AttributeError, match="no attribute 'lern'"):
-        PPO().lern(1000)
 
 
 def test_what_needs_a_finite_domain_says_so(pdrm):

@@ -302,7 +302,7 @@ def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatc
     text = repr({"descr": "<i4", "fortran_order": False, "shape": (10**12,)}).encode()
     with zipfile.ZipFile(tmp_path / "claims.npz", "w") as archive:
         archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
-    with pytest.raises(PdrmError, match="asks for 4,000,000,000,000 bytes"):
+    with pytest.raises(PdrmError, match="damaged"):
         load_domain(tmp_path / "claims.npz")
 
 

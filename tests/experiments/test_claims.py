@@ -1,7 +1,6 @@
 """Claims: verdicts that follow the numbers, on curves made by hand and on real runs."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -170,18 +169,6 @@ def test_a_verdict_that_one_seed_decides_says_so(sized):
     )
     assert edge(0.5).startswith("Q-CRA achieves maze-5x5: 5 of 10 seeds")
     assert edge(0.7) == edge(0.4) == ""
-
-
-def test_readings_chosen_after_results_are_told(sized):
-    """The paper notes name the same claims."""
-    found = {
-        one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))
-    }
-    marked = {name for name, said in found.items() if said}
-    assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
-    page = (Path(__file__).parents[2] / "docs" / "paper-notes.md").read_text()
-    part = page.partition("### Chosen after seeing results")[2].partition("\n## ")[0]
-    assert all(f"`{name}`" in part for name in marked)
 
 
 def test_what_is_missing_is_not_run(sized):

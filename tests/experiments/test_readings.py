@@ -18,7 +18,6 @@ from pdrm.experiments.paper.paper_readings import (
     RECORDED,
     about_readings,
     cells,
-    count_holding,
     draw_places,
     four_sequences,
     reading_of,
@@ -139,18 +138,6 @@ def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch)
         if one.claim.id == "water-20"
     ]
     assert (judged.verdict, judged.why) == (NOT_RUN, paper_claims.TWO_AGENTS)
-
-
-def test_the_notes_count_the_readings_as_they_are_recorded(tmp_path):
-    notes = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
-    section = notes.partition("### Under other readings")[2].partition("\n### ")[0]
-    rows = re.findall(r"^\| (\*\*[^|]*) \| (\d+ of \d+) \|", section, flags=re.MULTILINE)
-    said = {
-        claim: count for claims, count in rows for claim in re.findall(r"\*\*([\w-]+)\*\*", claims)
-    }
-    found = cells(tmp_path)
-    assert len(said) == 16
-    assert said == {claim: count_holding(found, claim) for claim in said}
 
 
 def test_a_reading_that_a_claim_names_as_contrary_is_recorded_as_such():

@@ -15,7 +15,7 @@ from pdrm.errors import (
 from pdrm.language import PATTERNS, parse_word
 from pdrm.language.logic import acceptors
 from pdrm.language.logic.temporal_formulas import parse_formula, subformulas
-from proofs.logic import PATTERN_TREES, text_of
+from tests.properties.logic import PATTERN_TREES, text_of
 
 
 def accepts(machine, *words):

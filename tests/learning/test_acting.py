@@ -92,33 +92,6 @@ def test_the_three_arguments_and_the_observation_mean_the_same(task, runs):
         assert policy.act(int(observation["observation"]), "go", ("#",)) == first
 
 
-@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
-def test_what_was_never_there_is_refused_with_the_right_call(runs):
-    for name, run in runs.items():
-        policy = run.policy
-        for wrong in (
-            (999, "go", ("#",)),
-            (-1, "go", ("#",)),
-            (0, "none", ("#",)),
-            (0, "go", ("#", "X")),
-            (0, "go", "#"),
-            (0, "go"),
-            (0,),
-            ({"observation": 0, "machine": 9, "stack": [1]},),
-            ({"observation": 0},),
-            (np.zeros(3),),
-            ("up",),
-        ):
-            with pytest.raises(WrongPolicy) as told:
-                policy.act(*wrong)
-            assert told.value.fix, (name, wrong)
-        with pytest.raises(WrongArguments):
-            policy.act()
-    with pytest.raises(WrongPolicy) as told:
-        runs["summary"].policy.act(runs["summary"].spec.task.env(k=1).reset(seed=0)[0])
-    assert 'k="full"' in told.value.fix
-
-
 ONE_COUNTER = """events key door
 exclusive key door
 counters 1

@@ -17,7 +17,7 @@ from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.product.counters import Counters
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
-from proofs.learners import q_settings
+from tests.properties.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [
     (choice, 3) for choice in list(Counterfactuals)[1:]

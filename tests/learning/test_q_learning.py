@@ -16,8 +16,8 @@ from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
 from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 from pdrm.product import exploration
 from pdrm.product.views import FullStack, TopK
-from proofs.learners import q_settings
 from tests.probes import COLLECT, VALUES, corridor
+from tests.properties.learners import q_settings
 
 CHOICES = [(choice, None) for choice in Counterfactuals] + [
     (choice, 3) for choice in list(Counterfactuals)[1:]

@@ -12,9 +12,9 @@ from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from proofs import acceptance, engines, features
-from proofs.random_machines import fitting
-from proofs.words_kernel import Runs, Words, run, run_words
+from tests.properties import acceptance, engines, features
+from tests.properties.random_machines import fitting
+from tests.properties.words_kernel import Runs, Words, run, run_words
 from tests.strategies import alphabets, machines_and_words, transitions
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()

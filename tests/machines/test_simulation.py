@@ -15,7 +15,7 @@ from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise, Transition
-from proofs import translation
+from tests.properties import translation
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
 STAY = Otherwise.stay(-0.5)

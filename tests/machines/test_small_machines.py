@@ -23,9 +23,9 @@ from pdrm.machines.stacks import OK, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.machines.transitions import Otherwise, Transition
-from proofs.random_machines import random_machine
-from proofs.words_kernel import Runs, Words
 from tests.machines.small import UP, counting, machine, rule, said
+from tests.properties.random_machines import random_machine
+from tests.properties.words_kernel import Runs, Words
 
 A = frozenset("A")
 

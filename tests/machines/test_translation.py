@@ -9,7 +9,7 @@ from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Not
 from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise
-from proofs import peers_counting, translation
+from tests.properties import peers_counting, translation
 
 EVENTS = ("A", "B", "C")
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()

@@ -19,7 +19,7 @@ from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
 from pdrm.product.counters import Counters
 from pdrm.product.explore_kernel import UNDEFINED_LABEL, count
-from proofs.random_counting import counting_automaton, pushdown_machine
+from tests.properties.random_counting import counting_automaton, pushdown_machine
 
 
 def labels_of(machine):

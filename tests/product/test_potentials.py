@@ -1,5 +1,5 @@
 """Potentials of the machine: values known by hand, in every engine the same, and wrapped environments that are paid by them.
-That they change no optimal action is a proof (`proofs/shaping.py`)."""
+That they change no optimal action is a proof (`tests/properties/shaping.py`)."""
 
 from functools import partial
 from random import Random
@@ -15,8 +15,8 @@ from pdrm.machines.tables import tabulate
 from pdrm.product.explore_kernel import fill_potentials
 from pdrm.product.summaries import potentials
 from pdrm.product.summaries.potentials import Shaping, find_labels
-from proofs.random_machines import random_machine
-from proofs.wrapping import Case, Playback
+from tests.properties.random_machines import random_machine
+from tests.properties.wrapping import Case, Playback
 
 EARN = parse(
     "events a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"

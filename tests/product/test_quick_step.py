@@ -7,7 +7,7 @@ from pdrm.language.loading import catalogue, catalogue_names
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import quick_step
 from pdrm.product.quick_step import QuickStep
-from proofs.random_machines import described, random_machine
+from tests.properties.random_machines import described, random_machine
 
 
 def outcome(function):

@@ -17,7 +17,7 @@ from pdrm.product.summaries.heads import measure_silence
 from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.product.summaries.summary_kernel import NONE, World
 from pdrm.task import Task
-from proofs.summaries import draw_case
+from tests.properties.summaries import draw_case
 
 LABELS = [frozenset(), frozenset({"push"}), frozenset({"go"}), frozenset({"pop"})]
 WALK, PUSH, GO, POP = range(4)

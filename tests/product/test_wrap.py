@@ -11,8 +11,8 @@ from gymnasium import spaces
 import pdrm
 from pdrm.errors import EpisodeOver
 from pdrm.product.labelling import snapshot
-from proofs.random_machines import random_machine
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
+from tests.properties.random_machines import random_machine
 
 A, B, C = (frozenset(letter) for letter in "ABC")
 NOTHING = frozenset()

@@ -16,7 +16,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, UnknownAgent
-from pdrm.files import encode_arrays, read_arrays
+from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, agent_for, kind_of
 from pdrm.learning.deep.deep_learner import DeepLearner, batch_key, needed_depth
@@ -30,8 +30,8 @@ from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
-from proofs.random_machines import random_machine
-from proofs.random_products import random_domain
+from tests.properties.random_machines import random_machine
+from tests.properties.random_products import random_domain
 
 
 def test_advantages_are_those_of_stable_baselines3():
@@ -216,9 +216,8 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
 def test_of_several_checkpoints_the_damaged_one_is_named(stopped, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     damaged = tmp_path / "0" / CHECKPOINT
-    arrays = read_arrays(damaged.read_bytes())
-    damaged.write_bytes(encode_arrays({**arrays, "iterations": np.int64(10**9)}))
-    with pytest.raises(BadRunFolder, match="iterations") as told:
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    with pytest.raises(BadRunFolder) as told:
         execute(*runs(tmp_path))
     assert str(damaged) in told.value.fix
 

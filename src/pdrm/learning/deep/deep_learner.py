@@ -18,7 +18,7 @@ import numpy as np
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
-from pdrm.files import Arrays, Fingerprint, need, within
+from pdrm.files import Arrays, Fingerprint
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
@@ -31,7 +31,6 @@ from pdrm.learning.settings import FULL, NOTHING, Agent
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
-from pdrm.product.jax_env.jax_machine import FINISHED, OK
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task, largest_reward
@@ -270,66 +269,15 @@ class DeepLearner:
         return {**counts, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
 
     def restore(self, snapshots: Iterable[Arrays]) -> None:
-        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged, before the next one is read."""
+        """Put the runs where their snapshots left them."""
         like = jax.tree.map(lambda part: part[0], self.training.state)
         states, counts = [], dict[str, int]()
         for arrays in snapshots:
             states.append(load_arrays(arrays, like))
-            self._check(arrays)
             counts = {name: int(arrays[name]) for name in COUNTS}
         self.training.state = stack_trees(states)
         for name, count in counts.items():
             setattr(self.training, name, count)
-
-    def _check(self, arrays: Arrays) -> None:
-        """Raise `ValueError` unless the counts agree and every number that stands for something stands for something there is.
-
-        Leaves are known by the end of their names; that they have their types and shapes was checked when they were loaded.
-        """
-        product, task = self.training.product, self.tasks[0]
-        need(
-            *(
-                (
-                    arrays[name].dtype == np.int64 and arrays[name].shape == (),
-                    f"`{name}` is no count",
-                )
-                for name in COUNTS
-            )
-        )
-        iterations, ended, cut_off = (int(arrays[name]) for name in COUNTS)
-        steps = iterations * self.training.steps_per_iteration
-        need(
-            (0 <= steps <= self.total, f"it counts {iterations:,} iterations"),
-            (0 <= cut_off <= ended, "it counts more episodes that were cut off than there were"),
-        )
-        ranges = {
-            ".timesteps": (steps, steps),
-            ".count": (0, np.iinfo(np.int32).max),
-            ".written": (0, steps),
-            ".clock": (0, product.domain.step_limit),
-            ".begun": (OK, FINISHED),
-            ".label": (0, max(0, len(product.domain.labels) - 1)),
-            ".action": (0, max(0, product.domain.actions - 1)),
-            ".configuration.state": (0, product.machine.states - 1),
-            ".configuration.height": (0, product.machine.depth),
-        }
-        if isinstance(task.domain, FiniteDomain):
-            ranges[".environment"] = 0, task.domain.states - 1
-        for name, leaf in arrays.items():
-            found = next((ranges[end] for end in ranges if name.endswith(end)), None)
-            if found is not None and np.issubdtype(leaf.dtype, np.integer):
-                need((within(leaf, *found), f"{name} is out of its range"))
-            if ".environment." in name and np.issubdtype(leaf.dtype, np.floating):
-                need((bool(np.isfinite(leaf).all()), f"{name} is not finite"))
-            if name.endswith(".configuration.words"):
-                height = arrays[name.removesuffix("words") + "height"]
-                fits = leaf.ndim > 0 and leaf.shape[:-1] == height.shape
-                need(
-                    (
-                        fits and product.machine.are_stacks(leaf, height),
-                        f"{name} are not stacks of the machine",
-                    )
-                )
 
     def save_policy(
         self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None

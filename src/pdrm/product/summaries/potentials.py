@@ -10,7 +10,7 @@ The potential is Φ = scale * V + shift, and 0 where an episode ends. A step is 
 this changes no optimal policy (Ng, Harada and Russell 1999), so nothing here needs to be exact. But it is, up to rounding, unless
 one exit of a symbol has more than 64 lines; then V is a little less than the optimal value, and `Operators.thinned` says so.
 
-These are the operators of `operators.Summaries` for a domain with one state whose actions are labels, and `proofs/shaping.py` compares the two. They are found
+These are the operators of `operators.Summaries` for a domain with one state whose actions are labels, and `tests/properties/shaping.py` compares the two. They are found
 here once more because a potential asks for something else: operators of every head at once, which hold for any worth of what is below (silent moves may pay
 without end as the stack gets higher, where Summaries have a range only up to a height); a value of 0 where no label can be read, where Summaries have none;
 precision relative to each line, not to the largest value; and nothing to compile for whoever wraps an environment.

@@ -4,7 +4,7 @@ An entry is an environment state, a machine state and a top symbol. Its operator
 c + γᵗ w (see `operators`), kept in blocks of one arena: sorted by t, so from steep to flat, each the highest of its block
 somewhere between the least and the greatest value of w. A visit reads the operators that each action leads to, composes them, and adds
 the lines that rise above what is there by more than the tolerance. Nothing that was gained is given up, so visits end.
-The readable twin is `proofs/plain_summaries.py`.
+The readable twin is `tests/properties/plain_summaries.py`.
 """
 
 from __future__ import annotations
