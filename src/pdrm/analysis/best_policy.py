@@ -140,7 +140,7 @@ class _PolicySearch:
         self.chances = self.product.start_probability[live]
         self.paid = float((self.product.start_probability * self.product.start_paid).sum())
         self.cut = tolerance / (16 * max(1, len(self.starts)))
-        self.rounding, self.nodes = 0.0, 0
+        self.rounding, self.nodes, self.dropped = 0.0, 0, -np.inf
         self._stamp = np.ones(1, np.int64)
         self._mark, self._then = np.zeros(0, np.int64), np.zeros((0, 2))
         self._action, self._log = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -171,7 +171,7 @@ class _PolicySearch:
         most = MOST_BYTES // (300 + 16 * len(self.starts))
         while heap and heap[0].key > self.found + self.tolerance / 2:
             if deadline.over or len(heap) > most or self.product_is_full:
-                return max(node.key for node in heap)
+                break
             node = heappop(heap)
             self.nodes += 1
             policy = _list_choices(node)
@@ -192,7 +192,7 @@ class _PolicySearch:
                     self._keep(float(total[EARNED]), {**policy, klass: action})
                 self._push(heap, node, klass, action, at, weight, total, numbers)
             self._unset({**policy, klass: 0})
-        return max((node.key for node in heap), default=-np.inf)
+        return max(self.dropped, *(node.key for node in heap), -np.inf)
 
     def _push(
         self, heap: list[_Node], parent: _Node | None, klass: int, action: int,
@@ -203,13 +203,13 @@ class _PolicySearch:
         key = float(
             total[EARNED] + total[DOUBT] + (weight[going] * self.values.value[at[going]]).sum()
         )
-        if going.any() and key > self.found + self.tolerance / 2:
-            rank = -ceil(4 * key / self.tolerance)
-            size = 0 if parent is None else parent.size - 1
-            heappush(
-                heap,
-                _Node(rank, size, next(numbers), key, parent, klass, action, at, weight, total),
-            )
+        if not going.any() or key <= self.found + self.tolerance / 2:
+            self.dropped = max(self.dropped, key)
+            return
+        rank = -ceil(4 * key / self.tolerance)
+        size = 0 if parent is None else parent.size - 1
+        node = _Node(rank, size, next(numbers), key, parent, klass, action, at, weight, total)
+        heappush(heap, node)
 
     def _improve(self, deadline: Deadline) -> None:
         """Change the action of one class at a time, as long as that gains."""
@@ -345,6 +345,8 @@ class _Branching:
                 bound = self._at_start(above)
                 if bound > self.found + self.tolerance / 2:
                     heappush(heap, (-bound, next(numbers), chosen, above))
+                else:
+                    open_bound = max(open_bound, bound)
         bound = max(self.found, open_bound, -heap[0][0] if heap else -np.inf)
         low, high = self.values.start
         policy = {klass: int(self.policy[klass]) for klass in self._list_reached()}
