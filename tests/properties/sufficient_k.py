@@ -203,3 +203,119 @@ class _Compared:
         return replace(
             proof, policy=tuple(policy), bound=bound, entries=tuple(entries), ranges=ranges, lower=tuple(lower)
         )
+
+
+# --- Stacks that grow without end
+
+SHORT_DISCOUNTS = (0.25, 0.4)
+FEW_POLICIES = 2_000
+EXPLORED = 7
+"""Steps within which the optimal value is bounded by trying everything."""
+PLAYED = 60
+
+
+def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
+    """Tasks without chance whose stacks may grow for ever: every policy is played, and the optimal value bounded step by step."""
+    random, counted = Random(seed), Counter[str]()
+    while counted["cases"] < products:
+        case, plain = random_case(random, ("none",), MOST_STATES, chance=False)
+        if plain.closed:
+            continue
+        discount = random.choice(SHORT_DISCOUNTS)
+        growing = _Growing(replace(case, discount=Fraction(discount)))
+        values = value_product(Task(case.domain, case.machine), discount, Bound(), MEMORY, Deadline(20.0))
+        low, high = growing.bound_best()
+        found = values.start
+        assert found[0] <= high + growing.size, f"{case}\n{found} {low} {high}"
+        assert low <= found[1] + growing.size, f"{case}\n{found} {low} {high}"
+        before = None
+        for k in KS:
+            best = growing.try_policies(k)
+            if best is None:
+                continue
+            before = find_loss(values, k, before, values.tolerance, Deadline(5.0))
+            said = f"{case}\nk = {k}: {before.low} {before.high}, optimal {low} {high}, policy {best}"
+            assert before.low <= high - best + growing.size, said
+            assert before.high >= low - best - growing.size, said
+            counted["losses"] += 1
+            counted["losses above 0"] += before.low > values.tolerance
+        counted["cases"] += 1
+    return counted
+
+
+class _Growing:
+    """A task without chance, stepped with the readable machine."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.gamma = case, float(case.discount)
+        self.domain, self.machine = case.domain, case.machine
+        paid = max(abs(rule.reward) for rule in self.machine.transitions) + abs(self.machine.otherwise.reward)
+        own = float(np.abs(self.domain.arrays.reward).max())
+        self.most = own + 12 * paid
+        """More than one step pays: these machines take few silent moves."""
+        self.size = 1e-6
+        begin = self.machine.begin()
+        self.starts = []
+        arrays = self.domain.arrays
+        for s, chance, label in zip(
+            arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist(), strict=True
+        ):  # fmt: skip
+            at, reward = begin.after, sum(move.reward for move in begin.moves)
+            if chance > 0 and label >= 0 and at.state not in self.machine.final:
+                step = self.machine.step(at, self.domain.labels[label])
+                at, reward = step.after, reward + sum(move.reward for move in step.moves)
+            self.starts.append((chance / arrays.start_probability.sum(), reward, (s, at)))
+
+    def over(self, x: tuple[int, object]) -> bool:
+        return x[1].state in self.machine.final or bool(self.domain.arrays.terminal[x[0]])  # type: ignore[attr-defined]
+
+    def step(self, x: tuple[int, object], action: int) -> tuple[float, tuple[int, object]]:
+        arrays, (s, at) = self.domain.arrays, x
+        o = int(arrays.probability[s, action].argmax())
+        step = self.machine.step(at, self.domain.labels[arrays.label[s, action, o]])  # type: ignore[arg-type]
+        paid = float(arrays.reward[s, action, o]) + sum(move.reward for move in step.moves)
+        self.most = max(self.most, abs(paid))
+        return paid, (int(arrays.next[s, action, o]), step.after)
+
+    def bound_best(self) -> tuple[float, float]:
+        """The optimal value, from below and from above."""
+        found = sum(chance * (paid + self.best(x, EXPLORED)) for chance, paid, x in self.starts)
+        rest = self.gamma**EXPLORED * self.most / (1 - self.gamma)
+        return found - rest, found + rest
+
+    def best(self, x: tuple[int, object], steps: int) -> float:
+        if self.over(x) or not steps:
+            return 0.0
+        found = []
+        for action in range(len(self.domain.actions)):
+            paid, after = self.step(x, action)
+            found.append(paid + self.gamma * self.best(after, steps - 1))
+        return max(found)
+
+    def try_policies(self, k: int) -> float | None:
+        """What the best k-policy earns; None if there are too many."""
+        best, todo, tried = -np.inf, [dict[Hashable, int]()], 0
+        while todo:
+            tried += 1
+            if tried > FEW_POLICIES:
+                return None
+            policy = todo.pop()
+            earned: float | None = 0.0
+            for chance, paid, start in self.starts:
+                weight, x = chance, start
+                earned += chance * paid
+                for _ in range(PLAYED):
+                    if self.over(x):
+                        break
+                    name = x[0], x[1].state, x[1].stack[:k]  # type: ignore[attr-defined]
+                    if name not in policy:
+                        todo += [{**policy, name: action} for action in range(len(self.domain.actions))]
+                        earned = None
+                        break
+                    reward, x = self.step(x, policy[name])
+                    earned += weight * reward
+                    weight *= self.gamma
+                if earned is None:
+                    break
+            best = best if earned is None else max(best, earned)
+        return best
