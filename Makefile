@@ -42,9 +42,8 @@ docs: .venv/dev.done ## draw the pictures of the documentation, build it strictl
 	$(BIN)/python -m docs.scripts.pictures
 	$(BIN)/python -m zensical build --strict --clean
 
-bench: .venv/dev.done ## measure, interleaved with the peers, for about six minutes; write docs/benchmarks.md and its records
-	$(BIN)/python -m pdrm bench --seconds 40 --record docs/benchmarks
-	$(BIN)/python -m pages benchmarks.md
+bench: .venv/dev.done ## measure next to the peers, for about six minutes; records go to docs/benchmarks
+	$(BIN)/python -m benchmarks --seconds 40 --record docs/benchmarks
 
 PROVE ?= 5m
 prove: .venv/dev.done ## check the properties with new random seeds until the time is up (PROVE=30m)

@@ -190,8 +190,6 @@ def test_success_is_what_pays_unless_it_is_named():
         Task(text.format(0))
     with pytest.raises(WrongKind, match="the domain comes first"):
         Task(pdrm.parse(text.format(0)), "letter")
-    with pytest.raises(WrongKind, match="load_domain"):
-        pdrm.domains.grid_domain("a", ["#@.#"], {}, step_limit=5)
     with pytest.raises(BadSetting, match=r"seeds=\[0, 1\]"):
         pdrm.train("letter", "q", seed=[0, 1])
     with pytest.raises(BadSetting, match="total_timesteps"):

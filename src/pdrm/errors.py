@@ -454,7 +454,7 @@ WARNINGS = {
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling. What waits for it never happens. `pdrm domains NAME` lists the events of a domain; those of a map are its `place` lines.",
     "W0610": "None of the last evaluations of an agent completed the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is installed. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
-    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `float_images=True` does so and keeps the dictionary.",
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `keys=[…]` leaves it out.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, which nothing ever reads: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
@@ -462,6 +462,7 @@ WARNINGS = {
     "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
     "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
     "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
+    "W0617": "The environment ended the first 100 episodes of an environment of `pdrm.wrap` before the machine was in a final state. If the environment's own end is not the end of the task, and it can be stepped further, `ignore_end=True` lets episodes continue.",
 }
 """The explanation of each warning code, for `pdrm explain`."""
 
@@ -537,43 +538,6 @@ class NeverSucceeded(UserWarning):
 
     def __str__(self) -> str:
         return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"
-
-
-class SmallImage(UserWarning):
-    """Warns of an image in an observation that is too small for Stable-Baselines3's networks: W0611.
-
-    >>> print(SmallImage("image", (7, 7, 3)))
-    warning[W0611]: Stable-Baselines3's MultiInputPolicy takes `image`, of shape (7, 7, 3), for a picture; its convolutions need 36 by 36 pixels
-      fix: pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]
-    """
-
-    code = "W0611"
-
-    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
-        picture = f"takes `{name}`, of shape {shape}, for a picture; its convolutions need 36 by 36 pixels"
-        super().__init__(f"Stable-Baselines3's MultiInputPolicy {picture}")
-
-    def __str__(self) -> str:
-        fix = 'pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]'
-        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
-
-
-class LongVector(UserWarning):
-    """Warns of a flat observation that is most often an image: W0616.
-
-    >>> print(LongVector(100_804))
-    warning[W0616]: with flatten=True an observation is a vector of 100,804 numbers
-      fix: leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation
-    """
-
-    code = "W0616"
-
-    def __init__(self, length: int) -> None:
-        super().__init__(f"with flatten=True an observation is a vector of {length:,} numbers")
-
-    def __str__(self) -> str:
-        fix = 'leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation'
-        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):

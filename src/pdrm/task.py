@@ -19,7 +19,6 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.map_file import RULE, parse_map_file
-from pdrm.domains.paper_domains import EDITIONS
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -206,14 +205,13 @@ class Task(Displayed):
         k: int | str = 1,
         *,
         flatten: bool = False,
-        discrete: bool = False,
         depth: int | None = None,
         continuous: bool = False,
         render_mode: str | None = None,
     ) -> gymnasium.Env[Any, Any]:
         """The task as a Gymnasium environment: the domain with the machine on it, for acting by hand and for agents of others.
 
-        k, flatten, discrete, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
+        k, flatten, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
         whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: what `env.render()` gives; "ansi":
         a text with the machine's state and stack, "rgb_array": a picture of the domain.
 
@@ -235,7 +233,7 @@ class Task(Displayed):
                 )
             bare = FiniteEnv(self.domain, render_mode)
         made: gymnasium.Env[Any, Any] = borrow("wrap")(
-            bare, self.pushdown, labels="info", k=k, flatten=flatten, discrete=discrete, depth=depth
+            bare, self.pushdown, labels="info", k=k, flatten=flatten, depth=depth
         )
         return made
 
@@ -320,8 +318,6 @@ class Task(Displayed):
     def record(self) -> dict[str, Any]:
         """The task as JSON values, for the spec of a run: one's own domain by the hash of its file."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
-        if self.catalogued and self.name in EDITIONS:
-            record["edition"] = EDITIONS[self.name]
         if isinstance(self.domain, WaterWorld) and not self.catalogued:
             record["world"] = asdict(self.domain)
         elif isinstance(self.domain, FiniteDomain) and not self.catalogued:

@@ -28,11 +28,11 @@ from pdrm.analysis.sizes import (
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import Task, pushdown_machine
 from tests.properties import sizes as proof
 from tests.strategies import machines

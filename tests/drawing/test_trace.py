@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from pdrm.drawing.render import draw_run
+from pdrm.drawing.render import draw
 from pdrm.drawing.trace import TraceRow, describe_end, trace_run
 from tests.drawing import paper
 
@@ -63,7 +63,7 @@ def test_how_a_run_ended():
 def test_the_table_is_drawn(tmp_path):
     run = paper.silent().run(word("é%$ _^~"))
     for name in ("t.svg", "t.png", "t.dot"):
-        draw_run(run, tmp_path / name)
+        draw(run, tmp_path / name)
     picture = ET.parse(tmp_path / "t.svg")
     shown = picture.iter("{http://www.w3.org/2000/svg}text")
     texts = {"".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in shown}
@@ -72,6 +72,6 @@ def test_the_table_is_drawn(tmp_path):
 
 
 def test_a_run_without_moves_and_a_high_stack_are_drawn(tmp_path):
-    draw_run(paper.letter().run([]), tmp_path / "empty.svg")
+    draw(paper.letter().run([]), tmp_path / "empty.svg")
     rows = trace_run(paper.letter().run(word("A " * 40)))
     assert rows[-1].after == "A A A A A A A A A A A A … 29 more"

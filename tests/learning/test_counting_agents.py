@@ -5,7 +5,6 @@ import pytest
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Counterfactuals, CountingCQL
 from pdrm.learning.randomness import Rng, seed_streams
@@ -14,6 +13,7 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.tabular_learner import TabularLearner
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.product.counters import Counters
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task

@@ -135,7 +135,7 @@ def test_what_is_no_agent_is_refused_with_the_way_to_say_it(world):
 
 def test_there_is_no_page_of_nothing(tmp_path):
     with pytest.raises(pdrm.PdrmError, match="holds no runs"):
-        pdrm.report.write_page(tmp_path / "nothing")
+        pdrm.paper.write_page(tmp_path / "nothing")
 
 
 def test_agents_that_are_classes_and_ks_that_mean_the_whole_stack_are_answered():
@@ -183,7 +183,7 @@ def test_how_to_has_every_command_in_python():
                 thing = pdrm
                 for part in path.split(".")[1:]:
                     thing = getattr(thing, part)
-        assert "`" in calls or command in ("new", "bench", "reproduce", "claims", "doctor")
+        assert "`" in calls or command in ("new", "reproduce", "claims", "doctor")
 
 
 def test_more_of_the_stack_than_there_ever_is_is_said(tmp_path, capsys):

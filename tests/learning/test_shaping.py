@@ -126,11 +126,10 @@ def test_a_buffer_that_imagines_refuses_shaped_rewards():
     import pdrm
     from pdrm.domains import FiniteEnv
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
-    from pdrm.product import Shaping
+    from pdrm.product import Shaped, Shaping
 
-    env = pdrm.wrap(
-        FiniteEnv("echo"), "echo", "info", k=1, flatten=True, shaping=Shaping(discount=0.9)
-    )
+    bare = pdrm.wrap(FiniteEnv("echo"), "echo", "info", k=1, flatten=True)
+    env = Shaped(bare, Shaping(discount=0.9))
     before, _ = env.reset(seed=0)
     after, reward, terminated, _, info = env.step(0)
     row = (*(np.array([part]) for part in (before, after, 0, reward, terminated)), [info])
@@ -139,12 +138,11 @@ def test_a_buffer_that_imagines_refuses_shaped_rewards():
             50,
             env.observation_space,
             env.action_space,
-            machine=env.machine,
             counterfactuals=count,
             device="cpu",
         )
         if count:
-            with pytest.raises(BadSetting, match="are shaped"):
+            with pytest.raises(BadSetting, match="made the reward"):
                 buffer.add(*row)
         else:
             buffer.add(*row)

@@ -49,7 +49,7 @@ PLACES: tuple[dict[str, str], ...] = (
     {"LC_ALL": "C.UTF-8", "COLUMNS": "x", "LINES": "-1", "TERM": ""},
 )
 
-HEAVY = ("bench", "reproduce", "run", "train", "report", "check-k", "film", "sizes", "doctor")
+HEAVY = ("reproduce", "run", "train", "report", "check-k", "film", "sizes", "doctor")
 ODD: tuple[bytes, ...] = (
     *(
         b"",

@@ -1,4 +1,4 @@
-"""Summaries once more, readable: sweeps over dictionaries of lines, without stand-ins, rests, tolerance or bounds.
+"""The operators of stack symbols once more, readable: sweeps over dictionaries of lines, without tolerance.
 
 For every environment state, machine state and top symbol the best c of each exit and t; and a constant. One sweep puts every operator in
 place of what one move makes of all of them. Lines longer than some steps are left out, and what they may be worth at most is part of the comparison.
@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
+from pdrm.analysis.whole_stack import OperatorTable, WholeStack, read_move, rest, world_of
+from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
 from pdrm.machines.tables import Table, tabulate
-from pdrm.product.summaries.operators import Summaries, read_move, world_of
-from pdrm.product.summaries.summary_kernel import NONE, World
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case
@@ -59,7 +59,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
         )
     while counted["cases"] < products:
         case, _ = draw_case(random, most=2)
-        if Summaries(*_parts(case), DISCOUNT).silence.longest is None:
+        if WholeStack(*_parts(case), DISCOUNT).silence.grows:
             continue
         try:
             compare(random, case)
@@ -76,29 +76,38 @@ def _parts(case: Case) -> tuple[World, Table]:
 
 
 def compare(random: Random, case: Case) -> None:
-    """The operators of all heads are as high as the readable ones, wherever what is below has a worth that it can have."""
+    """The operators of all heads are as high as the readable ones, wherever the value below is in its range."""
     world, table = _parts(case)
-    fast = Summaries(world, table, DISCOUNT, precision=1e-12)
-    plain = sweep(world, table, fast.scale.lowest)
+    fast = WholeStack(world, table, DISCOUNT, precision=1e-12)
+    found = fast.list_operators()
+    plain = sweep(world, table, found.low)
     for (s, u, z), (constant, lines) in plain.items():
-        worth = {
-            (place, state): random.uniform(*fast.range(place, state))
-            for place in range(len(world.terminal))
-            for state in range(table.first_final)
-        }
-        # Where what is below has the least worth that its bound allows, a costly pop may leave less than anything has: an operator then says the least.
-        least = max(fast.scale.lowest, constant)
+        below = random_below(random, found)
         high = max(
             [
-                least,
-                *(c + DISCOUNT**t * worth[e] for e, ways in lines.items() for t, c in ways.items()),
+                constant,
+                *(c + DISCOUNT**t * below[e] for e, ways in lines.items() for t, c in ways.items()),
             ]
         )
-        found = fast.operator(s, u, z).at(
-            lambda place, state, worth=worth: worth[place, state], DISCOUNT
-        )  # type: ignore[misc]
-        slack = CLOSE * max(1.0, abs(high), *map(abs, worth.values()))
-        assert abs(found - high) <= slack, f"{case}\n{(s, u, z)}: {found}, readable {high}"
+        fast_high = height(found, (s, u, z), below, DISCOUNT)
+        slack = CLOSE * max(1.0, abs(high), float(np.abs(below).max()))
+        assert abs(fast_high - high) <= slack, f"{case}\n{(s, u, z)}: {fast_high}, readable {high}"
+
+
+def random_below(random: Random, found: OperatorTable) -> Floats:
+    """[place, state]: random values of what lies below, within their ranges."""
+    generator = np.random.default_rng(random.getrandbits(32))
+    return found.low + generator.random(found.low.shape) * (found.high - found.low)
+
+
+def height(found: OperatorTable, head: Head, below: Floats, discount: float) -> float:
+    """The value of an operator, if this lies below."""
+    first = found.first[head]
+    lines = slice(first, first + found.count[head])
+    w = below[found.exit_place[lines], found.exit_state[lines]]
+    return float(
+        np.max(found.c[lines] + discount ** found.t[lines] * w, initial=found.constant[head])
+    )
 
 
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:
@@ -110,7 +119,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
         np.zeros_like(world.reward),
         np.zeros_like(world.terminal),
     )
-    slow = Summaries(known, table, DISCOUNT, precision=1e-12, largest_unknown=most)
+    slow = WholeStack(known, table, DISCOUNT, precision=1e-12, largest_unknown=most)
     moves = [(s, a) for s, a in np.ndindex(*world.next.shape) if not world.terminal[s]]
     for s, a in random.sample(moves, len(moves)):
         for new, old in zip(known[:3], world[:3], strict=True):
@@ -120,19 +129,28 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
         slow.note(s)
         slow.note(after)
         if random.random() < LOOKS:
-            slow.value(*random.choice(asked))
-    once = Summaries(world, table, DISCOUNT, precision=1e-12)
-    values = [slow.value(*one) for one in asked]  # all of them before anything else is asked
+            best(slow, *random.choice(asked))
+    once = WholeStack(world, table, DISCOUNT, precision=1e-12)
+    values = [best(slow, *one) for one in asked]  # all of them before anything else is asked
     slack = slow.error_at(HIGHEST) + once.error_at(HIGHEST)
     for (place, state, stack), found in zip(asked, values, strict=True):
         if (
             world.terminal[place] and not known.terminal[place]
         ):  # no move leads there, so it was never known
             continue
-        other = once.value(place, state, stack)
+        other = best(once, place, state, stack)
         assert abs(found - other) <= slack, (
             f"{world}\n{(place, state, stack)}: {found} move by move, at once {other}"
         )
+
+
+def best(solver: WholeStack, place: int, state: int, stack: tuple[int, ...]) -> float:
+    """The value of a configuration."""
+    state, stack, paid = rest(solver.table, state, stack)
+    if state >= solver.table.first_final or solver.world.terminal[place]:
+        return paid
+    values = solver.action_values(place, state, stack)
+    return paid + (0.0 if np.isnan(values).all() else float(np.nanmax(values)))
 
 
 def _draw(random: Random, world: World, table: Table) -> Asked:
@@ -141,27 +159,29 @@ def _draw(random: Random, world: World, table: Table) -> Asked:
     return random.randrange(len(world.terminal)), random.randrange(table.first_final), stack
 
 
-def sweep(world: World, table: Table, lowest: float) -> dict[Head, Operator]:
+def sweep(world: World, table: Table, low: Floats) -> dict[Head, Operator]:
     """The operators of all heads, after so many sweeps that what is missing hardly matters."""
     places, symbols = len(world.terminal), table.move.shape[2]
     heads = [
         (s, u, z) for s in range(places) for u in range(table.first_final) for z in range(symbols)
     ]
-    found: dict[Head, Operator] = {head: (lowest, {}) for head in heads}
+    found: dict[Head, Operator] = {head: (float(low[head[:2]]), {}) for head in heads}
     for _ in range(SWEEPS):
-        before, found = found, {head: move_once(world, table, found, head) for head in heads}
+        before, found = found, {head: move_once(world, table, found, head, low) for head in heads}
         if found == before:
             break
     return found
 
 
-def move_once(world: World, table: Table, found: dict[Head, Operator], head: Head) -> Operator:
+def move_once(
+    world: World, table: Table, found: dict[Head, Operator], head: Head, low: Floats
+) -> Operator:
     """What one move at a head makes of the operators."""
     s, u, z = head
     silent = int(table.silent[u, z])
     if silent < 0 and world.terminal[s]:
         return 0.0, {}
-    constant, lines = -inf, Lines()
+    constant, lines = float(low[s, u]), Lines()  # no value is less than its bound
     for a in range(1 if silent >= 0 else world.next.shape[1]):
         move = silent if silent >= 0 else int(table.move[u, world.label[s, a], z])
         place, time = (s, 0) if silent >= 0 else (int(world.next[s, a]), 1)

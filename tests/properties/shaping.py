@@ -3,7 +3,7 @@
 Both are found by policy iteration in fractions. What is added to a step is what the package adds, `Potential.reward`, as the very
 fraction that its floating-point potentials are. The potentials themselves are what they say: at random configurations, of any
 height, the value is the best that one label and the value after it come to, by the readable machine and every label there is; no
-more than that, where a machine has more lines than are kept. And they are those of `Summaries`, which finds operators in another way, for a domain of one
+more than that, where a machine has more lines than are kept. And they are those of the solver for whole stacks, for a domain of one
 state whose actions are the labels.
 """
 
@@ -16,13 +16,19 @@ from random import Random
 
 import numpy as np
 
+from pdrm.analysis.whole_stack import WholeStack
+from pdrm.analysis.whole_stack_kernel import World
 from pdrm.errors import UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import tabulate
-from pdrm.product.summaries.operators import Summaries
-from pdrm.product.summaries.potentials import Potential, Shaping, find_labels
-from pdrm.product.summaries.summary_kernel import World
+from pdrm.product.shaping import (
+    MOST_LINES,
+    MachineOperators,
+    Potential,
+    Shaping,
+    find_labels,
+)
 from tests.properties.exactness import Truth
 from tests.properties.plain_product import END, Case, Key, Plain, Way
 from tests.properties.random_machines import described, random_machine
@@ -47,7 +53,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
             counted += compare(random, case, plain)
             thinned = check_values(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
             counted["machines with too many lines"] += thinned
-            counted += compare_with_summaries(
+            counted += compare_with_solver(
                 random, random_machine(random), random.choice((0.3, 0.9, 0.99))
             )
     return counted
@@ -90,7 +96,7 @@ def add(case: Case, plain: Plain, potential: Potential, before: Key, way: Way) -
 def check_values(random: Random, machine: PushdownRewardMachine, discount: float) -> bool:
     """The values of random configurations by one label more; raises where they differ. Whether some lines were left out."""
     potential, final = Shaping(discount).of(machine), machine.final
-    labels, thinned = list(machine.alphabet.labels()), potential.operators.thinned
+    labels, thinned = list(machine.alphabet.labels()), is_thinned(potential.operators)
     for _ in range(CONFIGURATIONS):
         stack = tuple(random.choices(machine.stack, k=random.randint(0, HIGHEST)))
         here = Configuration(random.choice(machine.states), stack)
@@ -115,7 +121,15 @@ def check_values(random: Random, machine: PushdownRewardMachine, discount: float
     return thinned
 
 
-def compare_with_summaries(
+def is_thinned(operators: MachineOperators) -> bool:
+    """Return True if some exit has as many lines as are kept."""
+    lines = operators.gain > -np.inf
+    exits = operators.exit_state
+    same = (exits[..., np.newaxis] == exits[..., np.newaxis, :]) & lines[..., np.newaxis, :]
+    return bool(same.sum(axis=-1).max() >= MOST_LINES)
+
+
+def compare_with_solver(
     random: Random, machine: PushdownRewardMachine, discount: float
 ) -> Counter[str]:
     """The values of random configurations by the operators of a domain with one state, where the agent chooses the label."""
@@ -123,26 +137,26 @@ def compare_with_summaries(
     table = tabulate(machine, labels)
     actions = np.arange(len(labels), dtype=np.int32)[np.newaxis]
     world = World(np.zeros_like(actions), actions, np.zeros(actions.shape), np.zeros(1, np.bool_))
-    summaries, counted = Summaries(world, table, discount, precision=1e-12), Counter[str]()
-    if not labels or potential.operators.thinned or summaries.silence.longest is None:
-        return Counter({"machines without summaries of the same range": 1})
+    solver, counted = WholeStack(world, table, discount, precision=1e-12), Counter[str]()
+    if not labels or is_thinned(potential.operators):
+        return Counter({"machines without values to compare": 1})
     for _ in range(CONFIGURATIONS):
         stack = tuple(random.choices(machine.stack, k=random.randint(0, HIGHEST)))
         u, symbols = (
             random.choice(range(table.first_final)),
             tuple(machine.stack.index(z) + 1 for z in stack),
         )
-        worth = summaries.worth(0, u, symbols)
+        worth = solver.continuation(0, u, symbols)
         if (
-            summaries.undefined is not None
-        ):  # Potentials are 0 where no label can be read, and Summaries have no value there.
+            solver.undefined is not None
+        ):  # Potentials are 0 if no label can be read, and the solver has no value there.
             return Counter({"machines with undefined moves": 1})
         value, slack = (
             discount * potential.value(machine.states[u], stack),
-            summaries.error_at(len(stack)),
+            solver.error_at(len(stack)),
         )
         near = slack + NEAR * (1 + abs(value))
-        said = f"{described(machine)}\n{discount = }, {machine.states[u]}, {stack}: {value = }, of summaries {worth}"
+        said = f"{described(machine)}\n{discount = }, {machine.states[u]}, {stack}: {value = }, of the solver {worth}"
         assert abs(value - worth) <= near, said
-        counted["values beside summaries"] += 1
+        counted["values like the solver's"] += 1
     return counted

@@ -73,7 +73,9 @@ class _Compared:
         self.task, self.values = task, values
         plain = truth.plain
         best = [float(value) for value in truth.value]
-        self.size = 1e-9 * max(1.0, *map(abs, best), float(max(abs(way.paid) for way in plain.starts)))
+        self.size = 1e-9 * max(
+            1.0, *map(abs, best), float(max(abs(way.paid) for way in plain.starts))
+        )
         self.gaps = np.array(
             [
                 [float(truth.value[x] - truth.worth(ways, truth.value)) for ways in actions]
@@ -86,11 +88,15 @@ class _Compared:
         """Raise at the first bound that does not hold; count those that decide."""
         counted, before, values = Counter[str](), None, self.values
         low, high = values.start
-        assert low - self.size <= self.best <= high + self.size, f"{self.case}\n{low} {self.best} {high}"
+        assert low - self.size <= self.best <= high + self.size, (
+            f"{self.case}\n{low} {self.best} {high}"
+        )
         for k in KS:
             names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
             lost = self.best - self.truth.best(names)
-            found = find_loss(values, k, before, values.tolerance, Deadline(self.random.choice((0.0, 5.0))))
+            found = find_loss(
+                values, k, before, values.tolerance, Deadline(self.random.choice((0.0, 5.0)))
+            )
             before = found
             said = f"{self.case}\nk = {k}: loss in [{found.low}, {found.high}], and it is {lost}"
             assert found.low - self.size <= lost <= found.high + self.size, said
@@ -111,7 +117,11 @@ class _Compared:
             gaps = self.gaps[members]
             regret = max(regret, float(gaps.max(axis=0).min()))
             optimal = gaps.min(axis=0) <= 1e-9
-            spread = max(spread, float(np.ptp(value[members])), float(gaps.max(axis=0)[optimal].max(initial=0.0)))
+            spread = max(
+                spread,
+                float(np.ptp(value[members])),
+                float(gaps.max(axis=0)[optimal].max(initial=0.0)),
+            )
         found = measure_regret(self.values, k, self.values.step_tolerance)
         said = f"{self.case}\nk = {k}: {found}, regret {regret}, spread {spread}"
         assert found.low <= regret + self.size, said
@@ -142,7 +152,9 @@ class _Compared:
             for _ in range(FORGED):
                 forged = self._forge(proof)
                 if (lost := self._lose(forged)) > Fraction(forged.bound):
-                    assert self._is_refused(forged), f"{self.case}\n{forged}: it loses {lost}\n{forged.entries}"
+                    assert self._is_refused(forged), (
+                        f"{self.case}\n{forged}: it loses {lost}\n{forged.entries}"
+                    )
                     counted["falsified ones refused"] += 1
         return counted
 
@@ -157,7 +169,14 @@ class _Compared:
         for klass, action in found.policy.items():  # type: ignore[attr-defined]
             x = int(found.classes.member[klass])  # type: ignore[attr-defined]
             seen = product.stack(x)[:k]
-            rows.append((int(product.place[x]), product.machine_state(x), seen, self.case.domain.actions[action]))
+            rows.append(
+                (
+                    int(product.place[x]),
+                    product.machine_state(x),
+                    seen,
+                    self.case.domain.actions[action],
+                )
+            )
         return tuple(rows)
 
     def _lose(self, proof: Certificate) -> Fraction:
@@ -170,7 +189,9 @@ class _Compared:
         if proof.question == "everywhere":
             return max(gaps, default=Fraction(0))
         starts = self.truth.plain.starts
-        return sum((way.chance * gaps[way.after] for way in starts if way.after != END), Fraction(0))
+        return sum(
+            (way.chance * gaps[way.after] for way in starts if way.after != END), Fraction(0)
+        )
 
     def _forge(self, proof: Certificate) -> Certificate:
         """A certificate that claims less than its policy loses, changed further so that it may look right."""
@@ -184,7 +205,9 @@ class _Compared:
         kind = random.choice(("none", "constant", "drop", "line", "range", "lower", "whole"))
         amount = random.choice((0.01, 1.0, 100.0))
         if kind in ("constant", "line", "whole") and entries:
-            for place in range(len(entries)) if random.random() < 0.5 else [random.randrange(len(entries))]:
+            for place in (
+                range(len(entries)) if random.random() < 0.5 else [random.randrange(len(entries))]
+            ):
                 s, u, seen, whole, constant, lines = entries[place]
                 if kind == "line":
                     lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
@@ -201,7 +224,12 @@ class _Compared:
         if kind == "lower":
             lower = [(s, u, stack, worth + amount) for s, u, stack, worth in lower]
         return replace(
-            proof, policy=tuple(policy), bound=bound, entries=tuple(entries), ranges=ranges, lower=tuple(lower)
+            proof,
+            policy=tuple(policy),
+            bound=bound,
+            entries=tuple(entries),
+            ranges=ranges,
+            lower=tuple(lower),
         )
 
 
@@ -223,7 +251,9 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
             continue
         discount = random.choice(SHORT_DISCOUNTS)
         growing = _Growing(replace(case, discount=Fraction(discount)))
-        values = value_product(Task(case.domain, case.machine), discount, Bound(), MEMORY, Deadline(20.0))
+        values = value_product(
+            Task(case.domain, case.machine), discount, Bound(), MEMORY, Deadline(20.0)
+        )
         low, high = growing.bound_best()
         found = values.start
         assert found[0] <= high + growing.size, f"{case}\n{found} {low} {high}"
@@ -234,7 +264,9 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
             if best is None:
                 continue
             before = find_loss(values, k, before, values.tolerance, Deadline(5.0))
-            said = f"{case}\nk = {k}: {before.low} {before.high}, optimal {low} {high}, policy {best}"
+            said = (
+                f"{case}\nk = {k}: {before.low} {before.high}, optimal {low} {high}, policy {best}"
+            )
             assert before.low <= high - best + growing.size, said
             assert before.high >= low - best - growing.size, said
             counted["losses"] += 1
@@ -249,7 +281,9 @@ class _Growing:
     def __init__(self, case: Case) -> None:
         self.case, self.gamma = case, float(case.discount)
         self.domain, self.machine = case.domain, case.machine
-        paid = max(abs(rule.reward) for rule in self.machine.transitions) + abs(self.machine.otherwise.reward)
+        paid = max(abs(rule.reward) for rule in self.machine.transitions) + abs(
+            self.machine.otherwise.reward
+        )
         own = float(np.abs(self.domain.arrays.reward).max())
         self.most = own + 12 * paid
         """More than one step pays: these machines take few silent moves."""
@@ -309,7 +343,9 @@ class _Growing:
                         break
                     name = x[0], x[1].state, x[1].stack[:k]  # type: ignore[attr-defined]
                     if name not in policy:
-                        todo += [{**policy, name: action} for action in range(len(self.domain.actions))]
+                        todo += [
+                            {**policy, name: action} for action in range(len(self.domain.actions))
+                        ]
                         earned = None
                         break
                     reward, x = self.step(x, policy[name])

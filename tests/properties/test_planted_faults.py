@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis import solving
+from pdrm.analysis.whole_stack import WholeStack
 from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
@@ -14,10 +15,9 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines import side_by_side
+from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
-from pdrm.product.summaries import potentials
-from pdrm.product.summaries.operators import Summaries
 from tests.properties import (
     combining,
     command_lines,
@@ -46,32 +46,27 @@ def test_rewards_that_are_read_as_floats(monkeypatch):
         exactness.check(seed=0, products=40)
 
 
-def test_summaries_that_are_worth_a_little_more(monkeypatch):
-    find = Summaries._find_worth
-
-    def exaggerate(self, *given):
-        worth, looked = find(self, *given)
-        return worth + 1e-6, looked
-
-    monkeypatch.setattr(Summaries, "_find_worth", exaggerate)
+def test_values_that_are_a_little_too_high(monkeypatch):
+    find = WholeStack.action_values
+    monkeypatch.setattr(WholeStack, "action_values", lambda *given: find(*given) + 1e-6)
     with pytest.raises(AssertionError, match=r"not in|one step later"):
         summaries.check(seed=0, products=12)
 
 
 def test_operators_without_their_last_line(monkeypatch):
-    operator = Summaries.operator
+    find = WholeStack.list_operators
 
-    def forgets(self, *head):
-        found = operator(self, *head)
-        return found._replace(lines=found.lines[:-1])
+    def forgets(self):
+        found = find(self)
+        return found._replace(count=np.maximum(found.count - 1, 0))
 
-    monkeypatch.setattr(Summaries, "operator", forgets)
+    monkeypatch.setattr(WholeStack, "list_operators", forgets)
     with pytest.raises(AssertionError, match="readable"):
         plain_summaries.check(seed=0, products=20)
 
 
 def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
-    monkeypatch.setattr(Summaries, "note", lambda *_: None)
+    monkeypatch.setattr(WholeStack, "note", lambda *_: None)
     with pytest.raises(AssertionError, match="at once"):
         plain_summaries.check(seed=0, products=1)
 
@@ -247,8 +242,8 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
 
 
 def test_values_of_a_machine_that_try_one_label(monkeypatch):
-    moves = potentials._moves
-    monkeypatch.setattr(potentials, "_moves", lambda *given: moves(*given)[:1])
+    labels = potentials.find_labels
+    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
 

@@ -11,7 +11,7 @@ import numpy as np
 from pdrm.analysis.best_policy import Classes, Loss, bound_policy
 from pdrm.analysis.certificate import Certificate, Entry
 from pdrm.analysis.checker import END, Check, Exit
-from pdrm.analysis.operator_arrays import read_certain, read_solution
+from pdrm.analysis.operator_arrays import OperatorArrays, solve_certain
 from pdrm.analysis.regret import measure_gaps
 from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct
 from pdrm.errors import DoesNotApply
@@ -132,10 +132,9 @@ def _list_states(product: FiniteProduct, worth: Floats, states: Numbers) -> tupl
 def _list_heads(task: Task, values: ValuedProduct, blank: Certificate) -> Certificate:
     """Entries for all heads from which nothing depends on chance, and ranges that hold."""
     check = Check(task, blank)
-    operators = (
-        read_solution(values.solution)
-        if isinstance(values, SolvedValues)
-        else read_certain(task, values.discount)
+    certain = isinstance(values, SolvedValues)
+    operators = OperatorArrays(
+        values.solution.solver if certain else solve_certain(task, values.discount)
     )
     states = {
         state: number for number, state in enumerate((*task.pushdown.states, *task.pushdown.final))

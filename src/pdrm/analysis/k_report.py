@@ -107,6 +107,8 @@ def judge(bounds: OpenInterval, tolerance: float) -> str:
     ('yes', 'no', 'undecided')
     """
     low, high = bounds
+    if tolerance == inf:  # nothing is proved about the values
+        return UNDECIDED
     if high is not None and high <= tolerance:
         return YES
     return NO if low > tolerance else UNDECIDED

@@ -41,7 +41,7 @@ FIRST = 4
 MOST_STATES = 1_500_000
 NEAR = 100_000
 """States that are explored near the start before the best policies are searched."""
-NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 30_000
+NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
 GIB = 2**30
 

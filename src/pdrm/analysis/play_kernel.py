@@ -24,13 +24,13 @@ EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
 class Operators(NamedTuple):
     """The operators of a solved task: the worth of a symbol as the greatest of a constant and of lines c + slope · worth below."""
 
-    entry: Integers
-    """[exit, symbol]: the number of the operator, or -1. An exit is environment state · machine states + machine state."""
     constant: Floats
-    """[operator]"""
-    first: Integers
-    """[operator]: where its lines begin; they end where those of the next begin."""
-    exit: Integers
+    """[exit, symbol]: NaN if the operator is not known. An exit is environment state · machine states + machine state."""
+    first: Numbers
+    """[exit, symbol]: the first of its lines."""
+    count: Numbers  # type: ignore[assignment] # a tuple has a method of that name
+    """[exit, symbol]: how many lines there are."""
+    exit: Numbers
     """[line]"""
     c: Floats
     """[line]"""
@@ -47,7 +47,8 @@ def find_worth(
     Returns OK and the row of `worth`; FULL if there is no room; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
-    mask, exits = len(slot) - 1, len(operators.entry)
+    constant, first, count, exit, c, slope = operators
+    mask, exits = len(slot) - 1, len(constant)
     todo = [(e, node)]
     row = -1
     while len(todo) > 0:
@@ -60,20 +61,20 @@ def find_worth(
             row = slot[probe]
             todo.pop()
             continue
-        number = operators.entry[e, stacks.symbol[node]]
-        if number < 0:
-            return MISSING, e, stacks.symbol[node]
-        best, ready = operators.constant[number], True
-        for line in range(operators.first[number], operators.first[number + 1]):
-            below = np.int64(stacks.parent[node]) * exits + operators.exit[line]
+        symbol = stacks.symbol[node]
+        best, ready = constant[e, symbol], True
+        if np.isnan(best):
+            return MISSING, e, symbol
+        for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
+            below = np.int64(stacks.parent[node]) * exits + exit[line]
             other = hash_key(below) & mask
             while slot[other] >= 0 and keys[slot[other]] != below:
                 other = (other + 1) & mask
             if slot[other] < 0:
-                todo.append((np.int64(operators.exit[line]), np.int64(stacks.parent[node])))
+                todo.append((np.int64(exit[line]), np.int64(stacks.parent[node])))
                 ready = False
             elif ready:
-                best = max(best, operators.c[line] + operators.slope[line] * worth[slot[other]])
+                best = max(best, c[line] + slope[line] * worth[slot[other]])
         if ready:
             row = used[0]
             if row == len(keys):

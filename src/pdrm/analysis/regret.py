@@ -16,9 +16,9 @@ from pdrm.analysis.values import SolvedValues, ValuedProduct
 from pdrm.analysis.values_kernel import q_bounds
 from pdrm.product.finite_kernel import END, Floats, Numbers
 
-PAIRS = 500
+PAIRS = 200
 """Pairs of states that are followed at once."""
-LONGEST_LOOP = 4
+LONGEST_LOOP, LONGEST_WAY = 4, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +153,40 @@ def count_steps(values: ValuedProduct) -> int | None:
     return int(values.product.states.depth[frontier].min()) if frontier.size else None
 
 
+def wander(values: ValuedProduct, random: np.random.Generator) -> None:
+    """Expand what short random ways from states at all depths lead to: other ways to the same places make other stacks."""
+    product = values.product
+    here = _choose_states(values, random)
+    for _ in range(LONGEST_WAY):
+        _expand(values, here)
+        action = random.integers(0, product.next.shape[1], len(here))
+        outcome = random.integers(0, product.next.shape[2])
+        after = product.next[here, action, outcome]
+        here = after[after != END]
+
+
+def _choose_states(values: ValuedProduct, random: np.random.Generator) -> Numbers:
+    """States that were expanded: those at a few depths, or those found last."""
+    product = values.product
+    expanded = np.flatnonzero(product.expanded)
+    if random.random() < 0.3:
+        return random.choice(expanded[-(len(expanded) // 4 + 1) :], PAIRS)
+    depth = product.states.depth[expanded]
+    pool = expanded[np.isin(depth, random.choice(np.unique(depth), 5))]
+    return random.choice(pool, PAIRS)
+
+
+def _expand(values: ValuedProduct, states: Numbers) -> None:
+    todo = np.unique(states)
+    values.expand(values.product.expandable(todo[~values.product.expanded[todo]]))
+
+
 def follow_pairs(values: ValuedProduct, k: int, random: np.random.Generator) -> None:
     """Expand what follows when two states that differ in the stack alone go the same way, so that their top k symbols may become equal."""
     product = values.product
+    one = _choose_states(values, random)
     node = product.states.node[: len(product)]
     seen = Classes(product, 0).update()[: len(product)]
-    depth = product.states.depth[: len(product)]
-    layers = np.flatnonzero(product.expanded & (depth == random.integers(0, depth.max() + 1)))
-    pool = layers if layers.size and random.random() < 0.5 else np.flatnonzero(product.expanded)
-    one = random.choice(pool, PAIRS)
     order = np.argsort(seen, kind="stable")
     begin = np.searchsorted(seen[order], seen[one])
     end = np.searchsorted(seen[order], seen[one], side="right")
@@ -176,9 +201,7 @@ def follow_pairs(values: ValuedProduct, k: int, random: np.random.Generator) -> 
     for step in range(length):
         if not here.size:
             return
-        todo = np.unique(here)
-        todo = product.expandable(todo[~product.expanded[todo]])
-        values.expand(todo)
+        _expand(values, here.ravel())
         free = random.integers(0, actions, here.shape[1])
         action = np.where(repeats, loop[step % period, np.arange(here.shape[1])], free)
         outcome = random.integers(0, product.next.shape[2])
@@ -195,7 +218,8 @@ def search_witnesses(
     while (
         left and not deadline.over and len(values.product) < min(most, values.product.most_states)
     ):
-        for _ in range(4):
-            follow_pairs(values, max(left), random)
+        wander(values, random)
+        for k in (*left[-1:], *left[:1]):
+            follow_pairs(values, k, random)
         gaps = measure_gaps(values)
         left = [k for k in left if measure_regret(values, k, tolerance, gaps).low <= tolerance]

@@ -12,11 +12,11 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.values_kernel import tighten_by_top
+from pdrm.analysis.whole_stack import measure_silence
 from pdrm.errors import BadSetting, NoDiscount
 from pdrm.machines.tables import Integers, Rewards, Table
 from pdrm.product.finite_kernel import Floats
 from pdrm.product.finite_product import FiniteProduct
-from pdrm.product.summaries.heads import measure_silence
 
 EPSILON = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -55,11 +55,7 @@ def bound_all(product: FiniteProduct, discount: float) -> Bounds:
     ends = bool(arrays.terminal.any()) or product.bound.rule != "open"
     silent = table.silent[table.silent >= 0]
     silence = measure_silence(table)
-    chain = silence.longest
-    if (
-        chain is None
-    ):  # while one symbol is used up, and once more for the symbols that a step pushes
-        chain = silence.each * (silence.pushed + 2)
+    chain = silence.per_step
     ranges, slopes = [], []
     for extreme in (np.min, np.max):
         step = float(extreme(own, initial=0.0) if not own.size else extreme(own))
@@ -68,7 +64,7 @@ def bound_all(product: FiniteProduct, discount: float) -> Bounds:
         on = step + float(extreme(lasting)) + chain * free
         off = step + float(extreme(table.reward)) + chain * free
         ranges.append(float(extreme([on / gap, off])))
-        slopes.append(silence.each * abs(free) if silence.longest is None else 0.0)
+        slopes.append(silence.per_symbol * abs(free))
     (low, high), largest = ranges, float(np.abs(own).max(initial=0.0))
     size = largest + float(np.abs(table.reward).max(initial=0.0)) * (2 + chain)
     size += max(abs(low), abs(high))

@@ -14,14 +14,15 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
-from pdrm.analysis.operator_arrays import OperatorArrays, read_solution
+from pdrm.analysis.operator_arrays import OperatorArrays
 from pdrm.analysis.play_kernel import MISSING, find_values
-from pdrm.analysis.solving import Solution, check_deterministic, find_solution
+from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
 from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, solve, tighten
+from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves
+from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import Bound, FiniteProduct
@@ -204,7 +205,7 @@ class SolvedValues(ValuedProduct):
     def __init__(self, solution: Solution, product: FiniteProduct) -> None:
         super().__init__(product, solution.discount)
         self.solution = solution
-        self._operators = OperatorArrays(read_solution(solution), len(product.machine.stack) + 1)
+        self._operators = OperatorArrays(solution.solver)
         self._known, self._worth = Index.room(4096), np.zeros(4096)
         self.value = np.zeros(0)
         """[x, with room]: the optimal value, up to `error`."""
@@ -351,7 +352,7 @@ def value_product(
             solution = find_solution(task, discount, seconds=None if seconds == np.inf else seconds)
             product = FiniteProduct(take_certain(domain), task.pushdown, bound, memory)
             return SolvedValues(solution, product)
-        except (StochasticMoves, OutOfTime, ProductTooLarge):
+        except (StochasticMoves, OutOfTime, ProductTooLarge, UnboundedStep):
             pass
     return ExploredValues(FiniteProduct(domain, task.pushdown, bound, memory), discount, deadline)
 

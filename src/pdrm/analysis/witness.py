@@ -50,7 +50,7 @@ class Member:
         return asdict(self)
 
     def __str__(self) -> str:
-        stack, best = " ".join(self.stack) or "(empty)", " or ".join(self.actions)
+        stack, best = _shorten(self.stack) or "(empty)", " or ".join(self.actions)
         return (
             f"after {self.describe_way()}: {self.where}, {self.state}, stack {stack}; best: {best}"
         )

@@ -36,7 +36,6 @@ COMMANDS = {
     "verify": "k_commands",
     "solve": "solve_command",
     "sizes": "size_command",
-    "bench": "bench_command",
     "run": "study_commands",
     "reproduce": "study_commands",
     "report": "study_commands",

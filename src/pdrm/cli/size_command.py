@@ -49,9 +49,6 @@ def sizes(
     runs: Annotated[
         Path | None, typer.Option(help="A folder of trained runs, to count their tables.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Count table rows: bounds, reachable, seen in training.
@@ -71,16 +68,10 @@ def sizes(
     ks = _reachable_ks(found, steps) if ks is None else ks
     record = sizes_record(found, steps=steps, k=ks, counting=counting, seen=seen)
     record["blowup"] = _blowup(found)
-    if output is not None:
-        from pdrm.drawing.plots import sizes_plot, write_plot
-
-        write_plot(sizes_plot(record), output)
     if as_json:
         print_json(record)
         return
     print_sizes(record)
-    if output is not None:
-        typer.echo(f"wrote {output}")
     _next(task, found, machine)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,10 +23,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.settings import Agent
+    from pdrm.paper.evidence import JudgedClaim
     from pdrm.task import Task
 
 # --- The options of every command that runs studies.
@@ -101,7 +100,7 @@ def run(
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
-    from pdrm.report.build import write_own_report
+    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
@@ -158,8 +157,8 @@ def claims(
     if readings:
         print_readings(output, seeds, details=details, as_json=as_json)
         return
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import Evidence
 
     evidence = Evidence(output, seeds)
     if not evidence.anything:
@@ -177,7 +176,8 @@ def claims(
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.experiments.paper.paper_readings import cells, count_holding, readings_record
+    from pdrm.paper.claims_section import numbers_text
+    from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
     if as_json:
@@ -187,21 +187,20 @@ def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: b
         typer.echo(f"{claim}: holds under {count_holding(found, claim)} readings")
         for cell in found:
             if cell.record["id"] == claim:
-                holding, parts = cell.parts
-                by = cell.record["seeds"]
-                rests = "" if by is None else f", {by} seed{'s' * (by != 1)}"
                 came = ", came with pdrm" if cell.came_with_package else ""
                 shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
-                typer.echo(f"  {shown} {cell.reading:<16} {holding} of {parts} parts{rests}{came}")
+                typer.echo(f"  {shown} {cell.reading:<16} {cell.rests}{came}")
                 for part in cell.record["parts"] if details else ():
                     typer.echo(
-                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({_texts(part['numbers'])})"
+                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({numbers_text(part['numbers'])})"
                     )
     next_command("pdrm reproduce letter --reading repository")
 
 
-def print_claims(found: Sequence[Judged], *, details: bool) -> None:
+def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    from pdrm.paper.claims_section import numbers_text
+
     for one in found:
         typer.echo(
             f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}"
@@ -220,20 +219,8 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
         for part in one.parts:
             if details or not part.holds:
                 typer.echo(
-                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})"
+                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({numbers_text(part.numbers)})"
                 )
-
-
-def _numbers(part: Part) -> str:
-    return _texts(part.numbers)
-
-
-def _texts(numbers: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {'never' if value is None else f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in numbers.items()
-        if not isinstance(value, dict | list)
-    )
 
 
 # --- `pdrm report`: the page, from what is recorded in a folder.
@@ -259,14 +246,14 @@ def report(
 
     Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_figures import EVERY
-    from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
-    from pdrm.report.build import PAGE, write_page
-    from pdrm.report.verdicts import COLUMNS, results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.evidence import Evidence
+    from pdrm.paper.figures import EVERY, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import PAGE, write_page
 
     if runs:
         kept = Store.below(runs[0])
@@ -280,13 +267,13 @@ def report(
             [study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown
         )
         return
-    lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
+    lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     here = [curves for _, curves in lines if curves.origin is None]
     if not here:
         fault = f"{output} holds no runs of the paper's figures, and no study of your own"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     if markdown:
-        typer.echo(results_markdown(here, COLUMNS))
+        typer.echo(results_markdown(here))
         return
     before = (output / PAGE).exists()
     typer.echo(
@@ -335,8 +322,8 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The same for studies of one's own."""
     from pdrm.experiments.study import recorded
-    from pdrm.report.build import write_own_report
-    from pdrm.report.verdicts import results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:
@@ -386,26 +373,22 @@ def reproduce(
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
     from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
-    from pdrm.experiments.paper.paper_claims import judge_claims
-    from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
-    from pdrm.experiments.paper.recorded import known_lines
-    from pdrm.report.build import write_report
-    from pdrm.report.theory_section import find_facts_meanwhile
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
+    from pdrm.paper.figures import DEEP, figures, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import write_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
-    with (
-        nullcontext() if figure else find_facts_meanwhile(output, typer.echo)
-    ):  # they take a minute of one core
-        outcome = run_shown(studies, output, chosen)
+    outcome = run_shown(studies, output, chosen)
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
     print_claims(judged, details=False)
     lines = outcome.lines
     if not figure:
-        lines = known_lines([*studies, FOUND, *DEEP], evidence.store)
+        lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
     write_report(lines, judged, evidence, theory=not figure)
     for name in ("curves.csv", "summary.csv", CLAIMS_FILE, "index.html"):
         typer.echo(f"wrote {output / name}")
@@ -418,10 +401,10 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.paper.paper_figures import STUDIES
-    from pdrm.experiments.paper.paper_readings import READINGS, judge_reading, note_run, reading_of
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded, write_tables
+    from pdrm.paper.figures import STUDIES, study
+    from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
@@ -431,12 +414,11 @@ def _reproduce_readings(
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
-        for line in one.rate():
-            typer.echo(f"  {line}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
         print_claims(judge_reading(one, one.figure, output, seeds), details=False)
-    studies = [study.seeded(seeds) for study in (*STUDIES, *(one.study for one in chosen))]
+    every = [*map(study, STUDIES), *(one.study for one in chosen)]
+    studies = [one.seeded(seeds) for one in every]
     write_tables(recorded(studies, Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)

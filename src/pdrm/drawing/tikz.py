@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Edge, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
 from pdrm.machines.checks.wellformed import Machine
@@ -136,10 +136,7 @@ def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = T
 
 
 def _picture(figure: Figure, layout: Layout, title: bool) -> str:
-    number = {
-        state: index for index, state in enumerate(figure.states, start=1)
-    }  # 0 is the start arrow's tail
-    courses = {(edge.source, edge.target): edge for edge in layout.edges}
+    _, *nodes = layout.nodes  # the first is the tail of the start arrow
     shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
     shown += [
         "".join(
@@ -151,11 +148,11 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
     lines = [
         r"% libraries: arrows.meta, automata, positioning; packages: amsmath, amssymb",
         r"\begin{tikzpicture}[shorten >=1pt, auto, >={Stealth}]",
-        *(f"  {_state(figure, state, layout.nodes[number[state]])}" for state in figure.states),
+        *(f"  {_state(figure, state, at)}" for state, at in zip(figure.states, nodes, strict=True)),
         *(
             f"  {line}"
-            for edge in figure.edges
-            for line in _edge(figure, edge, courses[number[edge.source], number[edge.target]])
+            for edge, course in zip(figure.edges, layout.edges, strict=True)
+            for line in _edge(figure, edge, course)
         ),
         rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{BREAK.join(shown)}}};",
         r"\end{tikzpicture}",
@@ -175,7 +172,7 @@ def _key(figure: Figure, state: str) -> str:
     return state if re.fullmatch(r"[A-Za-z0-9_]+", state) else f"state {figure.states.index(state)}"
 
 
-def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
+def _edge(figure: Figure, edge: Arrow, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
     label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)

@@ -365,7 +365,7 @@ class Results:
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path. `pdrm report` and
-        `pdrm.report.write_page` write that of all studies in the folder."""
+        `pdrm.paper.write_page` write that of all studies in the folder."""
         if all(study.of_the_paper for study, _ in self.lines):
             page: Path = borrow("write_page")(self.folder)
         else:

@@ -29,7 +29,7 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.task import COUNTED, DISCOUNTS, Task
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
 MOST_SEEDS = 100_000
 """More is a slip of the keyboard."""
@@ -68,7 +68,7 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
     """
     if agent.shaping in {AUTO, NOTHING}:
         return None
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
     return Shaping(
         float(agent.discount),

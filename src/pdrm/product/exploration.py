@@ -127,15 +127,15 @@ class Explored(NamedTuple):
 
 
 class Potentials(NamedTuple):
-    """The operators of a machine (`potentials.Operators`) and γV of every stack made so far: a stack's values are found once, from
-    those of the stack below it.
+    """The operators of a machine (`shaping.MachineOperators`) and γV of every stack made so far.
+
+    The values of a stack are found once, from those of the stack below it.
 
     >>> len(Potentials.none().grow().value)
     0
     """
 
     constant: Rewards
-    first: Integers
     exit_state: Integers
     gain: Rewards
     weight: Rewards
@@ -150,11 +150,10 @@ class Potentials(NamedTuple):
     @classmethod
     def none(cls) -> Potentials:
         """Nothing is shaped."""
-        rewards, integers = np.zeros(0), np.zeros(0, np.int32)
         nothing = np.zeros((0, 0))
-        return cls(
-            nothing, integers, integers, rewards, rewards, nothing, np.zeros(1, np.int64), 1.0, 0.0
-        )
+        lines = np.zeros((0, 0, 0))
+        filled = np.zeros(1, np.int64)
+        return cls(nothing, lines.astype(np.int32), lines, lines, nothing, filled, 1.0, 0.0)
 
     def grow(self) -> Potentials:
         """The same with twice the room, if half of it is filled."""

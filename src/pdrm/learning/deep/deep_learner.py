@@ -151,7 +151,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     if shaping is None:
         return None
     from pdrm.product.jax_env.jax_potentials import jax_potential
-    from pdrm.product.summaries.potentials import find_labels
+    from pdrm.product.shaping import find_labels
 
     labels = find_labels(task.pushdown)
     if agent.shaping == EMITTED:

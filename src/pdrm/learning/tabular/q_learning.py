@@ -30,7 +30,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.views import View
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Potential
+    from pdrm.product.shaping import Potential
 
 Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""
