@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 
 from pdrm.analysis.best_policy import find_loss
-from pdrm.analysis.certificate import Certificate
+from pdrm.analysis.certificate import Certificate, Entry
 from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
@@ -201,36 +201,36 @@ class _Compared:
             if random.random() < 0.3:
                 policy[place] = (*policy[place][:3], random.choice(actions))
         bound = proof.bound * random.choice((1.0, 1.0, 0.5, 0.99))
-        entries, lower = list(proof.entries), list(proof.lower)
-        kind = random.choice(("none", "constant", "drop", "line", "range", "lower", "whole"))
+        forged = replace(proof, policy=tuple(policy), bound=bound)
         amount = random.choice((0.01, 1.0, 100.0))
-        if kind in ("constant", "line", "whole") and entries:
-            for place in (
-                range(len(entries)) if random.random() < 0.5 else [random.randrange(len(entries))]
-            ):
-                s, u, seen, whole, constant, lines = entries[place]
-                if kind == "line":
-                    lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
-                if kind == "whole":
-                    whole = not whole
-                if kind == "constant" and constant is not None:
-                    constant -= amount
-                entries[place] = s, u, seen, whole, constant, lines
-        if kind == "drop" and entries:
-            del entries[random.randrange(len(entries))]
-        ranges = proof.ranges
-        if kind == "range":
-            ranges = tuple((s, u, low / 2, high / 2) for s, u, low, high in ranges)
+        kind = random.choice(("none", "entries", "drop", "ranges", "lower"))
+        if kind == "entries":
+            chance = random.choice((0.2, 1.0))
+            changed = [
+                self._change(one, amount) if random.random() < chance else one
+                for one in proof.entries
+            ]
+            return replace(forged, entries=tuple(changed))
+        if kind == "drop" and proof.entries:
+            place = random.randrange(len(proof.entries))
+            return replace(forged, entries=proof.entries[:place] + proof.entries[place + 1 :])
+        if kind == "ranges":
+            ranges = tuple((s, u, low / 2, high / 2) for s, u, low, high in proof.ranges)
+            return replace(forged, ranges=ranges)
         if kind == "lower":
-            lower = [(s, u, stack, worth + amount) for s, u, stack, worth in lower]
-        return replace(
-            proof,
-            policy=tuple(policy),
-            bound=bound,
-            entries=tuple(entries),
-            ranges=ranges,
-            lower=tuple(lower),
-        )
+            lower = tuple((s, u, stack, worth + amount) for s, u, stack, worth in proof.lower)
+            return replace(forged, lower=lower)
+        return forged
+
+    def _change(self, entry: Entry, amount: float) -> Entry:
+        """One entry with a lower constant or line, or about another stack."""
+        s, u, seen, whole, constant, lines = entry
+        kind = self.random.choice(("constant", "lines", "whole"))
+        if kind == "constant" and constant is not None:
+            constant -= amount
+        if kind == "lines":
+            lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
+        return s, u, seen, whole != (kind == "whole"), constant, lines
 
 
 # --- Stacks that grow without end

@@ -269,7 +269,14 @@ class _PolicySearch:
             )  # fmt: skip
             if stuck < 0:
                 break
-            self.values.expand(at[stuck : stuck + 1])
+            x = at[stuck : stuck + 1]
+            if not self.product.expandable(x).size:  # nothing is known beyond
+                worst = self.values.worst[x[0]]
+                total[EARNED] += weight[stuck] * worst
+                total[DOUBT] += weight[stuck] * (self.values.value[x[0]] - worst)
+                at[stuck] = END
+                continue
+            self.values.expand(x)
             self._make_room()
         steps = total[STEPS] + 2 / (1 - self.discount) + len(self.starts)
         self.rounding = max(self.rounding, 4 * EPSILON * steps * (total[GROSS] + abs(self.paid)))

@@ -171,7 +171,7 @@ class Check:
 
     # --- Steps
 
-    @cache  # noqa: B019 # a check is used once
+    @cache
     def _move(
         self, u: str, top: str | None, label: Label | None
     ) -> tuple[Fraction, str, Stack] | None:
@@ -189,7 +189,7 @@ class Check:
         """The silent move at a head, if there is one."""
         return None if u in self.final else self._move(u, top, None)
 
-    @cache  # noqa: B019 # a check is used once
+    @cache
     def effects(self, s: int, u: str, top: str | None) -> tuple[tuple[Effect, ...], ...]:
         """What each action may do at a head, before silent moves; equal outcomes are one."""
         arrays, found = self.domain.arrays, []
@@ -294,7 +294,7 @@ class Check:
             return Worth(Fraction(0), {})
         return self.heads.get((e, symbol))
 
-    @cache  # noqa: B019 # a check is used once
+    @cache
     def compose(self, e: Exit, symbols: Stack) -> Worth | None:
         """The worth of several symbols on top of each other; None if something in it is not listed."""
         constant: Fraction | None = None
@@ -315,8 +315,8 @@ class Check:
                             total = c + self.power(t) * gain
                             into[t + more] = max(total, into.get(t + more, total))
             lines = found
-        for e in [e for e in lines if e[1] in self.final]:  # nothing is paid any more
-            ends = [c for c in lines.pop(e).values()] + ([] if constant is None else [constant])
+        for over in [at for at in lines if at[1] in self.final]:  # nothing is paid any more
+            ends = [*lines.pop(over).values(), *([] if constant is None else [constant])]
             constant = max(ends)
         return Worth(constant, lines)
 

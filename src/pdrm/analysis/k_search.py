@@ -43,6 +43,8 @@ NEAR = 100_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
+NARROW = 0.01
+"""Losses are searched for until they are known up to this share."""
 GIB = 2**30
 
 
@@ -103,10 +105,11 @@ class _Search:
         return min(self.most, values.product.most_states)
 
     def _is_decided(self) -> bool:
-        """True if nothing is left that searching on could decide."""
+        """True if nothing is left that searching on could decide, and the losses are known well."""
         for answer in self.answers.values():
             found = answer.judge(self.tolerance, self.step_tolerance)
-            if found["start"] == UNDECIDED:
+            low, high = answer.loss
+            if found["start"] != YES and high - low > max(self.tolerance, NARROW * high):
                 return False
             if not self.start_only and found["everywhere"] == UNDECIDED and not self._explored_near:
                 return False

@@ -30,8 +30,8 @@ class Operators(NamedTuple):
     """[exit, symbol]: the first of its lines."""
     count: Numbers  # type: ignore[assignment] # a tuple has a method of that name
     """[exit, symbol]: how many lines there are."""
-    exit: Numbers
-    """[line]"""
+    leads_to: Numbers
+    """[line]: the exit."""
     c: Floats
     """[line]"""
     slope: Floats
@@ -47,7 +47,7 @@ def find_worth(
     Returns OK and the row of `worth`; FULL if there is no room; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
-    constant, first, count, exit, c, slope = operators
+    constant, first, count, leads_to, c, slope = operators
     mask, exits = len(slot) - 1, len(constant)
     todo = [(e, node)]
     row = -1
@@ -66,12 +66,12 @@ def find_worth(
         if np.isnan(best):
             return MISSING, e, symbol
         for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
-            below = np.int64(stacks.parent[node]) * exits + exit[line]
+            below = np.int64(stacks.parent[node]) * exits + leads_to[line]
             other = hash_key(below) & mask
             while slot[other] >= 0 and keys[slot[other]] != below:
                 other = (other + 1) & mask
             if slot[other] < 0:
-                todo.append((np.int64(exit[line]), np.int64(stacks.parent[node])))
+                todo.append((np.int64(leads_to[line]), np.int64(stacks.parent[node])))
                 ready = False
             elif ready:
                 best = max(best, c[line] + slope[line] * worth[slot[other]])

@@ -19,7 +19,7 @@ from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
 from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, solve, tighten
-from pdrm.analysis.whole_stack import check_deterministic
+from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
 from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
@@ -35,6 +35,8 @@ SMALLEST = 1e-9
 MOST_SWEEPS = 100_000
 AT_ONCE = 200_000_000
 """Outcomes that a kernel looks at in one call, about: between two calls the deadline is checked."""
+HIGHEST = HEIGHT - 100
+"""The highest stack that is explored if values grow with the height of the stack."""
 SOLVING = 0.4
 """The share of the time that solving the task may take before the product is explored instead."""
 
@@ -174,6 +176,7 @@ class ValuedProduct(ABC):
     def update(self) -> None:
         """Value the states that were found since the last time."""
 
+    @abstractmethod
     def settle(self) -> None:
         """Sharpen the values once all that was meant to be explored is."""
 
@@ -350,6 +353,8 @@ def value_product(
             check_deterministic(domain)
             seconds = deadline.share(SOLVING).left
             solution = find_solution(task, discount, seconds=None if seconds == np.inf else seconds)
+            if solution.solver.silence.grows:  # nothing is proved about higher stacks
+                bound = Bound(HIGHEST)
             product = FiniteProduct(take_certain(domain), task.pushdown, bound, memory)
             return SolvedValues(solution, product)
         except (StochasticMoves, OutOfTime, ProductTooLarge, UnboundedStep):

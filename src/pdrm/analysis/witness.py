@@ -138,7 +138,8 @@ def follow_optimal(values: ValuedProduct) -> Followed:
             if len(seen) > MOST_FOLLOWED:
                 return Followed(max(longest, steps), ends=None)
             todo = np.array(new)
-            values.expand(todo[~product.expanded[todo]])
+            values.expand(product.expandable(todo[~product.expanded[todo]]))
+            todo = todo[product.expanded[todo]]
             after = product.next[todo, :, 0]
             worth = np.where(after != END, values.upper[after], 0.0) * values.discount
             worth += product.reward[todo, :, 0]

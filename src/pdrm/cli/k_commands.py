@@ -84,13 +84,7 @@ def check_k(
     from pdrm.product.finite_product import Bound
     from pdrm.task import Task
 
-    if draw is not None:
-        from pdrm.drawing.plots import check_plot_format
-
-        check_plot_format(draw)
-    for path in (draw, certificate):
-        if path is not None:
-            check_writable(path)
+    _check_paths(draw, certificate)
     place = str(domain_file if domain is None else domain)
     task, ks = Task(place, machine), None if k is None else read_ks(k)
     search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
@@ -103,13 +97,8 @@ def check_k(
     else:
         for line in report.lines(lambda text, verdict: coloured(text, fg=COLOURS[verdict])):
             typer.echo(line)
-    if draw is not None:
-        report.draw().save(draw)
-    if certificate is not None:
-        files = _find_files(certificate, place, machine)
-        replace(report.certificate(), files=files).save(certificate)
-    for path in (draw, certificate):
-        if path is not None and not as_json:
+    for path in _write(report, draw, certificate, (place, machine)):
+        if not as_json:
             typer.echo(f"wrote {path}")
     if not as_json:
         named = quote(place) + ("" if machine is None else f" --machine {quote(machine)}")
@@ -117,6 +106,29 @@ def check_k(
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_paths(draw: Path | None, certificate: Path | None) -> None:
+    """Refuse files that cannot be written, before all the work."""
+    if draw is not None:
+        from pdrm.drawing.plots import check_plot_format
+
+        check_plot_format(draw)
+    for path in (draw, certificate):
+        if path is not None:
+            check_writable(path)
+
+
+def _write(
+    report: KReport, draw: Path | None, certificate: Path | None, task: tuple[str, str | None]
+) -> list[Path]:
+    """Write the picture and the certificate that were asked for."""
+    if draw is not None:
+        report.draw().save(draw)
+    if certificate is not None:
+        files = _find_files(certificate, *task)
+        replace(report.certificate(), files=files).save(certificate)
+    return [path for path in (draw, certificate) if path is not None]
 
 
 def _find_files(certificate: Path, place: str, machine: str | None) -> dict[str, str]:
