@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, nextafter
@@ -11,10 +12,11 @@ import numpy as np
 from pdrm.analysis.best_policy import Classes, Loss, bound_policy
 from pdrm.analysis.certificate import Certificate, Entry
 from pdrm.analysis.checker import END, Check, Exit
+from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.operator_arrays import OperatorArrays, solve_certain
 from pdrm.analysis.regret import measure_gaps
 from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct
-from pdrm.errors import DoesNotApply
+from pdrm.errors import DoesNotApply, OutOfTime
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
 from pdrm.task import Task
@@ -25,7 +27,9 @@ ROUNDS = 30
 """Of widening ranges until they hold."""
 INWARDS = 3
 WIDER = 1e-9
-"""The share of the largest worth by which ranges are widened."""
+"""The share of the largest worth by which ranges are widened, so that they hold."""
+TINY = 1e-30
+"""The same once they are as narrow as they become."""
 Rows = tuple[tuple[int, str, tuple[str, ...], str], ...]
 
 
@@ -34,6 +38,10 @@ def certify_start(
 ) -> Certificate:
     """Certify what a k-policy loses from the start."""
     blank = _blank(task, values.discount, "start", k, policy)
+    if isinstance(values, SolvedValues) and values.closed:
+        worth = values.discount * (values.lower + values.upper) / 2
+        states = np.arange(len(values.product))
+        return _claim(task, replace(blank, entries=_list_states(values.product, worth, states)))
     if isinstance(values, SolvedValues):
         return _claim(task, _list_heads(task, values, blank))
     assert isinstance(values, ExploredValues)
@@ -76,10 +84,18 @@ def certify_everywhere(task: Task, values: ValuedProduct, k: int) -> Certificate
     )
 
 
-def certify_every_stack(task: Task, values: ValuedProduct, k: int) -> Certificate:
-    """Certify what a k-policy loses from every state, however high the stack is."""
-    listed = _list_heads(task, values, _blank(task, values.discount, "everywhere", k, ()))
-    check = Check(task, listed)
+def certify_every_stack(
+    task: Task, values: ValuedProduct, k: int, deadline: Deadline | None = None
+) -> Certificate:
+    """Certify what a k-policy loses from every state, however high the stack is; `OutOfTime` after the deadline."""
+
+    def on_step() -> None:
+        if deadline is not None and deadline.over:
+            raise OutOfTime("there was no time for every stack", fix="allow more seconds")
+
+    blank = _blank(task, values.discount, "everywhere", k, ())
+    listed = _list_heads(task, values, blank, on_step)
+    check = Check(task, listed, on_step)
     worst: dict[tuple[int, str, tuple[str, ...]], list[Fraction]] = {}
     for e, cell in sorted(check.occurring):
         top = cell[0] or None
@@ -101,7 +117,7 @@ def certify_every_stack(task: Task, values: ValuedProduct, k: int) -> Certificat
     rows = tuple(
         (s, u, seen, actions[gaps.index(min(gaps))]) for (s, u, seen), gaps in worst.items()
     )
-    return _claim(task, replace(listed, policy=rows))
+    return _claim(task, replace(listed, policy=rows), on_step)
 
 
 def _blank(task: Task, discount: float, question: str, k: int, policy: Rows) -> Certificate:
@@ -109,9 +125,11 @@ def _blank(task: Task, discount: float, question: str, k: int, policy: Rows) -> 
     return Certificate(question, k, discount, task.finite.name, machine, 0.0, (), (), (), policy)
 
 
-def _claim(task: Task, certificate: Certificate) -> Certificate:
+def _claim(
+    task: Task, certificate: Certificate, on_step: Callable[[], None] = lambda: None
+) -> Certificate:
     """A certificate that claims what it proves."""
-    bound = Check(task, certificate).bound()
+    bound = Check(task, certificate, on_step).bound()
     return replace(certificate, bound=nextafter(float(bound), inf))
 
 
@@ -129,9 +147,14 @@ def _list_states(product: FiniteProduct, worth: Floats, states: Numbers) -> tupl
     )
 
 
-def _list_heads(task: Task, values: ValuedProduct, blank: Certificate) -> Certificate:
+def _list_heads(
+    task: Task,
+    values: ValuedProduct,
+    blank: Certificate,
+    on_step: Callable[[], None] = lambda: None,
+) -> Certificate:
     """Entries for all heads from which nothing depends on chance, and ranges that hold."""
-    check = Check(task, blank)
+    check = Check(task, blank, on_step)
     certain = isinstance(values, SolvedValues)
     operators = OperatorArrays(
         values.solution.solver if certain else solve_certain(task, values.discount)
@@ -159,10 +182,8 @@ def _list_heads(task: Task, values: ValuedProduct, blank: Certificate) -> Certif
             )
     listed = replace(blank, entries=tuple(entries))
     exits = {(s, names.index(u)) for entry in entries for _, _, s, u in entry[5]}
-    return replace(
-        listed,
-        ranges=_find_ranges(task, listed, {(s, names[u]): operators.range(s, u) for s, u in exits}),
-    )
+    known = {(s, names[u]): operators.range(s, u) for s, u in exits}
+    return replace(listed, ranges=_find_ranges(task, listed, known, on_step))
 
 
 def _list_tops(task: Task, listed: Certificate, worth: Floats) -> Certificate:
@@ -215,29 +236,40 @@ def _find_certain(check: Check) -> set[tuple[Exit, str]]:
 
 
 def _find_ranges(
-    task: Task, listed: Certificate, known: dict[Exit, tuple[float, float]]
+    task: Task,
+    listed: Certificate,
+    known: dict[Exit, tuple[float, float]],
+    on_step: Callable[[], None] = lambda: None,
 ) -> tuple[tuple[int, str, float, float], ...]:
     """Ranges of the worth at every exit that hold if what is below is in them: those known, widened until they do."""
-    check = Check(task, listed)
+    check = Check(task, listed, on_step)
     scale = max((abs(end) for ends in known.values() for end in ends), default=1.0)
     check.range = {
         e: (Fraction(low - WIDER * scale), Fraction(high + WIDER * scale))
         for e, (low, high) in known.items()
     }
-    for _ in range(ROUNDS):  # outwards, until they hold
-        found = {e: _reach(check, e, ends) for e, ends in check.range.items()}
-        broken = [e for e, ends in found.items() if ends != check.range[e]]
-        for e in broken:
-            wider = Fraction(WIDER * scale)
-            check.range[e] = found[e][0] - wider, found[e][1] + wider
-        if not broken:
-            break
+    _widen(check, Fraction(WIDER * scale))
     for _ in range(INWARDS):  # a range that holds may be replaced by what follows from it
         check.range = {
             e: (_round(low, -inf), _round(high, inf))
             for e, (low, high) in ((e, _reach(check, e, None)) for e in check.range)
         }
-    return tuple((*e, float(low), float(high)) for e, (low, high) in check.range.items())
+    _widen(check, Fraction(TINY * scale))
+    return tuple(
+        (*e, float(_round(low, -inf)), float(_round(high, inf)))
+        for e, (low, high) in check.range.items()
+    )
+
+
+def _widen(check: Check, amount: Fraction) -> None:
+    """Widen ranges until they hold if what is below is in them."""
+    for _ in range(ROUNDS):
+        found = {e: _reach(check, e, ends) for e, ends in check.range.items()}
+        broken = [e for e, ends in found.items() if ends != check.range[e]]
+        for e in broken:
+            check.range[e] = found[e][0] - amount, found[e][1] + amount
+        if not broken:
+            return
 
 
 def _reach(

@@ -8,7 +8,7 @@ which lies in the ranges; that the ranges hold follows from the bottom of the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
@@ -92,7 +92,11 @@ def _find_file(folder: Path, where: str) -> str:
 class Check:
     """One certificate and its task, stepped with the readable machine."""
 
-    def __init__(self, task: Task, certificate: Certificate) -> None:
+    def __init__(
+        self, task: Task, certificate: Certificate, on_step: Callable[[], None] = lambda: None
+    ) -> None:
+        """Read a certificate. `on_step` is called again and again; it may raise to end the check."""
+        self.on_step = on_step
         self.task, self.proof, self.domain, self.machine = (
             task,
             certificate,
@@ -257,6 +261,7 @@ class Check:
             return tuple(annotate(symbols[i:], below) for i in range(len(symbols)))
 
         def moves(head: tuple[object, object]) -> list[tuple[object, tuple[object, ...]]]:
+            self.on_step()
             if head[0] is None:
                 return [((s, u), (*pile(stack, (END,)), (END,))) for _, _, (s, u, stack) in starts]
             (s, u), cell = head  # type: ignore[misc]
@@ -297,6 +302,7 @@ class Check:
     @cache
     def compose(self, e: Exit, symbols: Stack) -> Worth | None:
         """The worth of several symbols on top of each other; None if something in it is not listed."""
+        self.on_step()
         constant: Fraction | None = None
         lines: dict[Exit, dict[int, Fraction]] = {e: {0: Fraction(0)}}
         for symbol in symbols:
@@ -436,6 +442,7 @@ class Check:
         For one line every exit but its own is best at its least; along its own the difference is concave, and greatest at an end of the range
         or where the other's highest line changes.
         """
+        self.on_step()
         floor = self.extremes(other)[0] + 2 * self.rounding
         found = Fraction(-(10**30)) if one.constant is None else one.constant - floor
         for e, ways in one.lines.items():

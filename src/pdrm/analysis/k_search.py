@@ -29,7 +29,7 @@ from pdrm.analysis.regret import (
 from pdrm.analysis.top_bounds import check_discount
 from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, value_product
 from pdrm.analysis.witness import Followed, describe_states, follow_optimal
-from pdrm.errors import BadSetting, DoesNotApply, PdrmError, UnknownChoice
+from pdrm.errors import BadSetting, DoesNotApply, OutOfTime, PdrmError, UnknownChoice
 from pdrm.product.finite_product import Bound
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, show_progress
@@ -43,8 +43,10 @@ NEAR = 100_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
-NARROW = 0.01
-"""Losses are searched for until they are known up to this share."""
+NARROW, SHRINK = 0.01, 0.95
+"""Losses are searched for until they are known up to the first share, or their bounds hardly come closer."""
+MOST_HEADS = 20_000
+"""States with symbols on top of each other for which a proof for every stack is tried."""
 GIB = 2**30
 
 
@@ -74,7 +76,9 @@ class _Search:
         self.followed: Followed | None = None
         self.ended = "time"
         self.update: Callable[[float, str], None] = lambda _done, _note: None
-        self._explored_near = self._tried = False
+        self._explored_near = False
+        self._tried: set[int] = set()
+        self._width = inf
         self._proofs: dict[int, Certificate] = {}
 
     def run(self, deadline: Deadline) -> None:
@@ -96,6 +100,10 @@ class _Search:
                 self._add_k(values)
             if self._is_decided() or deadline.over or len(values.product) >= self._most(values):
                 break
+            width = sum(answer.loss[1] - answer.loss[0] for answer in self.answers.values())
+            if self._is_judged() and width > SHRINK * self._width:
+                break
+            self._width = width
             seconds *= 2
             self._explore_further(values, deadline.within(seconds))
         decided, full = self._is_decided(), len(values.product) >= self._most(values)
@@ -107,9 +115,17 @@ class _Search:
     def _is_decided(self) -> bool:
         """True if nothing is left that searching on could decide, and the losses are known well."""
         for answer in self.answers.values():
-            found = answer.judge(self.tolerance, self.step_tolerance)
             low, high = answer.loss
-            if found["start"] != YES and high - low > max(self.tolerance, NARROW * high):
+            known = high - low <= max(self.tolerance, NARROW * high)
+            if not known and judge(answer.loss, self.tolerance) != YES:
+                return False
+        return self._is_judged()
+
+    def _is_judged(self) -> bool:
+        """True if nothing is left that searching on could decide."""
+        for answer in self.answers.values():
+            found = answer.judge(self.tolerance, self.step_tolerance)
+            if found["start"] == UNDECIDED:
                 return False
             if not self.start_only and found["everywhere"] == UNDECIDED and not self._explored_near:
                 return False
@@ -158,19 +174,27 @@ class _Search:
             self._explored_near = True
         self._note(values)
         self._measure(values)
-        if self.bound == Bound() and not values.closed and not self._tried:
-            self._try_every_stack(values)
+        if self.bound == Bound() and not values.closed and not self.start_only:
+            self._try_every_stack(values, deadline.share(0.5))
 
-    def _try_every_stack(self, values: ValuedProduct) -> None:
+    def _try_every_stack(self, values: ValuedProduct, deadline: Deadline) -> None:
         """Look for the smallest undecided k that is enough however high the stack is."""
-        self._tried = True
+        machine = self.task.pushdown
+        heads = self.task.finite.states * len(machine.states)
         for k, answer in self.answers.items():
-            if judge(answer.regret, self.step_tolerance) != UNDECIDED:
+            size = heads * len(machine.stack) ** max(1, k)
+            if k in self._tried or judge(answer.regret, self.step_tolerance) != UNDECIDED:
                 continue
-            try:
-                proof = certify_every_stack(self.task, values, k)
-            except PdrmError:  # chance comes later, or the task is too large
+            if size > MOST_HEADS:
                 return
+            try:
+                proof = certify_every_stack(self.task, values, k, deadline)
+            except OutOfTime:
+                return
+            except PdrmError:  # chance comes later, or ranges do not hold
+                self._tried.add(k)
+                continue
+            self._tried.add(k)
             if proof.bound <= self.step_tolerance:
                 for more in (one for one in self.answers.values() if one.k >= k):
                     more.every_stack = True
