@@ -61,7 +61,11 @@ def test_falsified_ones_are_refused(proofs, change):
 
 def test_ranges_must_hold(proofs):
     proof = proofs["echo", 1, "everywhere"]
-    for change in (lambda low, high: (low, high / 2), lambda low, high: (high / 2, high), lambda low, high: (high, low)):
+    for change in (
+        lambda low, high: (low, high / 2),
+        lambda low, high: (high / 2, high),
+        lambda low, high: (high, low),
+    ):
         ranges = tuple((s, u, *change(low, high)) for s, u, low, high in proof.ranges)
         with pytest.raises(BadCertificate):
             verify(replace(proof, ranges=ranges))

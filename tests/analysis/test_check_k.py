@@ -104,7 +104,11 @@ def test_stopped_by_the_keyboard(monkeypatch):
 
 def test_from_the_start_only():
     report = check_k("maze-5x5", k=0, from_="start", seconds=10)
-    assert report.verdicts[0] == {"same_values": "undecided", "everywhere": "undecided", "start": "yes"}
+    assert report.verdicts[0] == {
+        "same_values": "undecided",
+        "everywhere": "undecided",
+        "start": "yes",
+    }
     with pytest.raises(UnknownChoice):
         check_k("maze-5x5", from_="here")
 
@@ -183,14 +187,34 @@ def test_a_tolerance_that_is_not_known_decides_nothing():
 def test_the_provider_of_values():
     for name, kind in (("maze-5x5", SolvedValues), ("letter", ExploredValues)):
         assert isinstance(value_product(Task(name), 0.9, Bound(), MEMORY, Deadline(20)), kind)
-    assert isinstance(value_product(Task("paint"), 0.0, Bound(), MEMORY, Deadline()), ExploredValues)
-    assert isinstance(value_product(Task("paint"), 0.9, Bound(2, "block"), MEMORY, Deadline()), ExploredValues)
+    assert isinstance(
+        value_product(Task("paint"), 0.0, Bound(), MEMORY, Deadline()), ExploredValues
+    )
+    assert isinstance(
+        value_product(Task("paint"), 0.9, Bound(2, "block"), MEMORY, Deadline()), ExploredValues
+    )
 
 
 def test_memory_is_bounded():
     search = start_search(Task("maze-5x5"), [6], None, None, None, Bound(), 2_000, 4.0)
     search.run(Deadline(5.0))
     assert len(search.values.product) < 10_000
+
+
+@pytest.mark.parametrize("chance", [[1.0, 0.0], [0.5, 0.5]])
+def test_an_episode_that_is_over_at_once(chance):
+    over = from_arrays(
+        "over", [[[0, 0], [0, 0]]], [[[0, 0], [0, 0]]], [("a",)], step_limit=3, probability=[[chance, chance]],
+        terminal=[True],
+    )  # fmt: skip
+    machine = (
+        "name m\nevents a\nstack #\nstart u\nfinal done\notherwise stay 1\nu -> u : a, z / A z, 1\n"
+    )
+    report = check_k(over, machine.replace("stack #", "stack # A"), k=[0, 1], seconds=3)
+    assert all(
+        found == {"same_values": "yes", "everywhere": "yes", "start": "yes"}
+        for found in report.verdicts.values()
+    )
 
 
 def test_solving_with_chance():

@@ -35,6 +35,10 @@ from pdrm.product.hash_kernel import Index
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2**30
 """Memory for the nodes of a search, about."""
+SEARCHING = 0.7
+"""The share of the time for best-first search; the rest is for branching, if nothing is known to be lost."""
+MOST_ON_WAYS = 5_000
+"""States on optimal ways for that."""
 LOCAL = 0.25
 """The share of the time in which the first complete policy may be improved before partial ones are searched."""
 BETWEEN = 50
@@ -107,10 +111,29 @@ def find_loss(
     values: ValuedProduct, k: int, before: Loss | None, tolerance: float, deadline: Deadline
 ) -> Loss:
     """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
-    if isinstance(values, SolvedValues):
-        return _PolicySearch(values, k, before, tolerance).run(deadline)
-    assert isinstance(values, ExploredValues)
-    return _Branching(values, k, tolerance).run(deadline)
+    if not isinstance(values, SolvedValues):
+        return _Branching(values, k, tolerance).run(deadline)
+    found = _PolicySearch(values, k, before, tolerance).run(deadline.share(SEARCHING))
+    if found.low <= tolerance < found.high:
+        found.low = max(found.low, refute(values, k, tolerance, deadline))
+    return found
+
+
+def refute(values: SolvedValues, k: int, tolerance: float, deadline: Deadline) -> float:
+    """A lower bound of the loss, by branching where optimal ways from the start treat states that look alike differently."""
+    product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
+    ways = SolvedValues(values.solution, product)
+    new = np.unique(product.starts[product.starts != END])
+    while new.size and len(product) < MOST_ON_WAYS and not deadline.over:
+        ways.expand(product.expandable(new))
+        new = new[product.expanded[new]]
+        after = product.next[new, :, 0]
+        worth = product.reward[new, :, 0]
+        worth = worth + ways.discount * np.where(after != END, ways.value[after], 0.0)
+        best = after[worth >= worth.max(axis=1, keepdims=True) - tolerance]
+        new = np.unique(best[best != END])
+        new = new[~product.expanded[new]]
+    return _Branching(ways, k, tolerance).run(deadline).low
 
 
 class _Node(NamedTuple):
@@ -317,17 +340,20 @@ def _list_choices(node: _Node | None) -> Policy:
 class _Branching:
     """Branch and bound over the policies of an explored product, with chance."""
 
-    def __init__(self, values: ExploredValues, k: int, tolerance: float) -> None:
+    def __init__(self, values: ValuedProduct, k: int, tolerance: float) -> None:
         self.values, self.product, self.tolerance = values, values.product, tolerance
         self.count = len(self.product)
         self.classes = Classes(self.product, k)
         self.klass = self.classes.update()[: self.count]
         self.steps, self.discount = self.product.steps, values.discount
-        self._components = find_components(self.product.next.reshape(self.count, -1))
+        self._components = find_components(
+            self.steps.next.reshape(self.count, int(np.prod(self.steps.next.shape[1:])))
+        )
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.begin = begin[:-1]
         self.found, self.policy, self.nodes = -np.inf, np.zeros(len(self.classes), np.int32), 0
+        self.worst = values.worst[: self.count]
 
     def run(self, deadline: Deadline) -> Loss:
         """Branch until the best policy is known, or time is up, or only the frontier keeps it from being known."""
@@ -348,7 +374,7 @@ class _Branching:
             for action in range(len(self.product.domain.actions)):
                 chosen, above = choices.copy(), upper.copy()
                 chosen[klass] = action
-                self._tighten(chosen[self.klass], self.values.worst.copy(), above, deadline)
+                self._tighten(chosen[self.klass], self.worst.copy(), above, deadline)
                 bound = self._at_start(above)
                 if bound > self.found + self.tolerance / 2:
                     heappush(heap, (-bound, next(numbers), chosen, above))
@@ -387,7 +413,7 @@ class _Branching:
     def _try(self, policy: Integers, choices: Integers, upper: Floats, deadline: Deadline) -> None:
         """Evaluate a complete policy, and improve it as long as that gains."""
         for _ in range(IMPROVEMENTS):
-            lower = self.values.worst.copy()
+            lower = self.worst.copy()
             self._tighten(policy[self.klass], lower, upper.copy(), deadline)
             earned = self._at_start(lower)
             if not earned > self.found + self.tolerance / 16:

@@ -39,7 +39,7 @@ SECONDS = 60.0
 FIRST = 4
 """Every k up to this is tried, and more if none of them is enough."""
 MOST_STATES = 1_500_000
-NEAR = 100_000
+NEAR = 30_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
@@ -106,7 +106,7 @@ class _Search:
             self._width = width
             seconds *= 2
             self._explore_further(values, deadline.within(seconds))
-        decided, full = self._is_decided(), len(values.product) >= self._most(values)
+        decided, full = self._is_judged(), len(values.product) >= self._most(values)
         self.ended = "decided" if decided else "states" if full and not deadline.over else "time"
 
     def _most(self, values: ValuedProduct) -> int:
@@ -210,7 +210,7 @@ class _Search:
 
     def _measure(self, values: ValuedProduct) -> None:
         """Bound regret and spread by the states explored so far."""
-        if self.start_only or not len(values.product):
+        if self.start_only:
             return
         gaps, steps = measure_gaps(values), count_steps(values)
         for k, answer in self.answers.items():

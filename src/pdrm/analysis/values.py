@@ -77,7 +77,9 @@ def bound_values(
         len(product),
         product.steps,
     )
-    order, first = find_components(product.next.reshape(count, -1))
+    order, first = find_components(
+        product.next.reshape(count, int(np.prod(product.next.shape[1:])))
+    )
     slack = bounds.slack
     settings = order, first, steps, discount, gap, max(precision, 8 * slack / gap), slack
     few = max(1, min(MOST_SWEEPS, AT_ONCE // max(1, steps.next.size)))
@@ -149,6 +151,8 @@ class ValuedProduct(ABC):
 
     def __init__(self, product: FiniteProduct, discount: float) -> None:
         self.product, self.discount = product, discount
+        self.slack = 0.0
+        """How far the arithmetic of one update of a value may be wrong."""
         self.worst = np.zeros(0)
         """[x, with room]: what any policy gets at least."""
 
@@ -215,6 +219,7 @@ class SolvedValues(ValuedProduct):
         self._done = 0
         self._closed_error: float | None = None
         self._bounds = bound_all(product, solution.discount)
+        self.slack = self._bounds.slack
         self.update()
 
     @property
