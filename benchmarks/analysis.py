@@ -1,4 +1,4 @@
-"""Time to solve a product: next to Storm on the same numbers, and as the bound of the stack grows.
+"""Time to solve a product, next to Storm on the same numbers.
 
 Both solve to the same absolute precision with a guarantee, in turns, in one process; a time is the median of its rounds,
 seconds are the processor's. Ours includes everything from the product's arrays to the intervals, Storm's is one call of its
@@ -43,11 +43,6 @@ SIZES: Heights = {"letter": (300, 3_000, 35_000), "brackets": (7, 11, 15)}
 NAMES = ("small", "middle", "large")
 TRIED = (len(SOUND), 2, 1)
 """Methods of Storm that are tried at these sizes."""
-GROWTH: Heights = {
-    "letter": (2, 5, 10, 20, 50, 100, 200, 500, 1_000),
-    "maze": range(2, 11),
-    "brackets": range(2, 12),
-}
 DISCOUNT = 0.99
 PRECISION = 1e-6
 COMPARED = 2_000
@@ -86,10 +81,6 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]
             ratio = max(ratio, figures["storm_time_ratio"])
             difference = max(difference, figures["storm_difference"])
     yield {"storm_time_ratio": ratio, "storm_difference": difference}
-    on_progress("growth with the stack's bound")
-    for task, heights in GROWTH.items():
-        for height in heights:
-            yield measure_growth(task, height)
 
 
 def race_storm(
@@ -101,7 +92,6 @@ def race_storm(
     compared = np.random.default_rng(0).integers(0, len(product), COMPARED)
     ours: list[float] = []
     theirs: dict[str, list[float]] = {method: [] for method in methods}
-    unsound: list[float] = []
     apart = 0.0
     began = clock()
     while not ours or clock() - began < seconds:
@@ -112,12 +102,10 @@ def race_storm(
             solved = model.solve(method, PRECISION, compared)
             times.append(solved.seconds)
             apart = max(apart, float(np.abs(solved.values - middle).max()))
-        unsound.append(model.solve(SOUND[0], PRECISION, compared, sound=False).seconds)
     medians = {method: median(times) for method, times in theirs.items()}
     fastest = sorted(methods, key=medians.__getitem__)
     solve_s = median(ours)
     storm_s = medians[fastest[0]]
-    unsound_s = median(unsound)
     figures: Figures = {
         "bound": height,
         "states": len(product),
@@ -126,26 +114,12 @@ def race_storm(
         "build_s": build_s,
         "solve_s": solve_s,
         "storm_s": storm_s,
-        "storm_unsound_s": unsound_s,
         "storm_handed_over_s": handed_over_s,
         "storm_time_ratio": solve_s / storm_s,
-        "storm_unsound_time_ratio": solve_s / unsound_s,
         "storm_difference": apart,
         "bytes_per_state": bytes_per_state(product),
     }
     return figures, fastest
-
-
-def measure_growth(task: str, height: int) -> Figures:
-    """States of a product, and the least of three times to build and to solve it."""
-    built = [timed(bounded, task, height) for _ in range(3)]
-    product = built[0][1]
-    solved = [timed(bound_values, product, DISCOUNT, PRECISION) for _ in range(3)]
-    return {
-        f"growth_states_{task}_{height}": len(product),
-        f"growth_build_s_{task}_{height}": min(taken for taken, _ in built),
-        f"growth_solve_s_{task}_{height}": min(taken for taken, _ in solved),
-    }
 
 
 def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:

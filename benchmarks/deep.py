@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -64,11 +63,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 3e-6,
     },
 }
-"""What both sides are given. The empty name has what neither side chose: the peer's defaults, one environment. Then many
+"""The settings of both sides. The empty name has what neither side chose: the peer's defaults, one environment. Then many
 environments with few epochs of large batches, and the paper's settings for 17 × 17 except `target_kl` and `clip_range_vf`."""
 NOTICEABLE = 0.2
 """Seconds that ours trains for in a round, at least."""
-ENV_STEPS = 2_000
 SHARED = (
     *("n_steps", "batch_size", "n_epochs", "gae_lambda"),
     *("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"),
@@ -101,7 +99,6 @@ def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
     yield {
         "random_steps_per_s": max(random.values()),
         "many_ppo_steps_per_s": max(headlines),
-        "ppo_weights": count_weights(),
     }
     if not gpu:
         yield from beside_sb3(seconds, on_progress)
@@ -187,28 +184,18 @@ def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
     return lambda: float(training.iterate(iterations).losses.value[0, 0])
 
 
-def count_weights() -> int:
-    """Weights of PPO's actor and critic on WaterWorld, without biases."""
-    product, hidden = water_product(), PPO().net_arch
-    inside = sum(before * after for before, after in pairwise((product.observation_size, *hidden)))
-    return int(2 * inside + hidden[-1] * (product.domain.actions + 1))
-
-
 # --- PPO next to Stable-Baselines3's
 #
 # A round trains the peer for one iteration and ours for as many as take a noticeable time. A speed is that of the best round:
 # other programs empty the caches, which slows the peer more than ours. Torch and XLA have one thread each. The peer's
-# environment is ours on NumPy, and the share of the peer's time that it takes is a figure too.
+# environment is ours on NumPy.
 
 
 def beside_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
     """Training steps per second of both, with each of the settings."""
-    env_s = environment_seconds()
-    yield {"sb3_env_us": env_s * 1e6}
     for name, given in SETTINGS.items():
         on_progress(f"PPO next to Stable-Baselines3's, environments: {given['n_envs']}")
         figures = race_sb3(given, seconds / len(SETTINGS))
-        figures["sb3_env_share"] = env_s * figures["sb3_ppo_steps_per_s"]
         ending = f"_{name}" if name else ""
         yield {figure + ending: value for figure, value in figures.items()}
 
@@ -257,19 +244,3 @@ def sb3_ppo(chosen: PPO) -> Callable[[int], object]:
             "MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given
         )
     return partial(model.learn, reset_num_timesteps=False)
-
-
-def environment_seconds() -> float:
-    """Seconds of a step of the peer's environment, including the machine and the flat observation."""
-    env = water_task()
-    env.reset(seed=0)
-    env.action_space.seed(0)
-    actions = [env.action_space.sample() for _ in range(ENV_STEPS)]
-
-    def walk() -> None:
-        for action in actions:
-            if env.step(action)[3]:
-                env.reset()
-
-    walk()
-    return min(seconds_of(walk) for _ in range(3)) / ENV_STEPS

@@ -37,7 +37,7 @@ AT_ONCE = 500_000
 Floats = npt.NDArray[np.float64]
 
 
-class Solved(NamedTuple):
+class SolvedByStorm(NamedTuple):
     """Seconds that Storm took, and its values of some states."""
 
     seconds: float
@@ -52,11 +52,9 @@ class StormProduct:
     raised: float
     """The number that its values were raised by."""
 
-    def solve(
-        self, method: str, precision: float, states: npt.NDArray[np.int64], *, sound: bool = True
-    ) -> Solved:
-        """Solve it to an absolute precision by one of Storm's methods; the values of some states."""
-        environment = stormpy.environments.sound() if sound else stormpy.environments.Environment()
+    def solve(self, method: str, precision: float, states: npt.NDArray[np.int64]) -> SolvedByStorm:
+        """Solve it to an absolute precision by one of Storm's methods, and return the values of some states."""
+        environment = stormpy.environments.sound()
         solver = environment.solver().min_max()
         solver.method = getattr(stormpy.environments.MinMaxMethod, method)
         solver.precision = stormpy.Rational(f"1/{round(1 / precision)}")
@@ -65,7 +63,7 @@ class StormProduct:
         began = clock()
         result = stormpy.model_checking(self.model, wanted, environment=environment)
         seconds = clock() - began
-        return Solved(
+        return SolvedByStorm(
             seconds, np.array([result.get_value(x) for x in states.tolist()]) - self.raised
         )
 

@@ -6,8 +6,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 from tests.properties.random_machines import EVENTS, FINAL, REWARDS, STATES, SYMBOLS, fitting

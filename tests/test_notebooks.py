@@ -146,7 +146,7 @@ def test_draw_gives_the_picture_and_saves_it(tmp_path):
     assert (tmp_path / "letter.svg").read_bytes() == picture.render("svg")
     assert str(picture).startswith("letter: starts in u0, ends in u2\n")
     assert "#@###" in str(pdrm.draw(pdrm.domain("maze-5x5")))
-    for ending, begins in (("html", b"<figure"), ("png", b"\x89PNG"), ("svg", b"<svg")):
+    for ending, begins in (("html", b"<figure"), ("svg", b"<svg")):
         pdrm.draw(pdrm.Task("maze-5x5")).save(tmp_path / f"task.{ending}")
         assert (tmp_path / f"task.{ending}").read_bytes().startswith(begins)
     images = ElementTree.parse(tmp_path / "task.svg").getroot()

@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
         RecurrentPPO,
         Summary,
     )
+    from pdrm.learning.deep.sb3_agent import SB3
     from pdrm.learning.run import Run, train
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.product.wrapping import wrap, wrap_vector
@@ -72,6 +73,7 @@ __all__ = [
     "RecurrentPPO",
     "DQN",
     "SAC",
+    "SB3",
     "Study",
     # Your own environment and agent
     "wrap",

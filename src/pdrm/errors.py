@@ -337,8 +337,8 @@ class FinalStateWithRules(PdrmError, code="E0303"):
 class TooManyCases(PdrmError, code="E0304"):
     """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones.
 
-    Whether two rules can apply at once is decided by comparing formulas case by case. `(a | b) & (c | d) & (e | f) & …` doubles the cases with
-    every bracket. A line `exclusive a b c d` rules most of them out, and so do several rules with one event each.
+    Whether two rules can apply at once is decided with decision diagrams, in which a formula such as `a1 & b1 | a2 & b2 | …` over many events
+    can be very large. A line `exclusive a b c d` makes them small, and so do several rules with few events each.
     """
 
 
@@ -462,7 +462,7 @@ WARNINGS = {
     "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
     "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
     "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
-    "W0617": "The environment ended the first 100 episodes of an environment of `pdrm.wrap` before the machine was in a final state. If the environment's own end is not the end of the task, and it can be stepped further, `ignore_end=True` lets episodes continue.",
+    "W0617": "The environment of `pdrm.wrap` ended episodes, and paid for it, before the machine was in a final state, and the machine has never finished. Most often the environment's goal is not the end of the task: `ignore_end=True` lets episodes continue if the environment can be stepped further, and `reward_weight=0` leaves its reward out.",
 }
 """The explanation of each warning code, for `pdrm explain`."""
 
@@ -523,18 +523,18 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of an agent none of whose last tests achieved the task: W0610.
+    """Warns of an agent none of whose last tests solved the task: W0610.
 
-    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
+    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
     warning[W0610]: no episode of the last 5 tests ended in `done`
       fix: train longer
     """
 
     code = "W0610"
 
-    def __init__(self, message: str, *, fix: str, shell_fix: str) -> None:
+    def __init__(self, message: str, *, fix: str) -> None:
         super().__init__(message)
-        self.message, self.fix, self.shell_fix = message, fix, shell_fix
+        self.message, self.fix = message, fix
 
     def __str__(self) -> str:
         return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"

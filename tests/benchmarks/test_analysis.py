@@ -3,7 +3,7 @@
 import numpy as np
 from pdrm.analysis.exact import solve_exactly
 
-from benchmarks.analysis import bounded, brackets_grid, measure_growth, race_storm
+from benchmarks.analysis import bounded, brackets_grid, race_storm
 from benchmarks.storm_product import SOUND, storm_product
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.values import bound_values
@@ -52,8 +52,3 @@ def test_figures_of_one_product():
     assert sorted(fastest) == sorted(SOUND)
     assert figures["states"] == len(bounded("letter", 4))
     assert figures["storm_difference"] <= 2e-6
-
-
-def test_growth_of_the_maze():
-    low, high = measure_growth("maze", 3), measure_growth("maze", 4)
-    assert high["growth_states_maze_4"] == 4 * low["growth_states_maze_3"] + 1

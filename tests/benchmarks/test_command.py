@@ -39,7 +39,6 @@ def test_tabular_next_to_pycrm(bench, monkeypatch):
 
 def test_analysis_next_to_storm(bench, monkeypatch, tmp_path):
     monkeypatch.setattr(analysis, "SIZES", {"letter": (3, 5, 9), "brackets": (2, 3, 4)})
-    monkeypatch.setattr(analysis, "GROWTH", {"letter": (2, 4), "maze": range(2, 5)})
     code, figures = bench("analysis", "--seconds", "0.1", "--record", tmp_path)
     assert code == 0
     assert figures["states_letter_small"] == 166
@@ -50,7 +49,6 @@ def test_analysis_next_to_storm(bench, monkeypatch, tmp_path):
     ]
     assert figures["storm_time_ratio"] == max(ratios) > 0
     assert figures["storm_difference"] <= 2e-6
-    assert figures["growth_states_maze_4"] == 85
     record = json.loads((tmp_path / "analysis.json").read_text())
     assert record["figures"] == figures
     assert {"python", "pdrm", "numpy", "numba", "stormpy"} == set(record["versions"])
@@ -58,7 +56,6 @@ def test_analysis_next_to_storm(bench, monkeypatch, tmp_path):
 
 def test_deep_next_to_stable_baselines3(bench, monkeypatch):
     monkeypatch.setattr(deep, "ON_CPU", deep.Sizes(random=(2,), ppo=(2,)))
-    monkeypatch.setattr(deep, "ENV_STEPS", 100)
     # PPO takes long to compile: it is done once, next to the peer; `measure_ppo` has its own test.
     speed = {"many_ppo_steps_per_s_2_envs_2_epochs": 5.0}
     monkeypatch.setattr(deep, "measure_ppo", lambda _: speed)
@@ -69,7 +66,6 @@ def test_deep_next_to_stable_baselines3(bench, monkeypatch):
     ratio = figures["ppo_steps_per_s"] / figures["sb3_ppo_steps_per_s"]
     assert figures["sb3_ppo_ratio"] == pytest.approx(ratio, rel=1e-4)
     assert figures["sb3_ppo_rounds"] == 1  # at least one, however short the time
-    assert {"sb3_env_us", "sb3_env_share", "ppo_weights"} <= set(figures)
     assert figures["random_steps_per_s"] == figures["random_steps_per_s_2_envs"] > 0
     assert figures["many_ppo_steps_per_s"] == 5
 

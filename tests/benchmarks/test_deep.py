@@ -11,7 +11,6 @@ from stable_baselines3 import PPO
 from benchmarks import deep
 from benchmarks.deep import (
     SETTINGS,
-    count_weights,
     measure_ppo,
     water_product,
     water_task,
@@ -57,12 +56,6 @@ def test_the_plain_name_is_of_the_peers_defaults():
     assert ours.discount == theirs["gamma"].default
     assert ours.n_envs == 1
     assert ours.net_arch == (64, 64)
-
-
-def test_weights_are_those_of_the_network():
-    network = water_training({"n_envs": 1, "n_steps": 8, "batch_size": 8}).state.network
-    layers = (*network.hidden, network.action, network.value)
-    assert count_weights() == sum(layer.weight.size for layer in layers)
 
 
 def test_time_is_split_into_collecting_and_epochs(monkeypatch):

@@ -113,7 +113,7 @@ def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
     print_sizes(record)
     shown = capsys.readouterr().out
     assert "Theorem 4" in shown
-    assert "163,838" in shown
+    assert "13,653" in shown
     assert json.loads(pdrm("sizes", "dyck", "--steps", 5, "--json").out)["blowup"] is None
 
 
@@ -186,4 +186,3 @@ def test_sizes_beyond_counting_are_refused(pdrm):
     ):
         outcome = pdrm("sizes", "letter", *arguments)
         assert (outcome.code, outcome.err[:12]) == (2, "error[E0801]")
-        assert "integer" in outcome.err

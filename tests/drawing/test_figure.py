@@ -9,6 +9,7 @@ from pdrm.drawing.graphviz import to_dot
 from pdrm.drawing.label_tokens import RuleLine, make_line, spell
 from pdrm.drawing.tikz import to_tikz
 from pdrm.language.loading import parse
+from pdrm.machines.guards import Exactly
 from tests.drawing import paper
 
 
@@ -36,8 +37,8 @@ def caption(machine):
 
 
 def test_the_lines_stand_for_the_rules_and_no_others():
-    for name in paper.DRAWN:
-        machine = paper.DRAWN[name]()
+    for name in paper.TEXTS:
+        machine = paper.drawn(name)
         for source, target in {(rule.source, rule.target) for rule in machine.transitions}:
             parallel = [
                 rule
@@ -56,8 +57,8 @@ def test_the_lines_stand_for_the_rules_and_no_others():
 
 
 def test_no_edge_of_a_maze_has_more_than_four_lines():
-    for name in ["maze", "one-treasure", "formula-maze", "multiple-treasure"]:
-        assert max(len(edge.lines) for edge in make_figure(paper.DRAWN[name]()).edges) <= 4
+    for name in ["one-treasure", "formula-maze", "multiple-treasure"]:
+        assert max(len(edge.lines) for edge in make_figure(paper.drawn(name)).edges) <= 4
 
 
 def test_the_letter_machine_is_printed_as_in_the_paper():
@@ -71,7 +72,7 @@ def test_the_letter_machine_is_printed_as_in_the_paper():
 
 
 def test_one_variable_stands_for_the_directions_on_every_edge():
-    machine = paper.one_treasure()
+    machine = paper.drawn("one-treasure")
     assert label(machine, "u0", "u0") == ["{a}, z / a z, 0"]
     assert label(machine, "u0", "u1") == ["{a, t}, z / a z, 1"]
     assert caption(machine) == [
@@ -82,7 +83,7 @@ def test_one_variable_stands_for_the_directions_on_every_edge():
 
 
 def test_the_rules_of_a_map_are_one_line():
-    assert label(paper.one_treasure(), "u1", "u1") == ["{b}, c / ε, 1"]
+    assert label(paper.drawn("one-treasure"), "u1", "u1") == ["{b}, c / ε, 1"]
 
 
 def test_variables_are_called_as_in_the_text():
@@ -126,7 +127,7 @@ def test_a_label_without_any_event_is_short():
 
 
 def test_otherwise_to_a_state_is_dashed_whether_or_not_rules_lead_there():
-    machine = paper.formula_maze()
+    machine = paper.drawn("formula-maze")
     dashed = [edge for edge in make_figure(machine).edges if edge.dashed]
     assert [(edge.source, edge.target) for edge in dashed] == [
         ("search", "lost"),
@@ -139,13 +140,13 @@ def test_otherwise_to_a_state_is_dashed_whether_or_not_rules_lead_there():
 
 def test_a_reward_machine_is_drawn_without_a_stack():
     machine = parse(
-        "events a b\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : a & !b, z / z, 1\n"
+        "events a b\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : a & !b, # / #, 1\n"
     )
     assert label(machine, "u", "f") == ["a ∧ ¬b, 1"]
 
 
 def test_rules_with_one_effect_are_merged_over_guards_and_tops():
-    assert label(paper.one_treasure(), "u1", "u2") == [
+    assert label(paper.drawn("one-treasure"), "u1", "u2") == [
         "{u} | {u, x}, u|l|r / ε, −1e5",
         "{l} | {l, x}, u|d|l / ε, −1e5",
         "{r} | {r, x}, u|d|r / ε, −1e5",
@@ -156,23 +157,21 @@ def test_rules_with_one_effect_are_merged_over_guards_and_tops():
 def test_a_variable_is_never_a_name_of_the_machine():
     events = ("a", "b", "c", "α")
     rules = tuple(
-        paper.rule("u0", "u0", paper.exactly(event), f"z / {event}", 0) for event in events
+        paper.rule("u0", "u0", Exactly(frozenset({event})), f"z / {event}", 0) for event in events
     )
-    machine = paper.PushdownRewardMachine(
-        "m", events, ("#", *events), "u0", ("end",), paper.Otherwise.error(), rules
-    )
+    machine = paper.built(events, rules, stack=events)
     assert label(machine, "u0", "u0") == ["{β}, z / β, 0"]
     assert caption(machine) == ["for β in a b c α", "otherwise: error"]
 
 
 def test_formulas_and_the_other_two_kinds():
-    assert label(paper.formula_maze(), "search", "search") == ["a ∧ ¬t, z / a z, 0"]
-    assert caption(paper.formula_maze())[-1] == "otherwise (dashed): go to lost, −1e5"
-    assert label(paper.letter_counting(), "u0", "u0") == ["⟨A, [1], [+1], 0⟩", "⟨A, [0], [+1], 0⟩"]
-    assert label(paper.letter_counting(), "u1", "u3")[1] == "⟨ε, [0], [0], 1⟩"
-    assert label(paper.office(), "u0", "broken") == ["plant, −1"]
+    assert label(paper.drawn("formula-maze"), "search", "search") == ["a ∧ ¬t, z / a z, 0"]
+    assert caption(paper.drawn("formula-maze"))[-1] == "otherwise (dashed): go to lost, −1e5"
+    assert label(paper.drawn("counting"), "u0", "u0") == ["⟨A, [1], [+1], 0⟩", "⟨A, [0], [+1], 0⟩"]
+    assert label(paper.drawn("counting"), "u1", "u3")[1] == "⟨ε, [0], [0], 1⟩"
+    assert label(paper.drawn("office"), "u0", "broken") == ["plant, −1"]
 
 
 def test_nothing_is_printed_as_epsilon():
-    assert label(paper.silent(), "u1", "u1") == ["{é%$}, ε / □, 2"]
-    assert label(paper.silent(), "u2", "u2") == ["ε, □ / ε, 0.25"]
+    assert label(paper.drawn("silent"), "u1", "u1") == ["{é%$}, ε / □, 2"]
+    assert label(paper.drawn("silent"), "u2", "u2") == ["ε, □ / ε, 0.25"]

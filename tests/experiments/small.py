@@ -30,7 +30,7 @@ def small_study(seeds=(0, 1)):
 
 def keep_small_sizes(folder):
     """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
-    few = size_claims([sizes_record(Task("letter"))], measure_blowup(4, 4))
+    few = size_claims([sizes_record(Task("letter"))], measure_blowup(4))
     read_or_find(folder / SIZES, lambda: {fact["id"]: fact for fact in few})
 
 

@@ -50,7 +50,7 @@ def test_seeds_can_be_fewer_or_more():
 
 @pytest.mark.parametrize("count", [MOST_SEEDS + 1, 99_999_999_999])
 def test_more_seeds_than_anyone_means_are_refused(count):
-    with pytest.raises(BadStudy, match=f"{count:,} seeds"):
+    with pytest.raises(BadStudy, match="seeds"):
         small_study().seeded(count)
     with pytest.raises(BadStudy, match="seeds"):
         small_study(seeds=tuple(range(MOST_SEEDS + 1)))

@@ -120,9 +120,9 @@ def test_rewards_and_failure():
 def test_guards_are_small_and_exclusive_events_make_them_smaller():
     events = ["a", "b", "c", "d", "e"]
     machine = pdrm.from_ltlf("F(a & !b | c)", events=events)
-    assert [str(rule) for rule in machine.transitions] == ["u0 -> done : c | a & !b, 1"]
+    assert [rule.plain_text for rule in machine.transitions] == ["u0 -> done : c | a & !b, 1"]
     machine = pdrm.from_ltlf("F(a & !b | c)", events=events, exclusive=[events])
-    assert [str(rule) for rule in machine.transitions] == ["u0 -> done : a | c, 1"]
+    assert [rule.plain_text for rule in machine.transitions] == ["u0 -> done : a | c, 1"]
     assert machine.exclusive == (tuple(events),)
 
 

@@ -153,7 +153,7 @@ def test_a_limit_is_not_an_end():
 
 def test_stopping_and_going_on_changes_nothing():
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    settings = q_settings(counterfactuals="co-observed")
+    settings = q_settings(counterfactuals="exhaustive")
     at_once, in_parts = (QTraining(where, machine, FullStack(), settings, seed=3) for _ in range(2))
     at_once.advance(40)
     for more in (1, 6, 1, 22, 10):

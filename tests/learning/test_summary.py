@@ -10,7 +10,7 @@ import pdrm
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
-from pdrm.learning.agents import agent_for
+from pdrm.learning.agents import Summary
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_learner import SummaryLearner
 from pdrm.learning.tabular.summary_policy import copy_world
@@ -94,7 +94,7 @@ def test_what_it_cannot_learn_is_refused():
         pdrm.Summary(k=1)
     with pytest.raises(BadSetting, match="below 1"):
         pdrm.Summary(discount=1.0)
-    assert agent_for(Task("multi-10x10"), "summary").discount == 0.9
+    assert Summary().settled(Task("multi-10x10")).discount == 0.9
 
 
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():

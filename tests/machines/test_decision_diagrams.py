@@ -6,9 +6,8 @@ from itertools import product
 import pytest
 
 from pdrm.errors import TooLarge, TooManyCases
-from pdrm.machines.alphabet import MOST_CUBES, Alphabet
-from pdrm.machines.decision_diagrams import FALSE, TRUE, Diagrams, formula_of
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.labels import FALSE, MOST_CUBES, TRUE, Alphabet, Diagrams, formula_of
 from tests.machines.loose import EVENTS, guard
 
 EVERY = tuple(

@@ -115,7 +115,7 @@ def test_rules_that_name_the_top_keep_their_precedence():
     )
     rules = [str(one) for one in pushdown_to_counting(wide).transitions if one.source == "u0@#"]
     assert rules == [
-        "u0@# -> u0@A*# : A & !(A & !B & !C), [-, -] / [0, 0], 0",
+        "u0@# -> u0@A*# : A & B | A & C, [-, -] / [0, 0], 0",
         "u0@# -> done@# : {A}, [-, -] / [0, 0], 1",
     ]
 

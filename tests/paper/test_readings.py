@@ -106,10 +106,10 @@ def test_a_reading_is_run_and_judged(pdrm, tmp_path):
     )
     assert outcome.code == 0
     assert "does not hold" in outcome.out
-    record = json.loads(pdrm("claims", "--readings", "--json", "-o", tmp_path).out)
+    record = json.loads(pdrm("claims", tmp_path, "--readings", "--json").out)
     (claim,) = record["paint"]["slow"]
     assert (claim["id"], claim["seeds"]) == ("paint", 1)
-    shown = pdrm("claims", "--readings", "--details", "-o", tmp_path).out
+    shown = pdrm("claims", tmp_path, "--readings", "--details").out
     assert "slow" in shown
     assert pdrm("reproduce", "paint", "--reading", "fast", "-o", tmp_path).code == 2
 

@@ -134,7 +134,7 @@ def test_figures_have_their_numbers(page):
         assert f"<td>{agent}</td>" in page
     # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
     assert re.search(r"<td>pdRM</td><td>5</td><td>−0\.71 \(", page)
-    assert "learning rate 0.01" in page
+    assert "learning_rate=0.01" in page
     assert page.count("data:image/svg+xml;base64,") >= 4
 
 

@@ -14,7 +14,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import judge_claims, water_17, water_20
 from pdrm.paper.evidence import Evidence
-from pdrm.paper.figures import DEEP, RECURRENT, WATER_READINGS, WITH, WITHOUT, figures, study
+from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, figures, study
 from pdrm.paper.recorded import FOLDER, PREFIX, READINGS, known_lines, recorded_curves
 from pdrm.paper.report import write_report
 
@@ -72,27 +72,6 @@ def test_the_docs_say_what_was_recorded():
         length = f"{curves.steps[:, -1].mean():,.0f}"
         cells = (panel.task.name, line.name, steps, f"{curves.final_median:,.0f}", achieved, length)
         assert f"| {' | '.join(cells)} |" in DOCS
-
-
-def test_the_docs_say_what_became_of_every_physics():
-    """The share of the tests in the last million steps that achieved the task, with the machine and without."""
-    rows = 0
-    for of in map(study, WATER_READINGS):
-        shares = []
-        for panel, line in of.lines():
-            curves = recorded_curves(of, panel, line)
-            assert (curves.seeds, curves.at[-1]) == ((0, 1, 2), panel.agent(line).total_timesteps)
-            shares.append(
-                f"{100 * curves.success[:, curves.at > curves.at[-1] - 1_000_000].mean():.0f} %"
-            )
-            rows += curves.returns.size
-        world = of.panels[0].task.domain
-        numbers = (
-            f"{world.radius:g}, {world.ball_speed:g}, {world.acceleration:g}, {world.top_speed:g}"
-        )
-        rewards = "× 1e-3" if of.name.endswith("-scaled") else "as printed"
-        assert f"| {numbers} | {rewards} | {' | '.join(shares)} |" in DOCS
-    assert rows == len((FOLDER / READINGS).read_text().splitlines()) - 1
 
 
 AS_THE_PAPER_SAYS = {

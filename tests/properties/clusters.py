@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from pdrm.experiments.execution import Workers
 from pdrm.experiments.study import run_study
+from pdrm.learning.execution import Workers
 from tests.properties.small_study import check_same, small_study, undisturbed
 
 RESULTS_BEFORE = 1

@@ -18,13 +18,12 @@ from pdrm.errors import (
     TooLarge,
     UndefinedMove,
 )
-from pdrm.language.combining import StackOrNone, combine
+from pdrm.language.combining import combine
 from pdrm.language.loading import parse_word
 from pdrm.language.logic.regular_expressions import from_regex
 from pdrm.language.logic.temporal_logic import from_ltlf
 from pdrm.machines.guards import Event, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.transitions import Otherwise, Transition
 from tests.properties.logic import random_expression, random_formula, random_past, text_of
 from tests.properties.random_machines import random_machine
@@ -62,7 +61,7 @@ def check(seed: int, combinations: int = COMBINATIONS, words: int = WORDS) -> Co
     return counts
 
 
-def _finite(random: Random) -> RewardMachine:
+def _finite(random: Random) -> PushdownRewardMachine:
     accept, fail = random.choice(("first", "end")), random.choice((None, -1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EarlyAcceptance)
@@ -81,8 +80,8 @@ def _finite(random: Random) -> RewardMachine:
         return from_ltlf(text, ["a", "b", "c", "d", "e"], accept=accept, fail=fail, step=0.25)
 
 
-def _one_stack(random: Random) -> dict[str, StackOrNone]:
-    parts: list[StackOrNone] = [
+def _one_stack(random: Random) -> dict[str, PushdownRewardMachine]:
+    parts: list[PushdownRewardMachine] = [
         random_machine(random),
         *(_finite(random) for _ in range(random.randint(1, 2))),
     ]
@@ -90,17 +89,17 @@ def _one_stack(random: Random) -> dict[str, StackOrNone]:
     return {f"p{number}": part for number, part in enumerate(parts)}
 
 
-def _no_stack(random: Random) -> dict[str, StackOrNone]:
+def _no_stack(random: Random) -> dict[str, PushdownRewardMachine]:
     return {f"p{number}": _finite(random) for number in range(random.randint(2, 3))}
 
 
-def _any_stacks(random: Random) -> dict[str, StackOrNone]:
+def _any_stacks(random: Random) -> dict[str, PushdownRewardMachine]:
     return {"p0": random_machine(random), "p1": random_machine(random)}
 
 
-def _matched_stacks(random: Random) -> dict[str, StackOrNone]:
+def _matched_stacks(random: Random) -> dict[str, PushdownRewardMachine]:
     """Two machines that push at `a`, pop at `b` and keep their stacks at `c`, and now and then a third without a stack."""
-    parts: dict[str, StackOrNone] = {"p0": _visibly(random), "p1": _visibly(random)}
+    parts: dict[str, PushdownRewardMachine] = {"p0": _visibly(random), "p1": _visibly(random)}
     return parts | ({"p2": _finite(random)} if random.random() < 0.3 else {})
 
 
@@ -139,7 +138,7 @@ def _visibly(random: Random) -> PushdownRewardMachine:
 class _Apart:
     """The parts, each run by itself."""
 
-    def __init__(self, parts: dict[str, StackOrNone]) -> None:
+    def __init__(self, parts: dict[str, PushdownRewardMachine]) -> None:
         self.parts = parts
         begun = {name: part.begin() for name, part in parts.items()}
         self.here = {name: step.after for name, step in begun.items()}
@@ -180,8 +179,8 @@ def _pay(step: object) -> tuple[Fraction, float]:
 class Case(NamedTuple):
     """Machines and what became of them."""
 
-    parts: dict[str, StackOrNone]
-    machine: StackOrNone
+    parts: dict[str, PushdownRewardMachine]
+    machine: PushdownRewardMachine
     when: str
     accept: str
     weights: dict[str, float]
@@ -232,7 +231,7 @@ def _same_pay(step: object, apart: _Apart, case: Case, word: list[Label]) -> Non
     assert close, f"pays {float(paid)} instead of {float(wanted)} on {word}: {case}"
 
 
-def _check_apart(parts: dict[str, StackOrNone], error: CannotCombine) -> None:
+def _check_apart(parts: dict[str, PushdownRewardMachine], error: CannotCombine) -> None:
     """Raise unless the word of the message leads to stacks that move apart at its label."""
     found = re.search(r"after the word `(.*?)`|at the start", error.message)
     if found is None:
@@ -249,7 +248,7 @@ def _check_apart(parts: dict[str, StackOrNone], error: CannotCombine) -> None:
     lengths = set()
     for name, part in parts.items():
         here = apart.here[name]
-        if isinstance(part, PushdownRewardMachine) and here.state not in part.final:
+        if not part.leaves_stack and here.state not in part.final:
             rule = part.rule(
                 here.state, read & frozenset(part.events), here.stack[0] if before[name] else None
             )  # type: ignore[union-attr]

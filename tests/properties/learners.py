@@ -12,15 +12,7 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
-from pdrm.learning.agents import (
-    SHAPINGS,
-    TIES,
-    Counterfactuals,
-    CountingCQL,
-    CountingQ,
-    CpRM,
-    QLearning,
-)
+from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.memory import AnyMemory
@@ -30,6 +22,13 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.paper.paper_agents import (
+    TIES,
+    ReadCountingCQL,
+    ReadCountingQ,
+    ReadCpRM,
+    ReadQLearning,
+)
 from pdrm.product.views import FullStack, TopK, View
 from tests.properties.random_counting import counting_automaton
 from tests.properties.random_machines import random_machine
@@ -46,11 +45,10 @@ def q_settings(
 ) -> QLearning:
     """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
     counting = "operations_per_episode" in given
-    if counterfactuals in (Counterfactuals.NONE, Counterfactuals.CO_OBSERVED):
-        given.pop("counter_values", None)
     if counterfactuals == Counterfactuals.NONE:
-        return (CountingQ if counting else QLearning)(**given)
-    kind = CountingCQL if counting else CpRM
+        given.pop("counter_values", None)
+        return (ReadCountingQ if counting else ReadQLearning)(**given)
+    kind = ReadCountingCQL if counting else ReadCpRM
     return kind(
         counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given
     )

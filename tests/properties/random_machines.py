@@ -10,8 +10,8 @@ from random import Random
 from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Formula, Guard, Label, Not, Or
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from pdrm.experiments.store import RUNS
 from pdrm.experiments.study import CURVES, SUMMARY, Study, run_study
 from pdrm.experiments.study_file import load_study
-from pdrm.learning.run_loop import PROGRESS, TIMING
+from pdrm.learning.run_folder import PROGRESS, TIMING
 
 STUDY_FILE = "study.toml"
 STUDY_TEXT = """\

@@ -15,9 +15,9 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
 from pdrm.machines import side_by_side
+from pdrm.machines.tables import Rows
 from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
-from pdrm.product.quick_step import QuickStep
 from tests.properties import (
     combining,
     command_lines,
@@ -105,13 +105,13 @@ def test_a_writer_that_forgets_a_rule(monkeypatch):
 
 
 def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
-    step = QuickStep.step
+    step = Rows.step
 
     def generous(self, *given):
         state, stack, reward = step(self, *given)
         return state, stack, reward + 1e-3
 
-    monkeypatch.setattr(QuickStep, "step", generous)
+    monkeypatch.setattr(Rows, "step", generous)
     with pytest.raises(AssertionError, match=r"step \d"):
         wrapping.check(seed=0, episodes=20)
 
@@ -260,7 +260,12 @@ def test_values_of_a_machine_that_try_one_label(monkeypatch):
 
 
 def test_a_lint_that_forgets_what_lies_below(monkeypatch):
-    monkeypatch.setattr(task_findings.task_findings._Far, "_lie_on", lambda *_: None)
+    saturate = task_findings.task_findings.saturate
+
+    def forgetful(moves, first):
+        return saturate(lambda head: [(state, push[:1]) for state, push in moves(head)], first)
+
+    monkeypatch.setattr(task_findings.task_findings, "saturate", forgetful)
     with pytest.raises(AssertionError, match=r"can be reached|ending pays"):
         task_findings.check(seed=0, tasks=200)
 
@@ -298,5 +303,5 @@ def test_a_parser_that_confuses_two_states(monkeypatch):
 def test_a_solution_that_names_one_action_too_few(monkeypatch):
     actions = solving.Solution.actions
     monkeypatch.setattr(solving.Solution, "actions", lambda *given: actions(*given)[1:])
-    with pytest.raises(AssertionError, match=r"and it is true|optimal are"):
-        high_witness.check(seed=0, products=20)
+    with pytest.raises((AssertionError, ValueError)):
+        summaries.check(seed=0, products=20)

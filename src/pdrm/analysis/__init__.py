@@ -1,6 +1,6 @@
 """What can be proved: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
 
-`solving` finds optimal values and actions with any stack. `values` bounds the values of a product's states, by that solution or by exploring,
+`solving` finds optimal values and actions with any stack, from the operators of `whole_stack`. `values` bounds the values of a product's states, by that solution or by exploring,
 as `product_solution` does with chance
 (`top_bounds` for what was not explored). `k_search` asks what the best k-policy loses: `best_policy` searches for it, `regret` compares
 states that look alike, `witness` says which, `k_report` prints it. `certify` makes a `certificate`, and `checker` checks one without the

@@ -274,7 +274,7 @@ def follow(
         return end
     pushes = table.pushes[move]
     depth = pushes + 1 - table.pops[move]
-    e = np.int64(place * states + state)
+    e = int(place * states + state)
     if depth == 0:
         return add_line(key, c, begin, end, e, steps, paid, tolerance, found, ranges)
     operators.work_key[0, 0] = e << SHIFT | steps
@@ -387,7 +387,7 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
         if world.terminal[place]:
             consider(found, 0.0, NONE, 0.0, 0.0)
         for action in range(0 if world.terminal[place] else world.next.shape[1]):
-            after = world.next[place, action]
+            after = int(world.next[place, action])
             if after == NONE:
                 continue
             move = table.move[state, world.label[place, action], symbol]

@@ -377,7 +377,7 @@ def _write_machine(machine: AnyMachine, output: Path) -> None:
 
 def _write_drawing(picture: Any, output: Path) -> None:
     if output == STANDARD_OUTPUT:
-        typer.echo(picture._repr_svg_())
+        typer.echo(picture.render("svg").decode())
     else:
         picture.save(output)
         typer.echo(f"wrote {output}")
@@ -419,7 +419,7 @@ def _size(machine: AnyMachine) -> str:
         "event": len(machine.events),
     }
     kind = "reward machine"
-    if isinstance(machine, PushdownRewardMachine):
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
         kind = "pushdown reward machine"
         sizes["stack symbol"] = len(machine.stack)
     elif isinstance(machine, CountingRewardAutomaton):

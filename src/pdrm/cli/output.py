@@ -104,7 +104,7 @@ def next_command(command: str, *names: object) -> None:
 
 def name_runs(runs: list[Path] | None) -> list[Path]:
     """The runs that were given (default: those in `runs`); a missing one is answered with close matches."""
-    from pdrm.learning.run_loop import SPEC
+    from pdrm.learning.run_folder import SPEC
 
     for folder in runs or ():
         if folder.exists():

@@ -22,12 +22,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
-    from pdrm.learning.settings import Agent
+    from pdrm.learning.execution import Workers
     from pdrm.paper.evidence import JudgedClaim
-    from pdrm.task import Task
 
 # --- The options of every command that runs studies.
 
@@ -45,6 +43,7 @@ Memory = Annotated[
 Report = Annotated[
     Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")
 ]
+Folder = Annotated[Path, typer.Argument(help="The folder that `pdrm reproduce` has written.")]
 
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
@@ -61,7 +60,7 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         typer.echo(
-            f"stopped; what was done is in {folder}, and the same command goes on from there",
+            f"stopped; what was done is in {folder}, and the same command resumes",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
@@ -92,14 +91,14 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study; stop with Ctrl-C, go on with the same command.
+    """Run a study; stop with Ctrl-C, resume with the same command.
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
+    from pdrm.learning.execution import Workers
     from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
@@ -142,7 +141,7 @@ COLOURS = {"holds": "green", "does not hold": "red", "not run": "yellow"}
 
 
 def claims(
-    output: Report = Path("report"),
+    folder: Folder = Path("report"),
     seeds: Seeds = None,
     details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
     readings: Annotated[
@@ -155,15 +154,15 @@ def claims(
     Example: pdrm claims --details
     """
     if readings:
-        print_readings(output, seeds, details=details, as_json=as_json)
+        print_readings(folder, seeds, details=details, as_json=as_json)
         return
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import Evidence
 
-    evidence = Evidence(output, seeds)
+    evidence = Evidence(folder, seeds)
     if not evidence.anything:
         raise NotRecorded(
-            f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
+            f"{folder} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
         )
     found = judge_claims(evidence)
     if as_json:
@@ -223,17 +222,20 @@ def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
                 )
 
 
-# --- `pdrm report`: the page, from what is recorded in a folder.
+# --- `pdrm report`: the page, from what is recorded in folders.
 
 
 def report(
-    runs: Annotated[
+    folders: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Runs to compare: their folders, folders that hold runs, or a study's folder. [what -o holds]"
+            help="The folder of a study or of `pdrm reproduce`; or folders of runs to compare. [report]"
         ),
     ] = None,
-    output: Report = Path("report"),
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The folder for the report. [the first of a study]"),
+    ] = None,
     seeds: Seeds = None,
     theory: Annotated[
         bool, typer.Option(help="With what can be proved: which k is enough, sizes.")
@@ -242,85 +244,75 @@ def report(
         bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
-    """Write the report again from the runs in a folder, of the paper's figures or of a study of your own; nothing is run.
+    """Write the report again from recorded runs, of the paper's figures or of your own; nothing is run.
 
-    Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
+    Example: pdrm report runs/letter-* -o compared
     """
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
+    from pdrm.learning.run_folder import SPEC
     from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.evidence import Evidence
     from pdrm.paper.figures import EVERY, study
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import PAGE, write_page
 
-    if runs:
-        kept = Store.below(runs[0])
-        own = load_studies(runs[0], kept) if len(runs) == 1 else []
-        studies, store = ([study.seeded(seeds) for study in own], kept) if own else _study_of(runs)
-        _own_report(studies, store, ensure_folder(output), markdown=markdown)
-        return
-    evidence = Evidence(output, seeds)
-    if own := load_studies(output, evidence.store):
-        _own_report(
-            [study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown
+    first = folders[0] if folders else Path("report")
+    store = Store.below(first)
+    own = load_studies(first, store) if len(folders or ()) < 2 else []
+    here = []
+    if own:
+        own = [one.seeded(seeds) for one in own]
+    elif len(folders or ()) < 2 and not (first / SPEC).exists():
+        lines = known_lines(
+            [study(name).seeded(seeds) for name in EVERY], Evidence(first, seeds).store
         )
+        here = [curves for _, curves in lines if curves.origin is None]
+    if not own and not here:
+        if not folders:
+            fault = f"{first} holds no runs of the paper's figures, and no study"
+            raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+        own, store = _study_of(folders)
+        output = output or Path("report")
+    place = ensure_folder(output or first)
+    if own:
+        _own_report(own, store, place, markdown=markdown)
         return
-    lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
-    here = [curves for _, curves in lines if curves.origin is None]
-    if not here:
-        fault = f"{output} holds no runs of the paper's figures, and no study of your own"
-        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     if markdown:
         typer.echo(results_markdown(here))
         return
-    before = (output / PAGE).exists()
-    typer.echo(
-        f"{'replaced' if before else 'wrote'} {write_page(output, seeds=seeds, theory=theory)}"
-    )
+    said = "replaced" if (first / PAGE).exists() else "wrote"
+    typer.echo(f"{said} {write_page(first, seeds=seeds, theory=theory)}")
     next_command("pdrm claims --details")
 
 
 def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
-    """A study of some runs, those that folders hold among them: a panel for each task, a line for each agent."""
-    from pdrm.experiments.panel import Line, Panel
+    """A study of some runs: a panel for each task, a line for each agent."""
+    from pdrm.experiments.panel import Line, Panel, name_agents, name_tasks
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
-    from pdrm.learning.run_loop import list_runs
+    from pdrm.learning.run_folder import list_runs
 
     found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    roots = list(
-        {run.folder.absolute().parent: run.folder.parent for run in reversed(found)}.values()
-    )
-    agents: dict[Task, dict[Agent, None]] = {}
-    for run in found:
-        agents.setdefault(run.spec.task, {})[run.spec.agent] = None
-    panels: list[Panel] = []
-    for task, own in agents.items():
-        names = [f"{agent.name} {agent.k}" for agent in own]
-        called = [
-            name if names.count(name) == 1 else f"{name} ({place + 1})"
-            for place, name in enumerate(names)
-        ]
-        lines = tuple(Line(name=name, agent=agent) for name, agent in zip(called, own, strict=True))
-        same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
-        panels.append(
-            Panel(
-                name=task.name if not same else f"{task.name} ({same + 1})",
-                domain=task,
-                lines=lines,
-            )
+    roots = list(dict.fromkeys(run.folder.parent for run in found))
+    tasks = list(dict.fromkeys(run.spec.task for run in found))
+    panels = []
+    for task, name in zip(tasks, name_tasks(tasks), strict=True):
+        own = dict.fromkeys(run.spec.agent for run in found if run.spec.task == task)
+        lines = tuple(
+            Line(name=called, agent=agent)
+            for called, agent in zip(name_agents(list(own)), own, strict=True)
         )
+        panels.append(Panel(name=name, domain=task, lines=lines))
     seeds = sorted({run.spec.seed for run in found})
-    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(
-        roots[-1], tuple(roots[-2::-1])
-    )
+    study = Study(panels=tuple(panels), seeds=seeds, name="runs")
+    return [study], Store(roots[0], tuple(roots[1:]))
 
 
-def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
-    """The same for studies of one's own."""
+def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
+    """The report of studies of your own."""
     from pdrm.experiments.study import recorded
     from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.report import write_own_report
@@ -364,15 +356,15 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, judge its claims, write the report.
 
-    Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
+    Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
     if reading is not None or figure == ["readings"]:
-        from pdrm.experiments.execution import Workers
+        from pdrm.learning.execution import Workers
 
         limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
-    from pdrm.experiments.execution import Workers
+    from pdrm.learning.execution import Workers
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study

@@ -29,7 +29,7 @@ WALL, FLOOR = "#", "."
 """Cells of a grid that are not places."""
 
 ROUNDING = 1e-9
-"""How far a sum of probabilities may be from 1."""
+"""Tolerance of a sum of probabilities."""
 
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
@@ -51,7 +51,7 @@ ARRAY_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the grid shows apart from the agent: rows of walls, floor and places, and a word on what has happened."""
+    """The grid without the agent: rows of walls, floor and places, and a note on what has happened."""
 
     rows: tuple[str, ...]
     note: str = ""
@@ -77,7 +77,7 @@ class Picture:
 
 
 class DomainArrays(NamedTuple):
-    """What a domain does: S states, A actions, at most O outcomes of each action, K outcomes of a reset.
+    """The dynamics of a domain: S states, A actions, at most O outcomes of each action, K outcomes of a reset.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> arrays = domain("maze-5x5").arrays
@@ -94,7 +94,7 @@ class DomainArrays(NamedTuple):
     reward: npt.NDArray[np.float64]
     """[S, A, O]: the environment's own reward."""
     terminal: npt.NDArray[np.bool_]
-    """[S]: whether the environment ends there."""
+    """[S]: True if the environment ends there."""
     start_state: npt.NDArray[np.int32]
     """[K]: the state of each outcome of a reset."""
     start_probability: npt.NDArray[np.float64]
@@ -114,9 +114,9 @@ class FiniteDomain(Displayed):
     """
 
     name: str
-    """What it is called."""
+    """The domain's name."""
     arrays: DomainArrays
-    """What it does."""
+    """The dynamics."""
     labels: tuple[Label, ...]
     """The labels that it emits, by the numbers that the arrays have for them."""
     events: tuple[str, ...]
@@ -128,7 +128,7 @@ class FiniteDomain(Displayed):
     state_names: tuple[str, ...]
     """The names of the states, by number."""
     picture: Picture | None = None
-    """How to draw each state, for domains that happen on a grid."""
+    """The pictures of the states, for domains on a grid."""
     machine: str | None = None
     """The catalogue machine that this domain goes with."""
     lowest: float | None = None
@@ -157,7 +157,7 @@ class FiniteDomain(Displayed):
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.state_names)
 
     @property

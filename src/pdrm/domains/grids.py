@@ -34,8 +34,6 @@ DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
 """The two directions at right angles to each."""
-LARGEST = 1_000
-"""Maximum number of rows, and of columns."""
 STEP_LIMIT = 300
 """The default."""
 Cell = tuple[int, int]
@@ -134,10 +132,9 @@ def parse_map(
     if not rows:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    if max(width, len(rows)) > LARGEST or width * len(rows) > MOST_CELLS:
+    if sum(map(len, rows)) > MOST_CELLS:
         fault = (
-            f"{file} has {len(rows)} rows and {width} columns; {LARGEST} and "
-            f"{MOST_CELLS:,} cells are the most"
+            f"{file} has {len(rows)} rows and {width} columns; {MOST_CELLS:,} cells are the most"
         )
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
     _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)

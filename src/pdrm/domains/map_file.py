@@ -33,7 +33,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    rows, settings = list[str](), list[list[Word]]()
+    rows, settings = list[str](), list[list[MapWord]]()
     for number, line in enumerate(text.splitlines(), 1):
         words = [] if line.startswith(COMMENT) else _find_words(line, number, file)
         # A setting leaves an empty row, so that lines keep their numbers.
@@ -65,18 +65,18 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     return replace(made, sources=_find_sources(settings, rows, file), **own)
 
 
-class Word(NamedTuple):
+class MapWord(NamedTuple):
     """A word of a map file, and its place."""
 
     text: str
     where: Where
 
 
-def _find_words(line: str, number: int, file: str) -> list[Word]:
+def _find_words(line: str, number: int, file: str) -> list[MapWord]:
     """The words of a line without its comment."""
     code = line.partition(f" {COMMENT}")[0]
     found = [
-        Word(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
+        MapWord(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
         for word in re.finditer(r"\S+", code)
     ]
     for word in found:
@@ -87,13 +87,13 @@ def _find_words(line: str, number: int, file: str) -> list[Word]:
     return found
 
 
-def _find_sources(settings: list[list[Word]], rows: list[str], file: str) -> dict[str, Where]:
+def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:
     """The place that names each event: a setting, else the first cell that shows it."""
     found = dict[str, Where]()
     for keyword, *words in settings:
         named = {"place": words[1:], "bump": words}.get(keyword.text, [])
         if keyword.text == "directions":
-            named = [Word(direction, keyword.where) for direction in DIRECTIONS]
+            named = [MapWord(direction, keyword.where) for direction in DIRECTIONS]
         for word in named:
             found.setdefault(word.text, word.where)
     for number, row in enumerate(rows, 1):

@@ -127,7 +127,7 @@ MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 @dataclass(frozen=True, slots=True)
 class Treasures:
-    """What has happened: whether the safe place was visited, which treasures were taken, whether one is carried.
+    """The progress of an episode: the safe place was visited, these treasures were taken, one is carried.
 
     >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
     'carrying treasure 1 of 3'
@@ -258,7 +258,8 @@ def deliver_world(
     step_limit: int = 2_000,
 ) -> FiniteDomain:
     """The map, starting with one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
-    shortest: the steps of the shortest episode; None: those of the map and sequences that come with the package."""
+    shortest: the steps of the shortest episode (default: those of the
+    map and sequences that come with the package)."""
     world = grid_domain(
         name,
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
@@ -337,10 +338,9 @@ def _lowest_return(stains: int, steps: int) -> float:
 
 
 def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
-    """The domain; after each letter nature goes on with probability `more`, so words have more/(1 − more) letters on average.
+    """The domain; after each letter nature continues with probability `more`, so words have more/(1 − more) letters on average.
 
-    A word can be any length; an episode that the limit cuts off pays nothing. What the agent does while listening has
-    no effect.
+    A word can be any length; a truncated episode pays nothing. Actions while listening have no effect.
 
     >>> echo().arrays.probability[0, 0].tolist()
     [0.375, 0.375, 0.25]

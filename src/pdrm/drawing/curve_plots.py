@@ -69,7 +69,7 @@ class CurveLine:
     high: Numbers
     """[T] each."""
     scaled: bool = False
-    """Whether returns are normalised to [-1, 1]."""
+    """True if returns are normalised to [-1, 1]."""
     key: str = ""
     """Lines of equal keys are drawn in one colour (default: the name)."""
     dashed: bool = False

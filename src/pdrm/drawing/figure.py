@@ -23,7 +23,8 @@ from pdrm.drawing.label_tokens import (
     spell_number,
 )
 from pdrm.machines.checks.wellformed import Machine
-from pdrm.machines.transitions import Otherwise, Rule, Transition
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import NONE, Otherwise, Rule
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -145,6 +146,7 @@ class Figure:
 
     >>> from pdrm.machines.guards import Event
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
+    >>> from pdrm.machines.transitions import Transition
     >>> from pdrm.drawing.label_tokens import spell
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
     >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
@@ -192,10 +194,11 @@ def make_figure(machine: Machine[Rule]) -> Figure:
 
 
 def _uses_stack(machine: Machine[Rule]) -> bool:
-    """Return False for a reward machine: a pushdown machine that never changes its bottom symbol."""
-    rules = [rule for rule in machine.transitions if isinstance(rule, Transition)]
-    symbols = {symbol for rule in rules for symbol in (rule.top, *rule.push)}
-    return len(symbols) > 1 or any(rule.push != (rule.top,) for rule in rules)
+    """Return False for a machine that leaves a stack of one symbol as it is: a reward machine."""
+    if not isinstance(machine, PushdownRewardMachine) or len(machine.stack) > 1:
+        return True
+    kept = (() if rule.top == NONE else (rule.top,) for rule in machine.transitions)
+    return any(rule.push != top for rule, top in zip(machine.transitions, kept, strict=True))
 
 
 Variables = dict[Family, tuple[str, ...]]

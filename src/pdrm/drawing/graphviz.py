@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from math import ceil, hypot
+from math import ceil
 from threading import Lock
 from typing import NamedTuple
 
@@ -26,30 +26,10 @@ _ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
 
 
 class LaidOutEdge(NamedTuple):
-    """The course of an edge (control points of its Bézier curve) and the middle of its label.
-
-    >>> LaidOutEdge(((0, 0), (0, 4), (8, 4), (8, 0)), (4, 5)).middle
-    (4.0, 3.0)
-    """
+    """The course of an edge (control points of its Bézier curve) and the middle of its label."""
 
     curve: tuple[Point, ...]
     label: Point | None
-
-    @property
-    def middle(self) -> Point:
-        """The middle of the curve."""
-        segments = len(self.curve) // 3
-        if segments % 2 == 0:
-            return self.curve[3 * segments // 2]
-        first, second, third, fourth = self.curve[3 * (segments // 2) : 3 * (segments // 2) + 4]
-        x, y = ((first[i] + 3 * second[i] + 3 * third[i] + fourth[i]) / 8 for i in (0, 1))
-        return x, y
-
-    def left(self, point: Point) -> float:
-        """The distance of a point to the left of the straight line between the ends."""
-        (x0, y0), (x1, y1) = self.curve[0], self.curve[-1]
-        across = (x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)
-        return across / (hypot(x1 - x0, y1 - y0) or 1.0)
 
 
 class Layout(NamedTuple):

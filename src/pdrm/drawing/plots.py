@@ -109,7 +109,7 @@ def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> P
     return figure
 
 
-# --- A witness: situations side by side, where the agent is, its stack with what a k-policy sees of it, what is best to do.
+# --- A witness: situations side by side, each with the agent's place, its stack with the part that a k-policy sees, and the best action.
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Situation:
     state: str
     stack: tuple[str, ...]
     seen: int
-    """How many symbols the policy sees."""
+    """The number of symbols that the policy sees."""
     way: str
     best: str
     value: str
@@ -148,12 +148,12 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 
 
 def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
-    style = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
+    style: dict[str, Any] = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
     axes.text(0.5, height, text, transform=axes.transAxes, **style)
 
 
 def shorten_way(way: str) -> str:
-    """The way to a situation in lines that fit above its map; of a long one the beginning and the end, and how much is between.
+    """The way to a situation in lines that fit above its map; of a long one the beginning and the end.
 
     >>> print(shorten_way("after actions " + " ".join("lr" * 20)))
     after actions l r l r l r l r l

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 
 import numpy as np
 
@@ -42,6 +43,9 @@ MOST_EDGES = 150
 
 MOST_LINES = 40
 """Rules of a machine, and rows of a table, that are shown or printed."""
+
+LONGEST_FACT = 200
+"""Letters of a list of actions or events next to a domain's picture."""
 
 BETWEEN = 24
 """Pixels between the two pictures of a task."""
@@ -89,7 +93,7 @@ def draw(
     Args:
         what: One of these, or a machine's name, file or text.
         path: A file to save the picture to, in the format its ending names: a machine as .svg, .png, .pdf, .dot, .tex
-            or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .png, .svg or .html.
+            or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .svg or .html.
         title: Write the name of a machine below its drawing.
 
     >>> from pdrm.language.loading import catalogue
@@ -260,25 +264,9 @@ def _draw_task(task: Task, title: bool) -> Drawing:
 
     formats: dict[str, Callable[[], bytes]] = {
         "html": lambda: show().encode(),
-        "png": lambda: _place_pngs(domain.render("png"), machine.render("png")),
         "svg": lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode(),
     }
     return Drawing(formats, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
-
-
-def _place_pngs(*files: bytes) -> bytes:
-    """Pictures side by side, on white, with their middles at one height."""
-    from PIL import Image
-
-    images = [Image.open(io.BytesIO(file)).convert("RGB") for file in files]
-    height = max(image.height for image in images)
-    width = sum(image.width for image in images) + BETWEEN * (len(images) - 1)
-    whole = Image.new("RGB", (width, height), "white")
-    left = 0
-    for image in images:
-        whole.paste(image, (left, (height - image.height) // 2))
-        left += image.width + BETWEEN
-    return encode_png(np.asarray(whole))
 
 
 def _place_svgs(png: bytes, svg: bytes) -> str:
@@ -316,9 +304,7 @@ def _list_facts(domain: FiniteDomain) -> dict[str, str]:
     """Facts about a domain for the table next to its picture."""
 
     def some(words: Iterable[object]) -> str:
-        every = list(words)
-        more = f" … ({len(every):,})" if len(every) > MOST_LINES else ""
-        return " ".join(map(str, every[:MOST_LINES])) + more
+        return shorten(" ".join(map(str, words)), LONGEST_FACT, placeholder=" …")
 
     machine = {} if domain.machine is None else {"machine": domain.machine}
     return {

@@ -117,9 +117,6 @@ CENTIMETRES = 0.82 * 2.54 / 72
 BREAK = r" \\ "
 """Between two lines."""
 
-STRAIGHT = 3
-"""Points that a curve may leave the straight line between its ends and still be drawn as one."""
-
 DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 \usepackage{amsmath, amssymb}
 \usetikzlibrary{arrows.meta, automata, positioning}
@@ -180,22 +177,20 @@ def _edge(figure: Figure, edge: Arrow, course: LaidOutEdge) -> list[str]:
         return [rf"\draw[->, dashed] ({source}) {_curve(course)} ({target});"]
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]
-    at = _coordinate(course.label or course.middle)
-    return [
-        rf"\draw[->] ({source}) {_curve(course)} ({target});",
-        rf"\node[align=center] at {at} {{{label}}};",
-    ]
+    lines = [rf"\draw[->] ({source}) {_curve(course)} ({target});"]
+    if course.label is not None:
+        lines.append(rf"\node[align=center] at {_coordinate(course.label)} {{{label}}};")
+    return lines
 
 
 def _curve(course: LaidOutEdge) -> str:
-    """TikZ's operation between the two states: a line, or the Bézier curves of the layout."""
-    if all(abs(course.left(point)) <= STRAIGHT for point in course.curve):
-        return "--"
-    points = [_coordinate(point) for point in course.curve]
+    """TikZ's operation between the two states: the Bézier curves of the layout."""
+    _, *points = map(_coordinate, course.curve)
     parts = [
-        f".. controls {points[i]} and {points[i + 1]} .." for i in range(1, len(points) - 1, 3)
+        f".. controls {points[place]} and {points[place + 1]} .. {points[place + 2]}"
+        for place in range(0, len(points), 3)
     ]
-    return "".join(f"{part} {points[3 * i + 3]} " for i, part in enumerate(parts[:-1])) + parts[-1]
+    return " ".join(parts).removesuffix(f" {points[-1]}")
 
 
 def _coordinate(point: Point) -> str:

@@ -20,10 +20,9 @@ from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME, RESERVED
 from pdrm.machines.conversions import counting_to_pushdown, fresh_name
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.decision_diagrams import TRUE, formula_of
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Or, Silent, events_of
+from pdrm.machines.labels import TRUE, formula_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import reward_of
 from pdrm.machines.side_by_side import (
     ENDED,
@@ -33,11 +32,10 @@ from pdrm.machines.side_by_side import (
     Part,
     Place,
     SideBySide,
-    StackOrNone,
     Symbol,
     exact,
 )
-from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
+from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
 SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
 """What to write in place of machines that are given one by one."""
@@ -50,7 +48,7 @@ def combine(
     weights: Mapping[str, float] | None = None,
     accept: str = "first",
     name: str = "",
-) -> StackOrNone:
+) -> PushdownRewardMachine:
     """One machine that runs several at once and pays the sum of what they pay.
 
     name: of the combination.
@@ -102,7 +100,7 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
         else [(getattr(one, "name", ""), one) for one in parts]
     )
     for one, machine in pairs:
-        if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+        if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
             raise BadSetting(
                 f"{str(machine)[:40]!r} is not a machine",
                 fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")',
@@ -214,7 +212,7 @@ class _Writing:
         bottom = tuple(stack[0] for stack in listed)
         return {one: names[one] for one in sorted(names, key=lambda one: one != bottom)}
 
-    def build(self, name: str) -> StackOrNone:
+    def build(self, name: str) -> PushdownRewardMachine:
         together = self.together
         otherwise, rules = self._choose_otherwise(
             [rule for place in self.tops for rule in self._rules(place)]
@@ -228,12 +226,12 @@ class _Writing:
         )
         name = name if NAME.fullmatch(name) else "combination"
         if not together.stacked:
-            plain = (
-                RewardTransition(rule.source, rule.target, rule.guard, rule.reward)
+            plain = tuple(
+                Transition.plain(rule.source, rule.target, rule.guard, rule.reward)
                 for rule in rules
             )
-            return RewardMachine(
-                name, events, start, final, otherwise, tuple(plain), groups, states
+            return PushdownRewardMachine(
+                name, events, (BOTTOM,), start, final, otherwise, plain, groups, states
             )
         stack = tuple(self.symbols.values())
         if self.empties:

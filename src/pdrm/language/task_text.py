@@ -22,8 +22,8 @@ from fractions import Fraction
 from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where, did_you_mean
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
-from pdrm.machines.alphabet import Alphabet, names_of
-from pdrm.machines.rewards import Written, reward_of
+from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.rewards import reward_of
 
 IGNORE = "ignore"
 """As `fail`: an event that no word continues with is passed over."""
@@ -220,5 +220,4 @@ def add_rewards(*rewards: float) -> float:
     >>> add_rewards(0.1, 0.2)
     0.3
     """
-    exact = (paid.exact if isinstance(paid, Written) else Fraction(repr(paid)) for paid in rewards)
-    return reward_of(sum(exact, Fraction(0)))
+    return float(sum((Fraction(repr(paid)) for paid in rewards), Fraction(0)))

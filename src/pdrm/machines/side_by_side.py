@@ -15,17 +15,12 @@ from typing import NamedTuple
 
 from pdrm.errors import BadSetting, CannotCombine, TooLarge
 from pdrm.limits import MOST_WORKED_OUT, spend
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.decision_diagrams import FALSE, TRUE, Diagrams
-from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text
+from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text, spell_out
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine
-from pdrm.machines.rewards import Written
 from pdrm.machines.transitions import ANY, Stack, Transition
 
-StackOrNone = RewardMachine | PushdownRewardMachine
-"""A machine with a stack or without one."""
 END = "end"
 """The event at which a combination is judged, where `accept` is `end`."""
 
@@ -36,7 +31,7 @@ def exact(reward: float) -> Fraction:
     >>> exact(0.1) + exact(0.2) == exact(0.3)
     True
     """
-    return reward.exact if isinstance(reward, Written) else Fraction(repr(float(reward)))
+    return Fraction(repr(float(reward)))
 
 
 # --- One part
@@ -53,18 +48,16 @@ class Effect(NamedTuple):
 class Part:
     """A machine that takes part, and what it does at a state and a top."""
 
-    def __init__(self, name: str, machine: StackOrNone, weight: Fraction) -> None:
+    def __init__(self, name: str, machine: PushdownRewardMachine, weight: Fraction) -> None:
         self.name, self.machine, self.weight = name, machine, weight
         self.final = frozenset(machine.final)
-        self.stack = machine.stack if isinstance(machine, PushdownRewardMachine) else ()
+        self.stack = () if machine.leaves_stack else machine.stack
         self.quiet = {rule.source for rule in machine.transitions if rule.silent}
         """States with silent moves."""
 
     def silent(self, state: str, top: str | None) -> Effect | None:
         """The silent move."""
-        if isinstance(self.machine, RewardMachine) or state in self.final:
-            return None
-        rule = self.machine.rule(state, None, top)
+        rule = None if state in self.final else self.machine.rule(state, None, top)
         return None if rule is None else self._effect(rule, top)
 
     def readings(self, state: str, top: str | None) -> list[tuple[Guard | None, Effect | None]]:
@@ -72,27 +65,22 @@ class Part:
         machine = self.machine
         if state in self.final:
             return [(None, Effect(state, None, Fraction(0)))]
-        kept = None if isinstance(machine, RewardMachine) else (() if top is None else (top,))
-        found: list[tuple[Guard | None, Effect | None]] = []
-        if isinstance(machine, RewardMachine):
-            found += [
-                (rule.guard, Effect(rule.target, None, self.pay(rule.reward)))
-                for rule in machine.rules_from(state)
-            ]
-        else:
-            rules = [
-                rule for rule in machine.rules_from(state) if not rule.silent and rule.looks_at(top)
-            ]
-            rules.sort(
-                key=lambda rule: rule.top == ANY
-            )  # a rule that names the top beats a rule with `z`
-            found += [(rule.guard, self._effect(rule, top)) for rule in rules]
+        rules = [
+            rule for rule in machine.rules_from(state) if not rule.silent and rule.looks_at(top)
+        ]
+        rules.sort(key=lambda rule: rule.top == ANY)  # a rule that names the top beats one with `z`
+        found: list[tuple[Guard | None, Effect | None]] = [
+            (rule.guard, self._effect(rule, top)) for rule in rules
+        ]
+        kept = () if top is None else (top,)
         otherwise = machine.otherwise
-        stays = Effect(otherwise.target or state, kept, self.pay(otherwise.reward))
+        target = otherwise.target or state
+        stays = Effect(target, kept if self.stack else None, self.pay(otherwise.reward))
         return [*found, (None, None if otherwise.action == "error" else stays)]
 
     def _effect(self, rule: Transition, top: str | None) -> Effect:
-        return Effect(rule.target, rule.replacement(top), self.pay(rule.reward))
+        push = rule.replacement(top) if self.stack else None
+        return Effect(rule.target, push, self.pay(rule.reward))
 
     def pay(self, reward: float) -> Fraction:
         return self.weight * exact(reward)
@@ -186,8 +174,8 @@ class SideBySide:
         events = (*own, *([END] if accept == "end" and END not in own else []))
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
         self.alphabet = Alphabet(events, tuple(groups))
-        self.store = Diagrams()
-        self.possible = self.store.possible(self.alphabet)
+        self.sets = LabelSets(self.alphabet)
+        self.store, self.possible = self.sets.store, self.sets.all.node
         self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
         self.guards: dict[tuple[int, Guard], int] = {}
         self.stacked = [number for number, part in enumerate(parts) if part.stack]
@@ -298,8 +286,7 @@ class SideBySide:
         key = (number, guard)
         if key not in self.guards:
             if isinstance(guard, Exactly):
-                own = self.parts[number].machine.alphabet
-                guard = own.formula(own.cube(guard.events, set(own.events) - guard.events))
+                guard = spell_out(guard, self.parts[number].machine.events)
             self.guards[key] = self.store.of_guard(guard, self.alphabet)
         return self.guards[key]
 
@@ -359,11 +346,7 @@ class SideBySide:
             for number in self.stacked
             if (push := effects[number].push) is not None
         ]
-        label = (
-            "silently"
-            if labels is None
-            else f"at label {label_text(self.alphabet.smallest(self.store.cover(labels, labels)[0]))}"
-        )
+        label = "silently" if labels is None else f"at label {label_text(self._example(labels))}"
         places = ", ".join(
             f"`{part.name}` is in `{state}`"
             for part, state in zip(self.parts, head[0].states, strict=True)
@@ -378,16 +361,14 @@ class SideBySide:
     def _word_to(self, head: Head) -> str | None:
         """A short word that leads to a head, if one is found soon."""
         begin = tuple(part.machine.begin().after for part in self.parts)
-        todo: deque[tuple[tuple[Configuration | RewardConfiguration, ...], tuple[Label, ...]]] = (
-            deque([(begin, ())])
-        )
+        todo: deque[tuple[tuple[Configuration, ...], tuple[Label, ...]]] = deque([(begin, ())])
         seen = {begin}
         labels = self._some_labels()
         wanted = list(zip(head[0].states, self._tops(head[1]), strict=True))
         while todo and len(seen) < MOST_TRIED:
             here, word = todo.popleft()
             if [
-                (one.state, one.top if isinstance(one, Configuration) and part.stack else None)
+                (one.state, one.top if part.stack else None)
                 for part, one in zip(self.parts, here, strict=True)
             ] == wanted:
                 return " ".join("+".join(sorted(label)) or "-" for label in word)
@@ -400,32 +381,25 @@ class SideBySide:
 
     def _some_labels(self) -> list[Label]:
         """A few labels of every kind that a guard tells apart."""
-        cubes = [
-            cube
-            for node in self.guards.values()
-            for cube in self.store.cover(self.store.choose(node, self.possible, FALSE), node)
-        ]
-        return list(dict.fromkeys(self.alphabet.smallest(cube) for cube in cubes))
+        read = (self.store.choose(node, self.possible, FALSE) for node in self.guards.values())
+        return list(dict.fromkeys(self._example(node) for node in read if node != FALSE))
+
+    def _example(self, node: int) -> Label:
+        return LabelSet(self.sets, node).example()
 
     def _step(
-        self, here: tuple[Configuration | RewardConfiguration, ...], label: Label
-    ) -> tuple[Configuration | RewardConfiguration, ...] | None:
-        following: list[Configuration | RewardConfiguration] = []
+        self, here: tuple[Configuration, ...], label: Label
+    ) -> tuple[Configuration, ...] | None:
+        following: list[Configuration] = []
         for part, one in zip(self.parts, here, strict=True):
             own, machine = label & frozenset(part.machine.events), part.machine
             if one.state in part.final:
                 following.append(one)
-            elif isinstance(machine, PushdownRewardMachine) and isinstance(one, Configuration):
-                if (
-                    machine.otherwise.action == "error"
-                    and machine.rule(one.state, own, one.top) is None
-                ):
-                    return None
-                following.append(machine.step(one, own).after)
-            elif isinstance(machine, RewardMachine) and isinstance(one, RewardConfiguration):
-                if machine.otherwise.action == "error" and machine.rule(one.state, own) is None:
-                    return None
-                following.append(machine.step(one, own).after)
+                continue
+            stuck = machine.rule(one.state, own, one.top) is None
+            if machine.otherwise.action == "error" and stuck:
+                return None
+            following.append(machine.step(one, own).after)
         return tuple(following)
 
 

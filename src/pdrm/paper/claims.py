@@ -222,7 +222,7 @@ def _early(evidence: Evidence, panel: str) -> list[ClaimPart]:
 
 
 def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[ClaimPart]:
-    """What the paper says of 17 × 17, by the runs of a panel."""
+    """The parts of the claim about 17 × 17, by the runs of a panel."""
     machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
     before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
     spreads = {
@@ -241,7 +241,7 @@ def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[ClaimPart]:
 
 
 def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[ClaimPart]:
-    """What the paper says of 20 × 20, by the runs of a panel."""
+    """The parts of the claim about 20 × 20, by the runs of a panel."""
     others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
     return [achieves(evidence, panel, WITH), *others]
 

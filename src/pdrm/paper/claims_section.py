@@ -59,7 +59,9 @@ def _parts(parts: Sequence[Mapping[str, Any]]) -> Markup:
     failing = [f"not so: {write(part)}" for part in parts if not part["holds"]]
     holding = [write(part) for part in parts if part["holds"]]
     shown = join(html("div", text, class_="soft") for text in failing)
-    return shown + details(f"parts that hold: {len(holding)}", bullets(holding))
+    return shown + (
+        details(f"parts that hold: {len(holding)}", bullets(holding)) if holding else ""
+    )
 
 
 def numbers_text(numbers: Mapping[str, Any]) -> str:
@@ -108,7 +110,8 @@ def _cell(cell: Cell | None) -> Markup:
         return badge("not run", "none")
     came = " (came with pdrm)" if cell.came_with_package else ""
     rests = html("div", cell.rests + came, class_="soft")
-    return _verdict(cell.verdict) + rests + _parts(cell.record["parts"])
+    parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
+    return _verdict(cell.verdict) + rests + parts
 
 
 # --- The results in a small table: for each task and agent, the number of seeds whose last evaluation completes the task in every episode.

@@ -68,8 +68,9 @@ class Evidence:
 
     def training(self, panel: str, line: str) -> int | None:
         """The training (episodes, timesteps) that an agent needed to learn the panel's task, or None."""
+        curves = self.curves(panel, line)
         threshold = learnt_at([self.curves(panel, name) for name in self.paper_lines(panel)])
-        return training_to_learn(self.curves(panel, line), threshold)
+        return training_to_learn(curves, threshold)
 
     def _studies(self) -> list[Study]:
         return [*self.studies, *map(study, EVERY)]

@@ -12,6 +12,7 @@ from pdrm.domains.water import SIDES, WaterWorld
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import Study
+from pdrm.paper.paper_agents import READ
 
 # --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
 
@@ -139,9 +140,10 @@ def _timed_panel(size: str) -> Panel:
         **_lines("CpRM", "1-CpRM", seconds_per_episode=seconds),
         **_lines("Q-CRA", "CQL-CRA", **limits),
     }
-    figure = f"beside Appendix E, 1-TreasureMaze, {title}"
+    figure = f"next to Appendix E, 1-TreasureMaze, {title}"
     panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", figure, "home", lines)
-    return replace(panel, name=f"maze-{size}-wall-clock")
+    timed = tuple(replace(line, agent=READ[line.agent_name]) for line in panel.lines)
+    return replace(panel, name=f"maze-{size}-wall-clock", lines=timed)
 
 
 def _maze_wall_clock() -> Study:
@@ -186,7 +188,7 @@ def _deliver() -> Study:
 def _deliver_longer() -> Study:
     lines = _lines("1-pdRM", "2-pdRM", episodes=LONGER * 15_000)
     title = "DeliverWorld-4-8, 60,000 episodes"
-    panel = _panel("deliver-4-8", title, "beside Figure 4, right", "done", lines)
+    panel = _panel("deliver-4-8", title, "next to Figure 4, right", "done", lines)
     return Study(
         name="deliver-longer",
         title="DeliverWorld-4-8, trained four times as long",
@@ -226,7 +228,7 @@ PRINTED: dict[str, Any] = {
 UNTUNED: dict[str, Any] = {
     "ent_coef": 0.0,
     "reward_scale": 1.0,
-    "reward_clip": None,
+    "reward_clip": 1e9,
     "staggered": False,
     "test_episodes": 5,
 }
@@ -249,7 +251,7 @@ PRINTED_RPPO: dict[str, Any] = {
 }
 SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
 """Ours: rewards a thousandth, and the clipping of values with them."""
-BESIDE = "beside Figure 5"
+BESIDE = "next to Figure 5"
 
 
 def _water_panel(
@@ -380,7 +382,7 @@ def _ours() -> Study:
             SUMMARY: {"episodes": few, "test_every": 1},
             DEDUPLICATED: {"episodes": many, "test_every": 10},
         }
-        panel = _panel(domain, title, f"beside {figure}", success, lines)
+        panel = _panel(domain, title, f"next to {figure}", success, lines)
         panels.append(replace(panel, name=f"ours-{domain}"))
     return Study(name="ours", title="Ours: with the whole stack in view", panels=tuple(panels))
 

@@ -44,7 +44,7 @@ figure { margin: .8rem 0; } figure img, figure svg { max-width: 100%; height: au
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
 .wide { overflow-x: auto; margin: .6rem 0; } table { border-collapse: collapse; font-size: .92rem; }
 th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); }
-td code { white-space: nowrap; } td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-bottom: 1px solid var(--line); }
+td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-bottom: 1px solid var(--line); }
 td.n { white-space: nowrap; } .n { text-align: right; font-variant-numeric: tabular-nums; }
 .row { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .6rem 1rem; }
 .row figure { margin: 0; } .row img { width: 100%; }

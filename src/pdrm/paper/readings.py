@@ -34,6 +34,7 @@ from pdrm.paper.generated_tasks import (
     draw_sequences,
     sequences_of,
 )
+from pdrm.paper.paper_agents import READ
 from pdrm.task import Task
 
 Change = Callable[[Panel], Panel]
@@ -93,6 +94,17 @@ def _with_lines(change: Callable[[Line], Mapping[str, Any]], panel: Panel) -> Pa
 def _with_setting(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
     """Some agents with other settings."""
     return _with_lines(lambda line: settings if line.agent in agents else {}, panel)
+
+
+def _with_reading(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
+    """Some agents as the kernels have them for a reading."""
+    lines = tuple(
+        replace(one, agent=READ[one.agent_name]) if one.agent in agents else one
+        for one in panel.lines
+    )
+    names = {one.name for one in panel.lines if one.agent in agents}
+    changed = replace(panel, lines=lines)
+    return _with_lines(lambda line: settings if line.name in names else {}, changed)
 
 
 def _at_python_speed(panel: Panel) -> Panel:
@@ -171,17 +183,17 @@ def _letter_readings() -> dict[str, tuple[str, Change]]:
         "first-tie": (
             "of several best actions the first is taken, unless all are worth 0, as in the "
             "learners of that repository",
-            partial(_with_setting, plain, {"ties": "first"}),
+            partial(_with_reading, plain, {"ties": "first"}),
         ),
         "limit-ends": (
             "Q-learning takes an episode that the limit truncates for one that has ended, as in "
             "that repository",
-            partial(_with_setting, ("q", "cra-q"), {"limit_ends": True}),
+            partial(_with_reading, ("q", "cra-q"), {"limit_ends": True}),
         ),
         "counters-0-19": (
             "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in "
             "that repository",
-            partial(_with_setting, ("cra-cql",), {"counter_values": 20}),
+            partial(_with_reading, ("cra-cql",), {"counter_values": 20}),
         ),
     }
 

@@ -22,31 +22,30 @@ from pdrm.experiments.study import Study
 
 FOLDER = Path(__file__).parent / "recorded"
 PREFIX = {"water": "water-printed"}
-"""How the files of a study begin, where not with its name."""
+"""The beginning of the names of a study's files, if it is not the study's name."""
 READINGS = "water-readings.csv"
 """Rows of several studies."""
 VALUES = ("return", "steps", "achieved")
 UNITS = ("timesteps", "episodes")
-"""What training is counted in: a column of the table."""
-Tests = dict[tuple[int, int], list[float]]
-"""(training, seed) -> the values of a test."""
+"""The unit of training: a column of the table."""
 
 
 class Recording(NamedTuple):
-    """What is recorded of a line."""
+    """The record of a line."""
 
-    tests: Tests
+    tests: dict[tuple[int, int], list[float]]
+    """(training, seed) -> the values of an evaluation."""
     unit: str
     origin: Origin
 
 
 def known_curves(study: Study, panel: Panel, line: Line, store: Store) -> Curves | None:
-    """What is known of a line: its runs in the store, or else those that came with the package; None: nothing."""
+    """The curves of a line: of its runs in the store, or else as they came with the package, if they did."""
     return curves_of(panel, line, study.seed_numbers, store) or recorded_curves(study, panel, line)
 
 
 def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
-    """The lines of the studies of which something is known, in order."""
+    """The lines of the studies that have curves, in order."""
     found = (
         (study, known_curves(study, panel, line, store))
         for study in studies
@@ -56,7 +55,7 @@ def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Cur
 
 
 def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
-    """The runs of a line that came with the package, all their seeds; a test is its mean. None: there are none.
+    """The runs of a line that came with the package, if any, with all their seeds; an evaluation is its mean.
 
     >>> from pdrm.paper import figures
     >>> water = figures.study("water")
@@ -64,22 +63,31 @@ def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
     >>> curves.returns.shape, curves.unit, curves.origin.device
     ((10, 31, 1), 'timesteps', 'NVIDIA H200, JAX 0.11.2')
     """
-    found = _recorded(study.name).get((panel.task.name, line.name))
+    found = _recordings(study.name).get((panel.task.name, line.name))
     if found is None:
         return None
     times, seeds = (sorted(set(values)) for values in zip(*found.tests, strict=True))
     values = np.array([[found.tests[at, seed] for at in times] for seed in seeds])
     returns, steps, success = (values[:, :, [place]] for place in range(len(VALUES)))
     lowest, highest = return_range(panel.task)
-    at, unit = np.array(times), found.unit
     return Curves(
-        panel, line, tuple(seeds), unit, at, returns, steps, success, lowest, highest, found.origin
+        panel,
+        line,
+        tuple(seeds),
+        found.unit,
+        np.array(times),
+        returns,
+        steps,
+        success,
+        lowest,
+        highest,
+        found.origin,
     )
 
 
 @cache
-def _recorded(study: str) -> dict[tuple[str, str], Recording]:
-    """What came with the package of a study, by domain and line."""
+def _recordings(study: str) -> dict[tuple[str, str], Recording]:
+    """The recordings of a study, by domain and line."""
     found: dict[tuple[str, str], Recording] = {}
     for path in [*sorted(FOLDER.glob(f"{PREFIX.get(study, study)}-*.csv")), FOLDER / READINGS]:
         about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))

@@ -20,7 +20,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, load_studies, recorded
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
-from pdrm.learning.run_loop import POLICY
+from pdrm.learning.run_folder import POLICY
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
@@ -91,7 +91,7 @@ def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
     ]
     study_plot([panel for panel in panels if panel]).save(folder / CURVES)
     sections = [study_section(of, mine, store, figures, with_tasks=True) for of, mine in studies]
-    sections.append(_making_section(lines, store, f"pdrm report -o {folder}"))
+    sections.append(_making_section(lines, store, f"pdrm report {folder}"))
     title = ", ".join(of.title or of.name for of, _ in studies)
     write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
     return [folder / CURVES, folder / PAGE]
@@ -193,11 +193,12 @@ def _making_section(lines: Lines, store: Store, again: str) -> Section:
     timings = [store.run(spec).timing for curves in here for spec in curves.specs]
     minutes = sum(map(seconds_of, timings)) / 60
     when = sorted(timing["finished"] for timing in timings)
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     files = [html("a", name, href=name) for name in ("curves.csv", "summary.csv")]
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"],
-        ["packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)],
+        ["packages", packages],
         ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
         ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],

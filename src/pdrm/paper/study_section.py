@@ -78,7 +78,9 @@ def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[M
         stem = folder / plain_name(f"{study.name}-overview")
         drawn = figure_svg(stem, panels, partial(overview_plot, panels))
         return [_linked(study, drawn, f"{study.figure}: {study.title}")]
-    titles = {panel.name: f"{panel.figure}: {study.title} {panel.title}" for panel in study.panels}
+    titles = {
+        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
+    }
     return [
         _linked(
             study,
@@ -116,7 +118,7 @@ def draw_task(task: Task) -> Markup:
     drawn = [draw(task.machine).html()]
     with suppress(WrongKind):  # an environment without a picture
         drawn.insert(0, draw(task.domain).html())
-    return html("div", *drawn, class_="side")
+    return html("div", *(html("div", one) for one in drawn), class_="side")
 
 
 def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
@@ -159,7 +161,7 @@ def _panel(
             picture(svg, "svg", f"{title}: median and quartiles"),
             table(*cells),
             details("the table in Markdown and LaTeX", *texts),
-            details("settings", _settings(lines, store)),
+            details("settings", _settings(lines)),
         ]
     )
 
@@ -175,7 +177,7 @@ def with_optimum(curves: Curves) -> CurveLine:
 
 def results(lines: Sequence[Curves], store: Store) -> list[dict[str, Any]]:
     """The row of each line in the table of results."""
-    best = max(lines, key=lambda curves: curves.final_median)
+    best = max(lines, key=lambda one: (one.final_median, one.final_returns.mean()))
     measure = [one for one in lines if not one.line.ours] or lines
     return [
         {
@@ -246,31 +248,12 @@ def seconds_of(timing: dict[str, Any]) -> float:
     return float(timing["seconds"]) / int(timing.get("side_by_side", 1))
 
 
-# --- The settings
-
-
-def _settings(lines: Sequence[Curves], store: Store) -> Markup:
-    every = {curves.line.name: curves.panel.agent(curves.line).record() for curves in lines}
-    first, *others = every.values()
-    shared = {
-        name: value
-        for name, value in first.items()
-        if all(one.get(name) == value for one in others)
-    }
+def _settings(lines: Sequence[Curves]) -> Markup:
+    """The settings of each agent, and the ids of its runs."""
     rows = []
     for curves in lines:
-        own = {k: v for k, v in every[curves.line.name].items() if k not in shared}
         ids = " ".join(spec.id for spec in curves.specs) if curves.origin is None else "recorded"
-        learner = html("code", curves.line.agent_name)
-        rows.append([curves.line.name, learner, _listed(own), html("code", ids)])
-    said = html("p", f"All: {_listed(shared)}.") if shared else Markup("")
-    return said + table(["agent", "learner", "differs in", "runs"], rows)
-
-
-def _listed(settings: dict[str, Any]) -> str:
-    given = {name.replace("_", " "): value for name, value in settings.items()}
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in given.items()
-        if value is not None
-    )
+        settings = curves.panel.agent(curves.line).record()
+        given = [f"{name}={value}" for name, value in settings.items() if value is not None]
+        rows.append([curves.line.name, ", ".join(given), html("code", ids)])
+    return table(["agent", "settings", "runs"], rows)

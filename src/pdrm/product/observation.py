@@ -34,7 +34,7 @@ OBSERVATION, MACHINE, STACK = "observation", "machine", "stack"
 
 
 class Window:
-    """The part of a machine's configuration that is observed, as numbers: its state, and the symbols at some places, top first.
+    """The observed part of a configuration, as numbers: the state, and the symbols at some places, top first.
 
     States are numbered from 0, final ones last; symbols from 1, and 0 is an empty place.
 
@@ -356,7 +356,7 @@ Form = AsIs | AsDict | AsVector
 
 @dataclass(frozen=True, slots=True)
 class Observing:
-    """How the product is observed: the view of the stack, and the form.
+    """The view of the stack, and the form of an observation.
 
     >>> from pdrm.language.loading import catalogue
     >>> Observing(TopK(2), flatten=True).form(spaces.Discrete(4), catalogue("letter")).space.shape

@@ -21,6 +21,7 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
+from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import ANY, Stack
@@ -309,21 +310,16 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     >>> sorted("".join(sorted(label)) for label in find_labels(catalogue("letter")))
     ['', 'A', 'B', 'C']
     """
-    alphabet, found = machine.alphabet, dict[Label, None]()
+    sets = LabelSets(machine.alphabet)
+    found: dict[Label, None] = {}
     for state in machine.states:
         reading = [rule for rule in machine.rules_from(state) if not rule.silent]
         for top in (None, *machine.stack):
             rules = [rule for rule in reading if rule.looks_at(top)]
-            named = [
-                cube for rule in rules if rule.top != ANY for cube in alphabet.cubes(rule.guard)
-            ]
-            pieces = [alphabet.cubes(rule.guard) for rule in rules if rule.top != ANY]
-            pieces += [
-                alphabet.subtract(alphabet.cubes(rule.guard), named)
-                for rule in rules
-                if rule.top == ANY
-            ]
+            free = sets.left(rule.guard for rule in rules if rule.top != ANY)
+            pieces = [sets.of(rule.guard) for rule in rules if rule.top != ANY]
+            pieces += [sets.of(rule.guard) & free for rule in rules if rule.top == ANY]
             if machine.otherwise.action != "error":
-                pieces.append(alphabet.complement(rule.guard for rule in rules))
-            found |= {alphabet.smallest(piece[0]): None for piece in pieces if piece}
+                pieces.append(sets.left(rule.guard for rule in rules))
+            found |= {piece.example(): None for piece in pieces if piece}
     return tuple(found)

@@ -51,8 +51,8 @@ from pdrm.errors import (
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.tables import Rows
 from pdrm.product.observation import Observing, Window, find_mismatch, key_of
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
@@ -67,8 +67,8 @@ RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
 NOT_BEGUN = "no episode has begun"
 BROKEN_OFF = "an error ended the episode: the environment has moved, and the machine has not"
-ENDED_EARLY = 100
-"""Episodes that the environment ends before the machine, after which W0617 is given."""
+ENDED_EARLY = 10
+"""Episodes that the environment ends and pays for before the machine is final, after which W0617 is given."""
 LEAST_PIXELS = 36
 """In each direction, for the convolutions of Stable-Baselines3's networks."""
 LONG = 10_000
@@ -121,7 +121,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.success = frozenset(find_success(given, success))
         """The final states that count as solved, for `info["is_success"]`."""
         self.observing = observing
-        """How the product is observed: the view of the stack, and the form."""
+        """The view of the stack, and the form of the observation."""
         self.reward_weight = check_weight(reward_weight)
         """The factor of the environment's own reward."""
         self.ignore_end = ignore_end
@@ -140,7 +140,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
         self._told = frozenset(told)
         """The entries that are added to the environment's info, for the agent or for labels."""
-        self._quick = QuickStep(self.machine)
+        self._rows = Rows(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
@@ -151,10 +151,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         )
         self._fingerprint = "" if window is None else window.fingerprint
         self._observation: Any = None
-        self._state, self._stack, _ = self._quick.begin()
+        self._state, self._stack, _ = self._rows.begin()
         self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
         self._ended_early: int | None = 0 if self._final and not ignore_end else None
-        """Episodes in a row that the environment ended before the machine (None: no longer counted)."""
+        """Episodes that the environment ended and paid for before the machine (None: no longer counted)."""
         self._check_not_final()
 
     @property
@@ -181,14 +181,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 fix = "let the environment observe what its `observation_space` says"
                 raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=fix)
             self._checked = True
-        self._state, self._stack, paid = self._quick.begin()
+        self._state, self._stack, paid = self._rows.begin()
         label = None
         try:
             if self._labels_at_reset is not None:
                 events = self._labels_at_reset(observation, {**info, "env": self.env})
                 label = None if events is None else read_label(events, self._events)
             if label is not None:
-                self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
+                self._state, self._stack, more = self._rows.step(self._state, self._stack, label)
                 paid += more
             self._check_not_final()
             seen = self._form.put(observation, self._state, self._stack)
@@ -216,7 +216,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 told["before"] = remembered
             events = self._labels(self._observation, action, observation, told)
             label = read_label(events, self._events)
-            state, stack, paid = self._quick.step(self._state, self._stack, label)
+            state, stack, paid = self._rows.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
             own = _read_reward(reward)
             seen = self._form.put(observation, state, stack)
@@ -233,7 +233,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self._stopped = f"the machine reached its final state `{state}`, at step {self._taken}"
         else:
             self._stopped = f"the environment terminated, at step {self._taken}" if ended else ""
-        if self._ended_early is not None and (final or ended):
+        if self._ended_early is not None and (final or (ended and own > 0)):
             self._count_early_end(final)
         told = {**info, "machine": record}
         if self.success:
@@ -287,14 +287,14 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         error.add_note(f"pdrm: at {when} of {self.env}{by}")
 
     def _count_early_end(self, final: bool) -> None:
-        """Warn once if the environment ends every episode before the machine is in a final state."""
+        """Warn once if the environment's goal comes before the machine's."""
         assert self._ended_early is not None
         self._ended_early = None if final else self._ended_early + 1
         if self._ended_early == ENDED_EARLY:
             self._ended_early = None
             said = (
-                f"the environment ended the first {ENDED_EARLY} episodes before machine `{self.machine.name}` was in a "
-                "final state; ignore_end=True lets them continue if the environment can be stepped further"
+                f"the environment ended {ENDED_EARLY} episodes with a reward before machine `{self.machine.name}` was in a "
+                "final state; with ignore_end=True they continue, if the environment can be stepped further"
             )
             warn_caller(TaskWarning(Finding("W0617", said)))
 
@@ -388,10 +388,19 @@ def wrap_vector(
 
     Args:
         env_fns: Functions that each make one environment.
-        machine, labels, k: As for `wrap`.
+        machine: As for `wrap`.
+        labels: As for `wrap`; `info["env"]` is the sub-environment.
+        k: As for `wrap`.
         mode: "sync" runs the environments in this process, "async" each in a process of its own.
         autoreset: The step in which Gymnasium resets an environment whose episode has ended.
-        flatten, depth, keys, labels_at_reset, reward_weight, ignore_end, success, remember: As for `wrap`.
+        flatten: As for `wrap`.
+        depth: As for `wrap`.
+        keys: As for `wrap`.
+        labels_at_reset: As for `wrap`.
+        reward_weight: As for `wrap`.
+        ignore_end: As for `wrap`.
+        success: As for `wrap`.
+        remember: As for `wrap`.
 
     Returns:
         Gymnasium's vector environment.

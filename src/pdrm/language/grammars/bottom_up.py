@@ -71,7 +71,7 @@ class _Reading:
         ):
             self._reduce(_Begin(READ, None, number, 0.0), (number,), None)
         else:
-            for letter in range(len(self.automaton.letters.cubes)):
+            for letter in range(len(self.automaton.letters.labels)):
                 begin = _Begin(READ, letter, number, self.options.step)
                 if letter in state.shift:
                     self._shift(begin, (number,), letter)

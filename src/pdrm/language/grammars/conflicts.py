@@ -57,7 +57,7 @@ class _Explaining:
     def __init__(self, automaton: Automaton) -> None:
         self.automaton, self.states = automaton, automaton.states
         self.names, self.productions = automaton.grammar.names, automaton.productions
-        self.letters = range(len(automaton.letters.cubes))
+        self.letters = range(len(automaton.letters.labels))
         self.yields = _shortest_words(automaton)
         self.tried = 0
 

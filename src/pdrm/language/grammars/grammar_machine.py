@@ -58,8 +58,8 @@ from pdrm.language.task_text import (
     read_task_text,
 )
 from pdrm.limits import reading
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Guard, events_of
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "grammar"

@@ -188,7 +188,7 @@ class _Owing:
                     )
                 )
             for letter in (
-                range(len(self.letters.cubes)) if pending is None or source == BEGIN else ()
+                range(len(self.letters.labels)) if pending is None or source == BEGIN else ()
             ):
                 read = self._read(debt, letter)
                 if read is not None:

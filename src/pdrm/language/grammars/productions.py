@@ -22,8 +22,8 @@ from pdrm.language.grammars.grammar_text import (
 )
 from pdrm.language.task_text import END, TaskOptions
 from pdrm.limits import MOST_SYMBOLS, spend
-from pdrm.machines.alphabet import Alphabet, Cube
-from pdrm.machines.guards import Event, Formula, Guard, Or, events_of
+from pdrm.machines.guards import ALWAYS, Event, Exactly, Formula, Guard, Or, events_of, spell_out
+from pdrm.machines.labels import Alphabet, LabelSet, LabelSets
 
 START = "start"
 """The rule that the words of the language come from."""
@@ -352,8 +352,9 @@ class Letters:
     alphabet: Alphabet
     guards: tuple[Guard, ...]
     of: tuple[frozenset[int], ...]
-    cubes: tuple[tuple[Cube, ...], ...]
+    labels: tuple[LabelSet, ...]
     """The labels of each letter."""
+    sets: LabelSets
     others: bool
     """Whether there are labels that no guard holds for."""
 
@@ -375,16 +376,15 @@ class Letters:
                 break
             left -= letters
             parts.append(guard)
-        cubes = [cube for letter in sorted(left) for cube in self.cubes[letter]]
         formulas = [
             *(as_formula(self.alphabet, part) for part in parts),
-            *map(self.alphabet.formula, cubes),
+            *(self.labels[letter].formula() for letter in sorted(left)),
         ]
         return formulas[0] if len(formulas) == 1 else Or(tuple(formulas))
 
     def example(self, letter: int) -> str:
         """A label of a letter, as one types it."""
-        return "+".join(sorted(self.alphabet.smallest(self.cubes[letter][0]))) or "-"
+        return "+".join(sorted(self.labels[letter].example())) or "-"
 
     def pass_over(self) -> Guard:
         """The guard of the labels that no other guard holds for: that some events are not there, where this says it."""
@@ -395,27 +395,26 @@ class Letters:
             rest = [one for one in named if one != event]
             if self._none_hold(rest):
                 named = rest
-        left = self.alphabet.complement(self.guards)
-        if self._none_hold(named) and not self.alphabet.subtract(
-            left, [self.alphabet.cube(forbidden=named)]
-        ):
-            return self.alphabet.formula(self.alphabet.cube(forbidden=named))
-        formulas = tuple(map(self.alphabet.formula, left))
-        return formulas[0] if len(formulas) == 1 else Or(formulas)
+        left = self.sets.left(self.guards)
+        without = self._without(named)
+        if self._none_hold(named) and not left - without:
+            return without.formula()
+        return left.formula()
+
+    def _without(self, events: list[str]) -> LabelSet:
+        """The labels without these events."""
+        return self.sets.left(map(Event, events))
 
     def _none_hold(self, without: list[str]) -> bool:
         """Whether no guard holds for a label without these events."""
-        cube = self.alphabet.cube(forbidden=without)
-        return not any(
-            self.alphabet.meet(cube, one)
-            for guard in self.guards
-            for one in self.alphabet.cubes(guard)
-        )
+        return not self._without(without) - self.sets.left(self.guards)
 
 
 def as_formula(alphabet: Alphabet, guard: Guard) -> Formula:
     """A guard as a formula: an exact label spelt out."""
-    return guard if isinstance(guard, Formula) else alphabet.formula(alphabet.cubes(guard)[0])
+    if isinstance(guard, Formula):
+        return guard
+    return spell_out(guard, alphabet.events) if isinstance(guard, Exactly) else ALWAYS
 
 
 def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
@@ -426,15 +425,13 @@ def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
     ([[0, 1], [0, 2]], ['a+t', 'a', 't'])
     """
     listed = tuple(guards)
-    cells: list[tuple[list[Cube], frozenset[int]]] = [([Cube(0, 0)], frozenset())]
+    sets = LabelSets(alphabet)
+    cells: list[tuple[LabelSet, frozenset[int]]] = [(sets.all, frozenset())]
     for number, guard in enumerate(listed):
-        held = alphabet.cubes(guard)
-        split: list[tuple[list[Cube], frozenset[int]]] = []
-        for cubes, names in cells:
-            spend(len(cubes) * len(held))
-            met = (alphabet.meet(one, other) for one in cubes for other in held)
-            inside = [cube for cube in met if cube is not None]
-            outside = alphabet.subtract(cubes, held) if inside else cubes
+        held = sets.of(guard)
+        split: list[tuple[LabelSet, frozenset[int]]] = []
+        for labels, names in cells:
+            inside, outside = labels & held, labels - held
             split += [(inside, names | {number})] if inside else []
             split += [(outside, names)] if outside else []
         cells = split
@@ -448,6 +445,5 @@ def tell_apart(alphabet: Alphabet, guards: Iterable[Guard]) -> Letters:
         frozenset(letter for letter, (_, names) in enumerate(named) if number in names)
         for number in range(len(listed))
     )
-    return Letters(
-        alphabet, listed, of, tuple(tuple(cubes) for cubes, _ in named), len(named) < len(cells)
-    )
+    of_letter = tuple(labels for labels, _ in named)
+    return Letters(alphabet, listed, of, of_letter, sets, len(named) < len(cells))

@@ -17,11 +17,10 @@ from typing import NamedTuple
 from pdrm.errors import EarlyAcceptance, TooLarge, TooManyCases, Where, warn_caller
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES, spend
-from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.decision_diagrams import TRUE, Diagrams, formula_of
 from pdrm.machines.guards import Event, Formula
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import Otherwise
+from pdrm.machines.labels import TRUE, Alphabet, Diagrams, formula_of
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
 
 
 class Reading(NamedTuple):
@@ -92,7 +91,7 @@ def placing(where: Where) -> Iterator[None]:
 
 def reward_machine(
     acceptor: Acceptor, name: str, alphabet: Alphabet, options: TaskOptions, where: Where | None
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """The machine that reads words of the acceptor's language and pays as the options say."""
     if options.accept == "first":
         _warn_of_early_acceptance(acceptor, where)
@@ -108,8 +107,17 @@ def reward_machine(
     machine = _Building(acceptor, kinds, number, options)
     final = (DONE, LOST) if isinstance(options.fail, float) and machine.loses else (DONE,)
     states = (*machine.names, LOST) if machine.loses and LOST not in final else tuple(machine.names)
-    head, otherwise = (name, alphabet.events, machine.names[0]), Otherwise.stay(options.step)
-    return RewardMachine(*head, final, otherwise, tuple(machine.rules), alphabet.exclusive, states)
+    return PushdownRewardMachine(
+        name,
+        alphabet.events,
+        (BOTTOM,),
+        machine.names[0],
+        final,
+        Otherwise.stay(options.step),
+        tuple(machine.rules),
+        alphabet.exclusive,
+        states,
+    )
 
 
 OPEN, ACCEPTING, COMPLETE, HOPELESS = range(4)
@@ -202,7 +210,7 @@ class _Building:
     def __init__(
         self, acceptor: Acceptor, kinds: list[int], number: list[int], options: TaskOptions
     ) -> None:
-        self.options, self.rules, self.loses = options, list[RewardTransition](), False
+        self.options, self.rules, self.loses = options, list[Transition](), False
         member = {one: state for state, one in reversed(list(enumerate(number)))}
         kind = {one: kinds[state] for one, state in member.items()}
         name = {
@@ -236,5 +244,5 @@ class _Building:
                 target, 0.0
             )
             self.rules.append(
-                RewardTransition(source, target, guard, add_rewards(self.options.step, more))
+                Transition.plain(source, target, guard, add_rewards(self.options.step, more))
             )

@@ -24,10 +24,9 @@ from pdrm.language.task_text import (
     read_task_text,
 )
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT, reading, spend
-from pdrm.machines.alphabet import Alphabet, names_of
-from pdrm.machines.decision_diagrams import FALSE, Diagrams
 from pdrm.machines.guards import Event, Guard, events_of
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.labels import FALSE, Alphabet, Diagrams, names_of
+from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "regex"
 
@@ -42,7 +41,7 @@ def from_regex(
     step: float = 0.0,
     events: Iterable[str] = (),
     exclusive: Iterable[Iterable[str]] | None = None,
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """The reward machine of a regular expression whose letters are events in double quotes, in the notation of grammars.
 
     >>> from pdrm.language import parse_word
@@ -65,12 +64,12 @@ def from_regex(
         return _build(read_task_text(expression, "<regex>", KIND, name, options), "<regex>")
 
 
-def read_task(text: str, file: str, name: str) -> RewardMachine:
+def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
     """The machine of a `.regex` file."""
     return _build(read_task_text(text, file, KIND, name, TaskOptions()), file)
 
 
-def _build(task: TaskText, file: str) -> RewardMachine:
+def _build(task: TaskText, file: str) -> PushdownRewardMachine:
     if not task.body:
         raise BadGrammar(
             "the expression is empty",

@@ -25,9 +25,8 @@ from pdrm.language.logic.temporal_formulas import (
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
-from pdrm.machines.alphabet import Alphabet, names_of
-from pdrm.machines.decision_diagrams import AT_ONCE, FALSE, TRUE, Diagrams
-from pdrm.machines.reward_machine import RewardMachine
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, Diagrams, names_of
+from pdrm.machines.pushdown import PushdownRewardMachine
 
 
 def from_ltlf(
@@ -40,7 +39,7 @@ def from_ltlf(
     step: float = 0.0,
     exclusive: Iterable[Iterable[str]] = (),
     name: str = "formula",
-) -> RewardMachine:
+) -> PushdownRewardMachine:
     """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.logic.temporal_formulas`).
 
     A formula is about the first label; one with past operators only is about the last label read. events: those that labels may
@@ -70,7 +69,7 @@ def from_ltlf(
         return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
-def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> RewardMachine:
+def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> PushdownRewardMachine:
     """The machine of the formula in some lines; the events of the options, if any, are all that there are."""
     formula = parse_task(lines, options.events or None, file)
     events = options.events or tuple(events_in(formula))
@@ -90,7 +89,7 @@ def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> Rewa
 KIND = "ltlf"
 
 
-def read_task(text: str, file: str, name: str) -> RewardMachine:
+def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
     """The machine of an `.ltlf` file."""
     task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
     if task.options.complete:
@@ -272,6 +271,4 @@ class Progression:
                 below = self._split(low, numbers, todo, done, nowhere)
                 found = store.node(variable, below, self._split(high, numbers, todo, done, nowhere))
             done[nodes] = found
-            if not len(done) % AT_ONCE:
-                spend(AT_ONCE * (1 + len(nodes) // 4))
         return found

@@ -19,9 +19,9 @@ from gymnasium import spaces
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
+from pdrm.machines.tables import Rows
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, ShowsMachine
-from pdrm.product.quick_step import QuickStep
 from pdrm.product.views import FullStack
 
 try:
@@ -52,8 +52,13 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     `pdrm.wrap`, with `flatten=True` or without.
 
     Args:
-        buffer_size, observation_space, action_space, device, n_envs, optimize_memory_usage,
-            handle_timeout_termination: As for SB3's `ReplayBuffer`.
+        buffer_size: As for SB3's `ReplayBuffer`.
+        observation_space: The space of an environment of `pdrm.wrap`.
+        action_space: As for SB3's `ReplayBuffer`.
+        device: As for SB3's `ReplayBuffer`.
+        n_envs: As for SB3's `ReplayBuffer`.
+        optimize_memory_usage: Not supported, because next observations are needed.
+        handle_timeout_termination: As for SB3's `ReplayBuffer`.
         counterfactuals: Counterfactual rows for each sampled row. Rows for which the machine has no move, or
             the observation no room for its stack, are left out.
         enlarge: Add these rows to the batch, which then has up to (1 + counterfactuals) times `batch_size` rows.
@@ -114,7 +119,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._window = observation_space.window
         self.machine, self.view = self._window.machine, self._window.view
         self.counterfactuals, self.enlarge = int(counterfactuals), enlarge
-        self._quick = QuickStep(self.machine)
+        self._machine_rows = Rows(self.machine)
         self._rng = np.random.default_rng(seed)
         shape = (self.buffer_size, self.n_envs)
         self.label = np.zeros(shape, np.int32)
@@ -132,7 +137,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._observed: dict[tuple[str | None, Stack], list[Stack]] = {}
         """Observed stacks by machine state (None: any) and what is seen of them, once for each time."""
         self._seen: list[Stack] = []
-        self.note(*self._quick.begin()[:2])
+        self.note(*self._machine_rows.begin()[:2])
 
     # --- What happened
 
@@ -165,7 +170,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
             self.note(record["state"], record["stack"])
             if done[env]:
-                self.note(*self._quick.begin()[:2])
+                self.note(*self._machine_rows.begin()[:2])
         parent: Any = DictReplayBuffer if self._stores_dict else ReplayBuffer
         parent.add(self, obs, next_obs, action, reward, done, infos)
 
@@ -173,7 +178,10 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """The entry `machine` of an info, about the machine of this buffer."""
         record: dict[str, Any] = info.get("machine", {})
         if record.get("shows") != self._window.fingerprint:
-            fault = f"the environment shows {record.get('shows', 'no machine')}, and this buffer was made for {self._window.fingerprint}"
+            shown = record.get("shows", "no machine")
+            fault = (
+                f"the environment shows {shown}; the buffer was made for {self._window.fingerprint}"
+            )
             raise BadSetting(fault, fix="a new machine or k needs a new agent")
         return record
 
@@ -183,7 +191,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Raise if a wrapper outside has changed a reward or ended an episode: counterfactual rows would not have it."""
         paid, own = record["reward"], record["environment_reward"]
         if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
-            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, and counterfactual rewards would not be changed"
+            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}"
             raise BadSetting(fault, fix=f"{INSIDE}; or counterfactuals=0")
         ended = record["environment_terminated"] or record["state"] in self.machine.final
         if done and not ended and not info.get("TimeLimit.truncated"):
@@ -234,7 +242,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         for row, (state, stack) in enumerate(self.draw(len(steps))):
             label = self._labels[self.label[steps[row], envs[row]]]
             try:
-                there, above, paid = self._quick.step(state, stack, label)
+                there, above, paid = self._machine_rows.step(state, stack, label)
                 shown = self._numbers(state, stack), self._numbers(there, above)
             except (UndefinedMove, StackTooHigh):
                 continue

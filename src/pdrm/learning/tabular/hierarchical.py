@@ -139,9 +139,10 @@ class ReadableHierarchical:
             domain,
             machine,
             view,
-            settings,
+            settings.settled(),
             rng,
         )
+        settings = self.settings
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
             domain, machine, view, QLearning(), rng

@@ -111,7 +111,7 @@ class HierarchicalRates(NamedTuple):
     r_minus: float
 
 
-MODES = {Counterfactuals.NONE: PLAIN, Counterfactuals.CO_OBSERVED: CO_OBSERVED}
+MODES = {Counterfactuals.NONE: PLAIN}
 
 
 def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view: View) -> Rates:

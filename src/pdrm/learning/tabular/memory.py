@@ -112,7 +112,7 @@ class ObservedStacks:
     an environment state. `stacks(s)` are those to imagine with in environment state s."""
 
     def __init__(self, choice: Counterfactuals, depth: int) -> None:
-        self._by_state = choice is Counterfactuals.CO_OBSERVED
+        self._by_state = False
         self._depth = depth
         self._lists: dict[int, dict[Stack, Stack]] = {}
 

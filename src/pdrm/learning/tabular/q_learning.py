@@ -70,9 +70,10 @@ class ReadableQLearning:
             domain,
             machine,
             view,
-            settings,
+            settings.settled(),
             rng,
         )
+        settings = self.settings
         self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon

@@ -49,12 +49,16 @@ class SummaryLearner:
     (10, 100005.0)
     """
 
+    solver: WholeStack
+    """The operators of what is known."""
+
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
         if task.continuous:
             raise BadSetting(
                 f"agent `{agent.name}` learns a table, and {task.name} is continuous",
                 fix="train a network, such as ppo",
             )
+        agent = agent.settled(task)
         try:
             check_deterministic(task.finite)
         except StochasticMoves as error:
@@ -102,7 +106,7 @@ class SummaryLearner:
             found += [self.play(where, rng, train=False) for _ in range(self.agent.test_episodes)]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
-        return [Test(self.done, np.array(returns), np.array(steps, np.int64), names[list(ends)])]
+        return [Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])]
 
     def snapshot(self, _run: int) -> Arrays:
         """The state of the run, between two episodes."""

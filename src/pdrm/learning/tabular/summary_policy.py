@@ -56,7 +56,7 @@ def nothing_known(states: int, actions: int) -> World:
 
 def copy_world(world: World) -> World:
     """The same moves in other arrays."""
-    return World(*(part.copy() for part in world))
+    return World(world.next.copy(), world.label.copy(), world.reward.copy(), world.terminal.copy())
 
 
 def world_arrays(world: World) -> Arrays:

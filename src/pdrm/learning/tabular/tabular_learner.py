@@ -18,7 +18,7 @@ from pdrm.errors import CannotTranslate, DoesNotApply
 from pdrm.files import Arrays, Fingerprint, distinct, need, within
 from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
-from pdrm.learning.settings import Agent
+from pdrm.learning.settings import BuiltInAgent
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.rows_kernel import Observed, Values
@@ -43,9 +43,9 @@ STEPS = ("state", "node", "seen", "after", "paid", "moves")
 class TabularLearner:
     """One run of a tabular agent."""
 
-    def __init__(self, task: Task, agent: Agent, seed: int) -> None:
+    def __init__(self, task: Task, agent: BuiltInAgent, seed: int) -> None:
         self.training = begin_training(task, agent, seed)
-        self.total = agent.total
+        self.total = self.training.settings.total
         self.between_tests = self.training.settings.test_every
         self.ends = (*self.training.machine.states, *self.training.machine.final)
 
@@ -61,8 +61,9 @@ class TabularLearner:
     def test(self) -> list[Test]:
         """Greedy episodes in each of the domains that test this one, as one test."""
         parts = [self.training.test(where) for where in self.training.domain.tested_on]
-        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
-        return [Test(self.done, *(np.concatenate(column) for column in columns))]
+        returns = np.concatenate([part.returns for part in parts])
+        steps = np.concatenate([part.steps for part in parts])
+        return [Test(returns, steps, np.concatenate([part.ends for part in parts]))]
 
     def snapshot(self, _run: int) -> Arrays:
         """Where the run stands, between two episodes."""
@@ -88,13 +89,14 @@ class TabularLearner:
         }
 
 
-def begin_training(task: Task, agent: Agent, seed: int) -> AnyTraining:
+def begin_training(task: Task, agent: BuiltInAgent, seed: int) -> AnyTraining:
     """A run of a tabular agent, before its first episode."""
     if task.continuous:
         raise DoesNotApply(
             f"agent `{agent.name}` learns a table, and {task.name} is continuous",
             fix='train a network: agent="ppo" (--agent ppo)',
         )
+    agent = agent.settled(task)
     view: View | None = agent.view
     assert view is not None
     if isinstance(agent, Hierarchical):

@@ -41,7 +41,6 @@ from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import Observed, Values, compile_growth, find_row, note
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 from pdrm.machines.tables import Integers, Rewards, tabulate
 from pdrm.product.counters import Counters, Vector
 from pdrm.product.exploration import Explored, Potentials
@@ -127,6 +126,7 @@ class TabularTraining(ABC):
 
     def __post_init__(self) -> None:
         check_parts(self)
+        self.settings = self.settings.settled()
         if isinstance(self.machine, CountingRewardAutomaton):
             if not isinstance(self.view, FullStack):
                 raise BadSetting(
@@ -167,7 +167,7 @@ class TabularTraining(ABC):
         limit = self.settings.step_limit or where.step_limit
         self._kernel_loop(partial(self._test, where, limit, returns, steps, ends))
         names = np.array((*self.machine.states, *self.machine.final))
-        return Test(self.episodes, returns, steps.astype(np.int64), names[ends])
+        return Test(returns, steps.astype(np.int64), names[ends])
 
     def _kernel_loop(self, kernel: Callable[[], int]) -> None:
         """Call a kernel until it is done, and in between give it what it came back for."""
@@ -239,9 +239,7 @@ class QTraining(TabularTraining):
     def _make_tables(self) -> None:
         self.rates = q_rates(self.settings, self.domain, self.machine, self.view)
         self.values = Values.room(len(self.domain.actions))
-        self.observed = Observed.room(
-            self.domain.states if self.rates.mode == at.CO_OBSERVED else 1
-        )
+        self.observed = Observed.room(1)
         for vector in first_vectors(self.machine, self.settings.counter_values):
             self._observe(vector)
         potential = find_potential(self.settings, self.domain, self.machine)
@@ -367,8 +365,6 @@ def _domain_fix(domain: object) -> str:
 
 
 def _machine_fix(machine: object) -> str:
-    if isinstance(machine, RewardMachine):
-        return "pdrm.machines.reward_machine_to_pushdown(machine)"
     if isinstance(machine, str | os.PathLike):
         word = str(machine)
         if "\n" in word:

@@ -4,9 +4,9 @@ import pytest
 
 from pdrm.errors import UndefinedMove, UnknownEvent
 from pdrm.language.loading import catalogue, catalogue_names
+from pdrm.machines import tables
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product import quick_step
-from pdrm.product.quick_step import QuickStep
+from pdrm.machines.tables import Rows
 from tests.properties.random_machines import described, random_machine
 
 
@@ -24,7 +24,7 @@ def readable(step):
 
 
 def assert_alike(machine, random, steps):
-    quick = QuickStep(machine)
+    quick = Rows(machine)
     labels = list(machine.alphabet.labels())
     here = machine.begin().after
     assert outcome(quick.begin) == outcome(lambda: readable(machine.begin())), described(machine)
@@ -59,12 +59,12 @@ def test_it_is_the_readable_step_on_the_catalogue():
 
 
 def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(quick_step, "MOST_KEPT", 3)
+    monkeypatch.setattr(tables, "MOST_KEPT", 3)
     assert_alike(random_machine(Random(1)), Random(1), steps=300)
 
 
 def test_an_unknown_event_is_an_error_every_time():
-    quick = QuickStep(catalogue("letter"))
+    quick = Rows(catalogue("letter"))
     for _ in range(2):
         with pytest.raises(UnknownEvent):
             quick.step("u0", ("#",), frozenset(["D"]))

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
-from pdrm.learning.run_loop import RunSpec, Status, Watch, is_done
+from pdrm.learning.run_folder import is_done
+from pdrm.learning.run_loop import Status, Watch
+from pdrm.learning.run_spec import RunSpec
 
 
 def scalars(status: Status) -> dict[str, float]:
@@ -106,9 +108,9 @@ SINKS: dict[str, Callable[..., Sink]] = {
 """By the name that `pdrm train --log` knows them by: from a run's folder, its name, and what is known about it."""
 
 
-def check_sink(tool: str | None) -> None:
-    """Raise `BadSetting` where a tool is named and there is none of that name."""
-    if tool is not None and tool not in SINKS:
+def check_sink(tool: str) -> None:
+    """Raise unless there is a sink of that name."""
+    if tool not in SINKS:
         raise BadSetting(f"cannot log to `{tool}`", fix=did_you_mean(tool, SINKS))
 
 
@@ -124,15 +126,12 @@ def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
 
 
 @contextmanager
-def log_tests(tool: str | None, runs: Sequence[tuple[RunSpec, Path]]) -> Iterator[Watch | None]:
-    """A watch that logs every test of the runs that are not done with the tool of that name; None: nothing is logged."""
-    if tool is None:
-        yield None
-        return
+def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
+    """A watch that logs every test of the runs that are not done with the tool of that name."""
     with ExitStack() as stack:
         sinks = {
             spec.id: stack.enter_context(sink_for(tool, folder, folder.name, spec.record()))
-            for spec, folder in runs
+            for spec, folder in zip(specs, folders, strict=True)
             if not is_done(folder)
         }
         yield lambda status: sinks[status.spec.id](status)
