@@ -8,6 +8,7 @@ which lies in the ranges; that the ranges hold follows from the bottom of the st
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
@@ -452,17 +453,13 @@ class Check:
             lines = [(self.power(t), c) for t, c in other.lines.get(e, {}).items()]
             if rest.constant is not None or rest.lines:
                 lines.append((Fraction(0), self.extremes(rest)[0]))
-            corners = {low, high}
-            for number, (slope, c) in enumerate(lines):
-                for slope2, c2 in lines[:number]:
-                    if slope != slope2:
-                        crossing = (c2 - c) / (slope - slope2)
-                        if low < crossing < high:
-                            corners.add(crossing)
-            heights = {v: max(c + slope * v for slope, c in lines) for v in corners}
+            highest, corners = _find_envelope(lines, low, high)
+            slopes = [slope for slope, _ in highest]
             for t, c in ways.items():
-                slope = self.power(t)
-                found = max(found, *(c + slope * v - height for v, height in heights.items()))
+                at = bisect_left(slopes, self.power(t))
+                slope, height = highest[min(at, len(highest) - 1)]
+                v = corners[at]
+                found = max(found, c + self.power(t) * v - height - slope * v)
         return found + 2 * self.rounding
 
     # --- The policy
@@ -598,6 +595,34 @@ class Check:
         if self.machine.otherwise.action != "error":
             paid.append(Fraction(self.machine.otherwise.reward))
         return min(own) + min(paid), max(own) + max(paid)
+
+
+def _find_envelope(
+    lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
+) -> tuple[list[tuple[Fraction, Fraction]], list[Fraction]]:
+    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins and the last ends.
+
+    >>> one, two = Fraction(1), Fraction(2)
+    >>> found, corners = _find_envelope([(0 * one, two), (one, 0 * one), (two, -9 * one)], 0 * one, 4 * one)
+    >>> [int(slope) for slope, _ in found], [int(v) for v in corners]
+    ([0, 1], [0, 2, 4])
+    """
+    highest, corners = list[tuple[Fraction, Fraction]](), [low]
+    for slope, c in sorted(lines):
+        while highest:
+            flat, height = highest[-1]
+            crossing = low if slope == flat else (height - c) / (slope - flat)
+            if crossing > corners[-1]:
+                break
+            highest.pop()
+            if highest:
+                corners.pop()
+        if not highest:
+            highest.append((slope, c))
+        elif crossing < high:
+            highest.append((slope, c))
+            corners.append(crossing)
+    return highest, [*corners, high]
 
 
 def _shift(worth: Worth, paid: Fraction) -> Worth:
