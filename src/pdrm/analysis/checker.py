@@ -112,7 +112,7 @@ class Check:
         self.size = max(1, certificate.k)
         self.heads: dict[tuple[Exit, str], Worth] = {}
         self.whole: dict[State, Fraction] = {}
-        self.error = Fraction(0)
+        self._unfolding: set[tuple[Exit, str]] = set()
         for s, u, seen, whole, constant, lines in certificate.entries:
             demand(
                 s < self.domain.states and u in self.machine.states, f"there is no state {s}, {u}"
@@ -293,8 +293,10 @@ class Check:
             return Worth(Fraction(0), {})
         silent = self.silent(u, symbol or None)
         if silent is not None:
-            below = silent[2] + ((END,) if not symbol else ())
-            found = self.compose((s, silent[1]), below)
+            demand((e, symbol) not in self._unfolding, "silent moves return to a head")
+            self._unfolding.add((e, symbol))
+            found = self.compose((s, silent[1]), silent[2] + ((END,) if not symbol else ()))
+            self._unfolding.remove((e, symbol))
             return None if found is None else _shift(found, silent[0])
         if self.over(s, u):
             return Worth(Fraction(0), {})

@@ -373,6 +373,7 @@ def run_search(search: _Search, seconds: float | None, *, quiet: bool) -> tuple[
             search.run(Deadline(seconds))
         except KeyboardInterrupt:
             search.ended, stopped = "stopped", True
+        update(seconds or inf, "stopped" if stopped else "done")
     return search.report(), stopped
 
 

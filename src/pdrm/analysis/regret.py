@@ -153,27 +153,27 @@ def count_steps(values: ValuedProduct) -> int | None:
     return int(values.product.states.depth[frontier].min()) if frontier.size else None
 
 
-def wander(values: ValuedProduct, random: np.random.Generator) -> None:
+def wander(values: ValuedProduct, generator: np.random.Generator) -> None:
     """Expand what short random ways from states at all depths lead to: other ways to the same places make other stacks."""
     product = values.product
-    here = _choose_states(values, random)
+    here = _choose_states(values, generator)
     for _ in range(LONGEST_WAY):
         _expand(values, here)
-        action = random.integers(0, product.next.shape[1], len(here))
-        outcome = random.integers(0, product.next.shape[2])
+        action = generator.integers(0, product.next.shape[1], len(here))
+        outcome = generator.integers(0, product.next.shape[2])
         after = product.next[here, action, outcome]
         here = after[after != END]
 
 
-def _choose_states(values: ValuedProduct, random: np.random.Generator) -> Numbers:
+def _choose_states(values: ValuedProduct, generator: np.random.Generator) -> Numbers:
     """States that were expanded: those at a few depths, or those found last."""
     product = values.product
     expanded = np.flatnonzero(product.expanded)
-    if random.random() < 0.3:
-        return random.choice(expanded[-(len(expanded) // 4 + 1) :], PAIRS)
+    if generator.random() < 0.3:
+        return generator.choice(expanded[-(len(expanded) // 4 + 1) :], PAIRS)
     depth = product.states.depth[expanded]
-    pool = expanded[np.isin(depth, random.choice(np.unique(depth), 5))]
-    return random.choice(pool, PAIRS)
+    pool = expanded[np.isin(depth, generator.choice(np.unique(depth), 5))]
+    return generator.choice(pool, PAIRS)
 
 
 def _expand(values: ValuedProduct, states: Numbers) -> None:
@@ -181,30 +181,30 @@ def _expand(values: ValuedProduct, states: Numbers) -> None:
     values.expand(values.product.expandable(todo[~values.product.expanded[todo]]))
 
 
-def follow_pairs(values: ValuedProduct, k: int, random: np.random.Generator) -> None:
+def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) -> None:
     """Expand what follows when two states that differ in the stack alone go the same way, so that their top k symbols may become equal."""
     product = values.product
-    one = _choose_states(values, random)
+    one = _choose_states(values, generator)
     node = product.states.node[: len(product)]
     seen = Classes(product, 0).update()[: len(product)]
     order = np.argsort(seen, kind="stable")
     begin = np.searchsorted(seen[order], seen[one])
     end = np.searchsorted(seen[order], seen[one], side="right")
-    other = order[random.integers(begin, end)]
+    other = order[generator.integers(begin, end)]
     differ = node[one] != node[other]
     here = np.stack([one[differ], other[differ]])
-    length = int(random.integers(k + 1, 2 * k + 8))
+    length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
-    loop = random.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
-    period = random.integers(1, LONGEST_LOOP + 1, here.shape[1])
-    repeats = random.random(here.shape[1]) < 0.5
+    loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
+    period = generator.integers(1, LONGEST_LOOP + 1, here.shape[1])
+    repeats = generator.random(here.shape[1]) < 0.5
     for step in range(length):
         if not here.size:
             return
         _expand(values, here.ravel())
-        free = random.integers(0, actions, here.shape[1])
+        free = generator.integers(0, actions, here.shape[1])
         action = np.where(repeats, loop[step % period, np.arange(here.shape[1])], free)
-        outcome = random.integers(0, product.next.shape[2])
+        outcome = generator.integers(0, product.next.shape[2])
         here = np.where(product.expanded[here], product.next[here, action, outcome], END)
         going = (here != END).all(axis=0) & (here[0] != here[1])
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
@@ -214,12 +214,12 @@ def search_witnesses(
     values: SolvedValues, ks: list[int], tolerance: float, most: int, deadline: Deadline
 ) -> None:
     """Follow pairs as long as there is time and some k is not known to fail everywhere."""
-    random, left = np.random.default_rng(0), list(ks)
+    generator, left = np.random.default_rng(0), list(ks)
     while (
         left and not deadline.over and len(values.product) < min(most, values.product.most_states)
     ):
-        wander(values, random)
+        wander(values, generator)
         for k in (*left[-1:], *left[:1]):
-            follow_pairs(values, k, random)
+            follow_pairs(values, k, generator)
         gaps = measure_gaps(values)
         left = [k for k in left if measure_regret(values, k, tolerance, gaps).low <= tolerance]

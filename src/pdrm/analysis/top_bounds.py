@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.values_kernel import tighten_by_top
+from pdrm.analysis.values_kernel import TopSteps, tighten_by_top
 from pdrm.analysis.whole_stack import measure_silence
 from pdrm.errors import BadSetting, NoDiscount
-from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.machines.tables import Table
 from pdrm.product.finite_kernel import Floats
 from pdrm.product.finite_product import FiniteProduct
 
@@ -78,8 +78,8 @@ def bound_all(product: FiniteProduct, discount: float) -> Bounds:
     return Bounds(low - margin, high + margin, slopes[0], slopes[1], slack)
 
 
-class TopSteps(NamedTuple):
-    """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's.
+def abstract_steps(table: Table) -> TopSteps | None:
+    """Find all outcomes of all steps of a machine, or None if there are too many.
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
@@ -87,19 +87,6 @@ class TopSteps(NamedTuple):
     >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
     [2]
     """
-
-    first: Integers
-    """[state, label, top]: where its outcomes begin; they end where those of the next column (top + 1) begin."""
-    state: Integers
-    """[outcome]: the machine state."""
-    top: Integers
-    """[outcome]: the top symbol, 0 for the empty stack."""
-    paid: Rewards
-    """[outcome]: what the machine pays."""
-
-
-def abstract_steps(table: Table) -> TopSteps | None:
-    """Find all outcomes of all steps of a machine, or None if there are too many."""
     states, labels, tops = table.move.shape
     first = np.zeros((states, labels, tops + 1), np.int32)
     rows: list[tuple[int, int, float]] = []

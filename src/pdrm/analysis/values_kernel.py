@@ -11,17 +11,14 @@ that only pop, or only push, take one sweep. The readable twin of both is policy
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
-from pdrm.machines.tables import Integers
+from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.finite_kernel import END, Flags, Floats, Steps
-
-if TYPE_CHECKING:
-    from pdrm.analysis.top_bounds import TopSteps
 
 CHOOSING = 10
 """Sweeps over a component that choose actions before any that keep them."""
@@ -29,6 +26,19 @@ KEEPING = 20
 """Sweeps that keep the actions, in a row."""
 STRAIGHT = 0.9
 """The squared cosine of two changes in a row from which on they are taken to point one way."""
+
+
+class TopSteps(NamedTuple):
+    """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's."""
+
+    first: Integers
+    """[state, label, top]: where its outcomes begin; they end where those of the next column (top + 1) begin."""
+    state: Integers
+    """[outcome]: the machine state."""
+    top: Integers
+    """[outcome]: the top symbol, 0 for the empty stack."""
+    paid: Rewards
+    """[outcome]: what the machine pays."""
 
 
 @njit(cache=True)
