@@ -106,6 +106,8 @@ class _Search:
             self._width = width
             seconds *= 2
             self._explore_further(values, deadline.within(seconds))
+            if self.bound == Bound() and not values.closed and not self.start_only:
+                self._try_every_stack(values, deadline.share(0.25))
         decided, full = self._is_judged(), len(values.product) >= self._most(values)
         self.ended = "decided" if decided else "states" if full and not deadline.over else "time"
 
@@ -174,8 +176,6 @@ class _Search:
             self._explored_near = True
         self._note(values)
         self._measure(values)
-        if self.bound == Bound() and not values.closed and not self.start_only:
-            self._try_every_stack(values, deadline.share(0.5))
 
     def _try_every_stack(self, values: ValuedProduct, deadline: Deadline) -> None:
         """Look for the smallest undecided k that is enough however high the stack is."""
