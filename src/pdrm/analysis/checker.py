@@ -13,18 +13,22 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from pdrm.analysis.certificate import Certificate, demand, load_certificate
+from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate
 from pdrm.domains.finite_domain import NO_LABEL
-from pdrm.machines.guards import Label
+from pdrm.errors import BadCertificate
 from pdrm.machines.reach import saturate
+from pdrm.machines.transitions import Transition
 from pdrm.task import DomainLike, MachineLike, Task
 
+T = TypeVar("T")
 Exit = tuple[int, str]
 """An environment state and a machine state."""
 Stack = tuple[str, ...]
 State = tuple[int, str, Stack]
+Move = tuple[Fraction, str, Stack]
+"""Pay, target, and what replaces the top symbol."""
 Cell = tuple[str, ...]
 """A symbol of the stack with the symbols below it, as many as the policy sees; END after the last."""
 END = ""
@@ -98,12 +102,8 @@ class Check:
     ) -> None:
         """Read a certificate. `on_step` is called again and again; it may raise to end the check."""
         self.on_step = on_step
-        self.task, self.proof, self.domain, self.machine = (
-            task,
-            certificate,
-            task.finite,
-            task.pushdown,
-        )
+        self.proof, self.domain, self.machine = certificate, task.finite, task.pushdown
+        self.actions = range(len(self.domain.actions))
         demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
         self.discount = Fraction(certificate.discount)
@@ -114,19 +114,15 @@ class Check:
         self.whole: dict[State, Fraction] = {}
         self._unfolding: set[tuple[Exit, str]] = set()
         for s, u, seen, whole, constant, lines in certificate.entries:
-            demand(
-                s < self.domain.states and u in self.machine.states, f"there is no state {s}, {u}"
-            )
+            known = s < self.domain.states and u in self.machine.states
+            demand(known, f"there is no state {s}, {u}")
             value = None if constant is None else Fraction(constant)
             if whole:
-                demand(value is not None and not lines, "the worth of a whole stack is a number")
-                demand((s, u, seen) not in self.whole, "a stack has two worths")
-                self.whole[s, u, seen] = value or Fraction(0)
+                demand(not lines and (s, u, seen) not in self.whole, "a stack has two worths")
+                self.whole[s, u, seen] = need(value, "the worth of a whole stack is a number")
             else:
-                demand(
-                    len(seen) == 1 and ((s, u), seen[0]) not in self.heads,
-                    "an entry is listed twice",
-                )
+                new = len(seen) == 1 and ((s, u), seen[0]) not in self.heads
+                demand(new, "an entry is listed twice")
                 found: dict[Exit, dict[int, Fraction]] = {}
                 for t, c, s2, u2 in lines:
                     ways = found.setdefault((s2, u2), {})
@@ -137,16 +133,14 @@ class Check:
             (s, u): (Fraction(low), Fraction(high)) for s, u, low, high in certificate.ranges
         }
         self.policy = {(s, u, seen): action for s, u, seen, action in certificate.policy}
-        demand(
-            set(self.policy.values()) <= set(self.domain.actions),
-            "its policy has an unknown action",
-        )
-        numbers = [abs(Fraction(one[4] or 0)) for one in certificate.entries]
-        numbers += [abs(Fraction(c)) for one in certificate.entries for _, c, _, _ in one[5]]
-        numbers += [abs(end) for ends in self.range.values() for end in ends] + [Fraction(1)]
-        numbers += [abs(Fraction(rule.reward)) for rule in self.machine.transitions]
-        numbers += [abs(Fraction(r)) for r in set(self.domain.arrays.reward.ravel().tolist())]
-        self.rounding = max(numbers) / 2 ** (BITS // 2)
+        known_actions = set(self.policy.values()) <= set(self.domain.actions)
+        demand(known_actions, "its policy has an unknown action")
+        numbers = [1.0, *self.domain.arrays.reward.ravel().tolist()]
+        numbers += [rule.reward for rule in self.machine.transitions]
+        numbers += [one[4] or 0.0 for one in certificate.entries]
+        numbers += [c for one in certificate.entries for _, c, _, _ in one[5]]
+        numbers += [end for one in certificate.ranges for end in one[2:]]
+        self.rounding = Fraction(max(map(abs, numbers))) / 2 ** (BITS // 2)
         """More than rounding the powers of the discount can change."""
 
     def power(self, t: int) -> Fraction:
@@ -161,53 +155,46 @@ class Check:
         gap = 1 - self.discount
         excess = max(self._check_heads(), self._check_whole())
         if self.proof.question == "start":
-            return (
-                max(self._start() + excess / gap - self._play(), Fraction(0)) + self.rounding / gap
-            )
-        short = [Fraction(0)]
+            lost = self._start() + (excess + self.rounding) / gap - self._play()
+            return max(lost, Fraction(0))
         if self.whole:
             self._demand_closed()
-            short += [
-                self._check_choice_of_whole(x) for x in self.whole if not self.over(x[0], x[1])
-            ]
+            short = [self._check_stack(x) for x in self.whole]
         else:
-            short += [self._check_choice(e, cell) for e, cell in self.occurring]
-        return (excess + max(short) + 2 * self.rounding) / (self.discount * gap)
+            short = [self._check_view(e, cell) for e, cell in self.occurring]
+        return (excess + max([Fraction(0), *short]) + self.rounding) / (self.discount * gap)
 
     # --- Steps
 
     @cache
-    def _move(
-        self, u: str, top: str | None, label: Label | None
-    ) -> tuple[Fraction, str, Stack] | None:
-        """What a rule pays, where it leads, and what replaces the top symbol."""
-        rule = self.machine.rule(u, label, top)
+    def silent(self, u: str, top: str | None) -> Move | None:
+        """The silent move at a head, if there is one."""
+        rule = None if u in self.final else self.machine.rule(u, None, top)
+        return None if rule is None else _apply(rule, top)
+
+    @cache
+    def read(self, u: str, top: str | None, label: int) -> Move:
+        """The move at a head that reads a label."""
+        rule = self.machine.rule(u, self.domain.labels[label], top)
         if rule is not None:
-            return Fraction(rule.reward), rule.target, tuple(rule.replacement(top))
-        if label is None:
-            return None
+            return _apply(rule, top)
         otherwise = self.machine.otherwise
         demand(otherwise.action != "error", "the machine has no move for a label that may be read")
-        return Fraction(otherwise.reward), otherwise.target or u, () if top is None else (top,)
-
-    def silent(self, u: str, top: str | None) -> tuple[Fraction, str, Stack] | None:
-        """The silent move at a head, if there is one."""
-        return None if u in self.final else self._move(u, top, None)
+        kept = () if top is None else (top,)
+        return Fraction(otherwise.reward), otherwise.target or u, kept
 
     @cache
     def effects(self, s: int, u: str, top: str | None) -> tuple[tuple[Effect, ...], ...]:
         """What each action may do at a head, before silent moves; equal outcomes are one."""
         arrays, found = self.domain.arrays, []
-        for action in range(len(self.domain.actions)):
+        for action in self.actions:
             chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
             outcomes: dict[tuple[Fraction, Exit, Stack], Fraction] = {}
             for o, chance in enumerate(chances):
                 if chance > 0:
-                    label = self.domain.labels[arrays.label[s, action, o]]
-                    move = self._move(u, top, label)
-                    assert move is not None
-                    paid = move[0] + Fraction(float(arrays.reward[s, action, o]))
-                    key = paid, (int(arrays.next[s, action, o]), move[1]), move[2]
+                    paid, after, pushed = self.read(u, top, int(arrays.label[s, action, o]))
+                    paid += Fraction(float(arrays.reward[s, action, o]))
+                    key = paid, (int(arrays.next[s, action, o]), after), pushed
                     outcomes[key] = outcomes.get(key, Fraction(0)) + chance / sum(chances)
             found.append(tuple(sorted(Effect(p, *key) for key, p in outcomes.items())))
         return tuple(found)
@@ -220,8 +207,7 @@ class Check:
             if move is None:
                 return paid, u, stack
             paid, u, stack = paid + move[0], move[1], move[2] + stack[1:]
-        demand(False, "a step takes too many silent moves")
-        raise AssertionError
+        raise BadCertificate("a step takes too many silent moves", fix=AGAIN)
 
     def begins(self) -> Iterator[tuple[Fraction, Fraction, State]]:
         """The chance of each start, what is paid before the first action, and the first configuration."""
@@ -232,10 +218,9 @@ class Check:
                 paid, u, stack = self.rest(self.machine.start, (self.machine.stack[0],))
                 label = int(arrays.start_label[k])
                 if label != NO_LABEL and u not in self.final:
-                    move = self._move(u, stack[0] if stack else None, self.domain.labels[label])
-                    assert move is not None
-                    more, u, stack = self.rest(move[1], move[2] + stack[1:])
-                    paid += move[0] + more
+                    first, u, pushed = self.read(u, stack[0] if stack else None, label)
+                    more, u, stack = self.rest(u, pushed + stack[1:])
+                    paid += first + more
                 yield chance / sum(chances), paid, (int(arrays.start_state[k]), u, stack)
 
     def over(self, s: int, u: str) -> bool:
@@ -255,11 +240,8 @@ class Check:
     def occurring(self) -> frozenset[tuple[Exit, Cell]]:
         """Every head that occurs: an environment and machine state, and the top symbol with what is known below it."""
 
-        def annotate(symbols: Stack, below: Cell) -> Cell:
-            return (symbols + below)[: self.size]
-
         def pile(symbols: Stack, below: Cell) -> tuple[Cell, ...]:
-            return tuple(annotate(symbols[i:], below) for i in range(len(symbols)))
+            return tuple((symbols[i:] + below)[: self.size] for i in range(len(symbols)))
 
         def moves(head: tuple[object, object]) -> list[tuple[object, tuple[object, ...]]]:
             self.on_step()
@@ -377,28 +359,26 @@ class Check:
 
     def demand_worth(self, e: Exit, symbol: str) -> Worth:
         """The worth of a symbol on top; it must be listed."""
-        found = self.worth_at(e, symbol)
-        if found is None:
-            demand(False, f"state {e[0]}, {e[1]} with top `{symbol}` is not listed")
-        assert found is not None
-        return found
+        return need(self.worth_at(e, symbol), f"state {e[0]}, {e[1]}, `{symbol}` is not listed")
 
     def _check_whole(self) -> Fraction:
         """By how much one step exceeds the upper function at most, at the stacks that are listed."""
         excess = Fraction(0)
         for x in self.whole:
             if not self.over(x[0], x[1]):
-                steps = max(
-                    self._step_value(x, action) for action in range(len(self.domain.actions))
-                )
-                excess = max(excess, self.discount * steps - (self.value_of(x) or Fraction(0)))
+                best = max(self._step_value(x, action) for action in self.actions)
+                excess = max(excess, self.discount * best - self.demand_value(x))
         return excess
+
+    def demand_value(self, x: State) -> Fraction:
+        """The upper function at one configuration that rests; it must be known."""
+        return need(self.value_of(x), "silent moves are paid, and a configuration is not listed")
 
     def _demand_closed(self) -> None:
         """Demand that an episode never leaves the stacks that are listed."""
         todo = [x for _, _, x in self.begins()]
         for x in self.whole:
-            for action in range(len(self.domain.actions)):
+            for action in self.actions:
                 todo += [] if self.over(x[0], x[1]) else [y for _, _, y in self.steps(x, action)]
         for x in todo:
             demand(self.over(x[0], x[1]) or x in self.whole, "a stack that may occur is not listed")
@@ -406,13 +386,10 @@ class Check:
     def follow(self, effect: Effect, below: Stack) -> Worth:
         """What an outcome makes of the upper function, discounted; `below`: symbols under the pushed ones."""
         found = self.compose(effect.exit, effect.pushed + below)
-        demand(found is not None, "what follows a listed head is not listed")
-        assert found is not None
-        constant = (
-            None if found.constant is None else self.discount * (effect.paid + found.constant)
-        )
+        found = _shift(need(found, "what follows a listed head is not listed"), effect.paid)
+        constant = None if found.constant is None else self.discount * found.constant
         lines = {
-            e: {t + 1: self.discount * (effect.paid + c) for t, c in ways.items()}
+            e: {t + 1: self.discount * c for t, c in ways.items()}
             for e, ways in found.lines.items()
         }
         return Worth(constant, lines)
@@ -423,10 +400,8 @@ class Check:
             demand(low <= high, "a range is empty")
             for symbol in self.tops.get(e, ()):
                 least, most = self.extremes(self.demand_worth(e, symbol))
-                demand(
-                    low <= least and most <= high,
-                    f"the range at state {e[0]}, {e[1]} does not hold",
-                )
+                holds = low <= least and most <= high
+                demand(holds, f"the range at state {e[0]}, {e[1]} does not hold")
 
     def extremes(self, worth: Worth) -> tuple[Fraction, Fraction]:
         """The least and the greatest worth over the ranges."""
@@ -446,7 +421,7 @@ class Check:
         or where the other's highest line changes.
         """
         self.on_step()
-        floor = self.extremes(other)[0] + 2 * self.rounding
+        floor = self.extremes(other)[0]
         found = Fraction(-(10**30)) if one.constant is None else one.constant - floor
         for e, ways in one.lines.items():
             demand(e in self.range, f"there is no range for state {e[0]}, {e[1]}")
@@ -469,13 +444,10 @@ class Check:
     def choose(self, s: int, u: str, seen: Stack) -> int:
         """The policy's action."""
         action = self.policy.get((s, u, seen[: self.proof.k]))
-        demand(
-            action is not None,
-            f"the policy has no action at state {s}, {u}, seeing {' '.join(seen)}",
-        )
-        return self.domain.actions.index(action or "")
+        where = f"state {s}, {u}, seeing {' '.join(seen)}"
+        return self.domain.actions.index(need(action, f"the policy has no action at {where}"))
 
-    def _check_choice(self, e: Exit, cell: Cell) -> Fraction:
+    def _check_view(self, e: Exit, cell: Cell) -> Fraction:
         """By how much the policy's step is below the upper function at a view, with any stack below it."""
         top = cell[0] or None
         if self.over(*e) or self.silent(e[1], top) is not None:
@@ -488,37 +460,30 @@ class Check:
 
     def measure_gap(self, e: Exit, cell: Cell, action: int) -> Fraction:
         """By how much an action is below the upper function at a view at most."""
-        here, effects = self.compose(e, cell), self.effects(*e, cell[0] or None)[action]
-        demand(here is not None and len(effects) == 1, "a view that may occur is not listed")
-        assert here is not None
+        here = need(self.compose(e, cell), "a view that may occur is not listed")
+        effects = self.effects(*e, cell[0] or None)[action]
+        demand(len(effects) == 1, "a view that may occur has chance")
         return self.exceed(here, self.follow(effects[0], cell[1:] if cell[0] else cell))
 
-    def _check_choice_of_whole(self, x: State) -> Fraction:
+    def _check_stack(self, x: State) -> Fraction:
         """The same at a stack that is listed."""
-        return (self.value_of(x) or Fraction(0)) - self.discount * self._step_value(
-            x, self.choose(*x)
-        )
+        if self.over(x[0], x[1]):
+            return Fraction(0)
+        return self.demand_value(x) - self.discount * self._step_value(x, self.choose(*x))
 
     def _start(self) -> Fraction:
         """The value of an episode by the upper function."""
         total = Fraction(0)
         for chance, paid, x in self.begins():
-            total += chance * paid
-            if not self.over(x[0], x[1]):
-                total += chance * max(
-                    self._step_value(x, action) for action in range(len(self.domain.actions))
-                )
+            going = not self.over(x[0], x[1])
+            best = max(self._step_value(x, action) for action in self.actions) if going else 0
+            total += chance * (paid + best)
         return total
 
     def _step_value(self, x: State, action: int) -> Fraction:
-        total = Fraction(0)
-        for chance, paid, y in self.steps(x, action):
-            worth = self.value_of(y)
-            demand(
-                worth is not None, "silent moves are paid, and not every configuration is listed"
-            )
-            total += chance * (paid + (worth or Fraction(0)))
-        return total
+        """What an action pays, and the upper function after it."""
+        steps = self.steps(x, action)
+        return sum((p * (paid + self.demand_value(y)) for p, paid, y in steps), Fraction(0))
 
     def _play(self) -> Fraction:
         """What the policy earns from the start at least."""
@@ -533,7 +498,6 @@ class Check:
         """What the policy earns from a configuration at least, without chance: until it returns, ends, or hardly counts."""
         seen: dict[State, tuple[int, Fraction]] = {}
         earned, size = Fraction(0), Fraction(1)
-        least = self.least if self.bounded else Fraction(0)
         while not self.over(x[0], x[1]):
             t = len(seen)
             if x in seen:
@@ -541,8 +505,9 @@ class Check:
                 earned = before + (earned - before) / (1 - self.power(t) / self.power(begun))
                 break
             if self.bounded and self.power(t) < NEGLIGIBLE:
-                earned += self.power(t) * least
+                earned += self.power(t) * self.span[0]
                 break
+            demand(self.power(t) > 0, "an episode does not end")
             seen[x] = t, earned
             steps = list(self.steps(x, self.choose(*x)))
             demand(len(steps) == 1, "a move has chance, and no lower bounds are listed")
@@ -555,21 +520,20 @@ class Check:
         """What the policy earns at least, by its lower bounds."""
         lower = {(s, u, stack): Fraction(worth) for s, u, stack, worth in self.proof.lower}
 
-        def later(y: State) -> Fraction:
-            if self.over(y[0], y[1]):
-                return Fraction(0)
-            return lower[y] if y in lower else self.discount * self.least
-
         def step(x: State) -> Fraction:
-            action = self.choose(*x)
-            return sum((p * (paid + later(y)) for p, paid, y in self.steps(x, action)), Fraction(0))
+            """What the policy's step is worth at least."""
+            total = Fraction(0)
+            for chance, paid, y in self.steps(x, self.choose(*x)):
+                later = Fraction(0)
+                if not self.over(y[0], y[1]):
+                    later = lower[y] if y in lower else self.discount * self.span[0]
+                total += chance * (paid + later)
+            return total
 
-        short = max(
-            (worth - self.discount * step(x) for x, worth in lower.items()), default=Fraction(0)
-        )
+        short = max(worth - self.discount * step(x) for x, worth in lower.items())
         total = Fraction(0)
         for chance, paid, x in self.begins():
-            total += chance * (paid + (Fraction(0) if self.over(x[0], x[1]) else step(x)))
+            total += chance * (paid + (0 if self.over(x[0], x[1]) else step(x)))
         return total - max(short, Fraction(0)) / (1 - self.discount)
 
     # --- Bounds of every policy, for what is not listed
@@ -579,24 +543,23 @@ class Check:
         """True if no silent move pays, so that every step pays between two numbers."""
         return not any(rule.silent and rule.reward for rule in self.machine.transitions)
 
-    @property
-    def least(self) -> Fraction:
-        """Every policy's value is at least this."""
-        return min(self._span[0] / (1 - self.discount), self._span[0])
+    @cached_property
+    def span(self) -> tuple[Fraction, Fraction]:
+        """Between which numbers every policy's value is."""
+        demand(self.bounded, "silent moves are paid, and a configuration is not listed")
+        own = [Fraction(r) for r in set(self.domain.arrays.reward.ravel().tolist())]
+        rules = [rule.reward for rule in self.machine.transitions if not rule.silent]
+        if self.machine.otherwise.action != "error":
+            rules.append(self.machine.otherwise.reward)
+        low = min(own) + Fraction(min(rules))
+        high = max(own) + Fraction(max(rules))
+        gap = 1 - self.discount
+        return min(low, low / gap), max(high, high / gap)
 
     @property
     def most(self) -> Fraction:
-        """Every value, and every worth, is at most this."""
-        return max(self._span[1] / (1 - self.discount), self._span[1], Fraction(0))
-
-    @cached_property
-    def _span(self) -> tuple[Fraction, Fraction]:
-        demand(self.bounded, "silent moves are paid, and not every configuration is listed")
-        own = [Fraction(r) for r in set(self.domain.arrays.reward.ravel().tolist())]
-        paid = [Fraction(rule.reward) for rule in self.machine.transitions if not rule.silent]
-        if self.machine.otherwise.action != "error":
-            paid.append(Fraction(self.machine.otherwise.reward))
-        return min(own) + min(paid), max(own) + max(paid)
+        """Every worth is at most this."""
+        return max(self.span[1], Fraction(0))
 
 
 def _find_envelope(
@@ -625,6 +588,17 @@ def _find_envelope(
             highest.append((slope, c))
             corners.append(crossing)
     return highest, [*corners, high]
+
+
+def _apply(rule: Transition, top: str | None) -> Move:
+    return Fraction(rule.reward), rule.target, tuple(rule.replacement(top))
+
+
+def need(value: T | None, what: str) -> T:
+    """The value; without one the certificate is at fault."""
+    if value is None:
+        raise BadCertificate(what, fix=AGAIN)
+    return value
 
 
 def _shift(worth: Worth, paid: Fraction) -> Worth:

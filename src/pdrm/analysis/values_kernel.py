@@ -42,28 +42,6 @@ class TopSteps(NamedTuple):
 
 
 @njit(cache=True)
-def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
-    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none).
-
-    In one pass: NumPy's masked minima take as long as solving a product without cycles.
-    """
-    following, reward, place, probability = steps
-    count, actions, outcomes = following.shape
-    low, high, last_low, last_high = np.inf, -np.inf, np.inf, -np.inf
-    for x in range(count):
-        s = place[x]
-        for a in range(actions):
-            for o in range(outcomes):
-                if probability[s, a, o] > 0.0:
-                    r = reward[x, a, o]
-                    if following[x, a, o] == END:
-                        last_low, last_high = min(last_low, r), max(last_high, r)
-                    else:
-                        low, high = min(low, r), max(high, r)
-    return low, high, last_low, last_high
-
-
-@njit(cache=True)
 def solve(
     order: Integers,
     first: Integers,
