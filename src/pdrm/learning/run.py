@@ -56,8 +56,8 @@ from pdrm.learning.agents import (
     read_agent,
     resolve_seeds,
 )
-from pdrm.learning.curve import Curve, find_successes, format_return, settle_returns
-from pdrm.learning.evaluation import TRUNCATED, Episode, Evaluation, Moment, Trained, play_policy
+from pdrm.learning.curve import Curve, find_successes, format_return
+from pdrm.learning.evaluation import Episode, Evaluation, Moment, Trained, play_policy, test_of
 from pdrm.learning.execution import Keep, Planned, train_all
 from pdrm.learning.guest import GuestAgent, agent_for
 from pdrm.learning.protocol import Agent, LoadsPolicy, Policy, Resumable
@@ -169,7 +169,7 @@ class Run:
         path = self.folder / CURVE
         try:
             data = path.read_bytes()
-            curve = _parse_curve(data.decode(), unit)
+            curve = Curve.parse(data.decode(), unit)
             same = hashlib.sha256(data).hexdigest() == self.result["curve_sha256"]
         except (*MALFORMED, csv.Error) as error:
             fault = f"{path} is damaged: {describe_fault(error)}"
@@ -210,7 +210,7 @@ class Run:
             x: "steps" or "episodes" (default: what the agent's training is counted in).
             y: "return" or "success".
         """
-        return plot_runs([self], path, x, y)
+        return Runs([self]).plot(path, x=x, y=y)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -273,23 +273,9 @@ class Run:
         if isinstance(self.spec.agent, Deep) and task is None:
             return self._evaluate_networks(episodes, seed)
         played = list(self._play(where, episodes, seed))
-        discount = where.discount
-        ends = [TRUNCATED * one.truncated + one.end for one in played]
-        returns = settle_returns([one.reward for one in played])
-        states = np.array([one.end for one in played])
-        return Evaluation(
-            domain=where.name,
-            seed=self.spec.seed,
-            episodes=episodes,
-            mean_return=float(returns.mean()),
-            mean_discounted_return=float(np.mean([one.discounted(discount) for one in played])),
-            discount=discount,
-            returns=returns.tolist(),
-            mean_steps=float(np.mean([one.steps for one in played])),
-            success=float(find_successes(states, where.success).mean()),
-            ends=dict(Counter(ends).most_common()),
-            truncated=sum(one.truncated for one in played),
-        )
+        discounted = [one.discounted(where.discount) for one in played]
+        truncated = np.array([one.truncated for one in played])
+        return Evaluation.of(where, self.spec.seed, test_of(played), discounted, truncated)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
         """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
@@ -397,24 +383,9 @@ class Run:
         full = np.asarray(learner.played.cut_off).reshape(-1)
         limit = full | (test.steps >= task.domain.step_limit)
         truncated = ~np.isin(test.ends, task.machine.final) & limit
-        pairs = zip(test.ends.tolist(), truncated.tolist(), strict=True)
-        returns = settle_returns(test.returns)
-        return Evaluation(
-            domain=task.name,
-            seed=self.spec.seed,
-            episodes=episodes,
-            mean_return=float(returns.mean()),
-            mean_discounted_return=float(
-                np.mean(np.asarray(learner.played.discounted, np.float64))
-            ),
-            discount=task.discount,
-            returns=returns.tolist(),
-            mean_steps=float(test.steps.mean()),
-            success=float(find_successes(test.ends, task.success).mean()),
-            ends=dict(Counter(TRUNCATED * cut + end for end, cut in pairs).most_common()),
-            truncated=int(truncated.sum()),
-            cut_off=int(full.sum()),
-        )
+        discounted = np.asarray(learner.played.discounted)
+        found = Evaluation.of(task, self.spec.seed, test, discounted, truncated)
+        return Evaluation({**found, "cut_off": int(full.sum())})
 
 
 class OptimalValue(NamedTuple):
@@ -445,31 +416,6 @@ def optimal_value(task: Task, discount: float | None = None) -> OptimalValue:
             "moves are random, or the domain is large",
         )
     return OptimalValue(value, own, "" if value is not None else why)
-
-
-def plot_runs(
-    runs: Sequence[Run],
-    path: str | os.PathLike[str] | None,
-    x: str | None,
-    y: str,
-) -> Plot:
-    """Draw the curve of one run over the episodes of its tests, or of several over the runs."""
-    from pdrm.drawing.curve_plots import CurveLine, run_plot
-
-    curves, spec = [run.curve for run in runs], runs[0].spec
-    check_axes(x, y)
-    unit = curves[0].unit if x is None else UNIT_OF[x]
-    at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
-    if y == "success":
-        values = [find_successes(curve.ends, spec.task.success) for curve in curves]
-    else:
-        values = [curve.returns for curve in curves]
-    several = np.array([one.mean(axis=1) for one in values]) if len(runs) > 1 else values[0].T
-    low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
-    seeds = ", ".join(str(run.spec.seed) for run in runs)
-    name = f"{spec.agent.name}, k = {spec.agent.k}, seed{'s' * (len(runs) > 1)} {seeds}"
-    line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
-    return run_plot(line).saved(path)
 
 
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
@@ -517,23 +463,23 @@ class Runs(list[Run]):
     def __repr__(self) -> str:
         if not self:
             return "<no runs>"
-        return f"<{len(self)} run{'s' * (len(self) != 1)} of {self._describe()}>"
+        spec = self[0].spec
+        about = f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, {self._seeds()}"
+        return f"<{len(self)} run{'s' * (len(self) != 1)} of {about}>"
 
-    def _describe(self) -> str:
-        spec, seeds = self[0].spec, ", ".join(str(run.spec.seed) for run in self)
-        return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed{'s' * (len(self) != 1)} {seeds}"
+    def _seeds(self) -> str:
+        numbers = ", ".join(str(run.spec.seed) for run in self)
+        return f"seed{'s' * (len(self) != 1)} {numbers}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
-        said = html("p", repr(self).strip("<>"))
+        about = repr(self).strip("<>")
+        said = html("p", about)
         if not self or not all(run.done for run in self):
             return said
-        return (
-            said
-            + self.table()._repr_html_()
-            + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
-        )
+        plot = picture(self.plot()._repr_png_(), "png", f"tests of {about}")
+        return said + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
         """A row for each run: how its final test went."""
@@ -560,7 +506,21 @@ class Runs(list[Run]):
     ) -> Plot:
         """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each test, and a band from the 25th
         to the 75th percentile."""
-        return plot_runs(self, path, x, y)
+        from pdrm.drawing.curve_plots import CurveLine, run_plot
+
+        check_axes(x, y)
+        spec, curves = self[0].spec, [run.curve for run in self]
+        unit = spec.agent.unit if x is None else UNIT_OF[x]
+        at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
+        if y == "success":
+            values = [find_successes(curve.ends, spec.task.success) for curve in curves]
+        else:
+            values = [curve.returns for curve in curves]
+        several = np.array([one.mean(axis=1) for one in values]) if len(self) > 1 else values[0].T
+        low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
+        name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
+        line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
+        return run_plot(line).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
@@ -660,12 +620,6 @@ def _place(
     with suppress(CannotTranslate):  # several counters of one's own
         return replace(placed, pushdown=task.pushdown)
     return placed
-
-
-@lru_cache(maxsize=2_000)
-def _parse_curve(text: str, unit: str) -> Curve:
-    """The curve of a text; a report asks for each several times."""
-    return Curve.parse(text, unit)
 
 
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
