@@ -359,17 +359,18 @@ def domains(
 
 def _summarise(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
     """A domain for programs; WaterWorld, for deep agents, has no number of states."""
-    from pdrm.domains.water import ACTIONS, EVENTS, WaterWorld
+    from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.domains.water import ACTIONS, EVENTS
 
-    continuous = isinstance(domain, WaterWorld)
-    return {
-        "name": domain.name,
-        "states": None if continuous else domain.states,
-        "actions": ACTIONS if continuous else domain.actions,
-        "events": EVENTS if continuous else domain.events,
-        "step_limit": domain.step_limit,
-        "machine": domain.machine,
-    }
+    facts: dict[str, Any] = {"states": None, "actions": ACTIONS, "events": EVENTS}
+    if isinstance(domain, FiniteDomain):
+        facts = {
+            "states": domain.states,
+            "actions": domain.actions,
+            "events": domain.events,
+        }
+    limit = {"step_limit": domain.step_limit, "machine": domain.machine}
+    return {"name": domain.name, **facts, **limit}
 
 
 def _print_states(domain: FiniteDomain) -> None:

@@ -71,7 +71,7 @@ class Evaluation(dict[str, Any]):
             seed=seed,
             episodes=len(returns),
             mean_return=float(returns.mean()),
-            mean_discounted_return=float(np.mean(discounted, dtype=np.float64)),
+            mean_discounted_return=float(np.mean(np.asarray(discounted, np.float64))),
             discount=task.discount,
             returns=returns.tolist(),
             mean_steps=float(test.steps.mean()),

@@ -297,7 +297,8 @@ class Run:
         Args:
             discount: γ (default: the task's).
         """
-        return optimal_value(self.spec.task, discount)
+        task = self.spec.task
+        return optimal_value(task, task.discount if discount is None else discount)
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """Play one episode without exploration, moment by moment."""
@@ -403,19 +404,15 @@ class OptimalValue(NamedTuple):
 
 
 @lru_cache(maxsize=100)
-def optimal_value(task: Task, discount: float | None = None) -> OptimalValue:
+def optimal_value(task: Task, discount: float) -> OptimalValue:
     """The optimal value of a task from the start, if it is found within seconds."""
     from pdrm.analysis.solving import find_optimal_value
 
-    own = task.discount if discount is None else discount
-    value: float | None = None
-    why = "it needs a finite domain"
-    if isinstance(task.domain, FiniteDomain):
-        value, why = (
-            find_optimal_value(task, own),
-            "moves are random, or the domain is large",
-        )
-    return OptimalValue(value, own, "" if value is not None else why)
+    if not isinstance(task.domain, FiniteDomain):
+        return OptimalValue(None, discount, "it needs a finite domain")
+    value = find_optimal_value(task, discount)
+    why = "moves are random, or the domain is large" if value is None else ""
+    return OptimalValue(value, discount, why)
 
 
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
@@ -494,7 +491,7 @@ class Runs(list[Run]):
         return Rows(len(self), make)
 
     def frame(self) -> Any:
-        """The table as a pandas `DataFrame`, where pandas is installed."""
+        """The table as a pandas `DataFrame`, if pandas is installed."""
         return self.table().frame()
 
     def plot(
@@ -523,7 +520,7 @@ class Runs(list[Run]):
         return run_plot(line).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
-        """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
+        """Play episodes of all runs without exploration, and sum them up in one dictionary."""
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
         return Evaluation(
@@ -543,8 +540,9 @@ def load_policy(
 ) -> AnyPolicy | SummaryPolicy | DeepPolicy:
     """A policy that was saved: a table or networks, as its file says.
 
-    path: a run's folder, or a `.npz` file of a run or of `policy.save`, with what is beside it. domain: where it was learnt; None: that
-    of the run's own record, or beside the file.
+    Args:
+        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the files next to it.
+        domain: Where it was learnt (default: the run's own, or the one next to the file).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -554,11 +552,11 @@ def load_policy(
     True
     """
     file = Path(path)
-    if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
-        found_there: AnyPolicy | SummaryPolicy | DeepPolicy = Run.load(
-            file if file.is_dir() else file.parent
-        ).policy
-        return found_there
+    is_of_run = file.name == POLICY and domain is None and (file.parent / SPEC).exists()
+    if file.is_dir() or is_of_run:
+        run = Run.load(file if file.is_dir() else file.parent)
+        own: AnyPolicy | SummaryPolicy | DeepPolicy = run.policy
+        return own
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
@@ -568,32 +566,32 @@ def load_policy(
         if "pdrm_deep_policy" in description:
             agent = read_agent(description["agent"], description["settings"])
     except (*MALFORMED, PdrmError) as error:
-        fault = f"{file} is not a policy, or is damaged: {describe_fault(error, file.with_suffix('.json').name)}"
-        raise BadPolicyFile(
-            fault, fix="restore a copy of it, or train again; a run's folder will do, too"
-        ) from error
+        why = describe_fault(error, file.with_suffix(".json").name)
+        fault = f"{file} is not a policy, or is damaged: {why}"
+        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        raise BadPolicyFile(fault, fix=fix) from error
     if "pdrm_deep_policy" not in description:
         from pdrm.learning.tabular.policy import load_table
 
         where = domain if task is None else task.finite
-        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None, task)
+        finite = where if isinstance(where, FiniteDomain) else None
+        return _place(load_table(file), finite, task)
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
     from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
 
-    if task is None and domain is None and (beside := file.with_suffix(DOMAIN)).exists():
-        domain = load_domain(beside)
-    if task is None and domain is None:
-        fault = f"{file} was learnt in a domain of its own, which is not beside it"
-        raise BadPolicyFile(
-            fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain'
-        )
-    found = Task(domain, description["machine"]) if task is None and domain is not None else task
-    assert found is not None and isinstance(agent, Deep)
-    return load_deep_policy(file, _domain_of(found, agent))
+    if task is None:
+        saved = file.with_suffix(DOMAIN)
+        if domain is None and not saved.exists():
+            fault = f"{file} was learnt in a domain of its own, which is not next to it"
+            fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
+            raise BadPolicyFile(fault, fix=fix)
+        task = Task(load_domain(saved) if domain is None else domain, description["machine"])
+    assert isinstance(agent, Deep)
+    return load_deep_policy(file, _domain_of(task, agent))
 
 
 def _task_of(spec: Any) -> Task | None:
-    """The task of a spec's record, where its domain is one of the catalogue's."""
+    """The task of a spec's record, if its domain is one of the catalogue's."""
     where = spec.get("task") if isinstance(spec, dict) else None
     if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
         return None
@@ -610,14 +608,13 @@ def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
 def _place(
     policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
 ) -> AnyPolicy | SummaryPolicy:
-    """The policy, with the domain where it was learnt; where it sees counters, with the machine that shows a stack in their place, if
-    there is one."""
+    """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
     from pdrm.learning.tabular.policy import Policy
 
     placed = replace(policy, domain=domain)
     if task is None or not isinstance(placed, Policy) or not placed.counts:
         return placed
-    with suppress(CannotTranslate):  # several counters of one's own
+    with suppress(CannotTranslate):  # several counters
         return replace(placed, pushdown=task.pushdown)
     return placed
 
@@ -714,7 +711,7 @@ def train(
 def _task_of_call(
     task: TaskLike, agent: object, machine: MachineLike | None, success: str | Sequence[str]
 ) -> Task:
-    """The task that is meant; refuse an agent in its place, and several tasks or agents."""
+    """The task that is meant; refuse an agent instead of one, and several tasks or agents."""
     if isinstance(task, BuiltInAgent):
         raise WrongKind(
             f"{task!r} is an agent", fix="the task comes first: pdrm.train(task, agent)"
