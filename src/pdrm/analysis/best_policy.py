@@ -237,11 +237,11 @@ class _PolicySearch:
     def _improve(self, deadline: Deadline) -> None:
         """Change the action of one class at a time, as long as that gains."""
         better = True
-        while better and not deadline.over:
+        while better:
             better = False
             for klass in list(self.policy):
                 if deadline.over:
-                    break
+                    return
                 for action in range(len(self.product.domain.actions)):
                     if action != self.policy[klass]:
                         better |= self._keep(*self._complete({**self.policy, klass: action}, None))

@@ -51,7 +51,7 @@ def certify_start(
     )
     reached = np.flatnonzero(np.isfinite(lower) & product.expanded)
     named = tuple(
-        (s, u, stack, c)
+        (s, u, stack, c or 0.0)
         for s, u, stack, _, c, _ in _list_states(product, values.discount * lower, reached)
     )
     listed = replace(blank, entries=entries, lower=named)
@@ -155,10 +155,10 @@ def _list_heads(
 ) -> Certificate:
     """Entries for all heads from which nothing depends on chance, and ranges that hold."""
     check = Check(task, blank, on_step)
-    certain = isinstance(values, SolvedValues)
-    operators = OperatorArrays(
-        values.solution.solver if certain else solve_certain(task, values.discount)
-    )
+    if isinstance(values, SolvedValues):
+        operators = OperatorArrays(values.solution.solver)
+    else:
+        operators = OperatorArrays(solve_certain(task, values.discount))
     states = {
         state: number for number, state in enumerate((*task.pushdown.states, *task.pushdown.final))
     }

@@ -53,7 +53,7 @@ def find_worth(
     row = -1
     while len(todo) > 0:
         e, node = todo[-1]
-        key = np.int64(node) * exits + e
+        key = int(node) * exits + e
         probe = hash_key(key) & mask
         while slot[probe] >= 0 and keys[slot[probe]] != key:
             probe = (probe + 1) & mask
@@ -66,12 +66,12 @@ def find_worth(
         if np.isnan(best):
             return MISSING, e, symbol
         for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
-            below = np.int64(stacks.parent[node]) * exits + leads_to[line]
+            below = int(stacks.parent[node]) * exits + leads_to[line]
             other = hash_key(below) & mask
             while slot[other] >= 0 and keys[slot[other]] != below:
                 other = (other + 1) & mask
             if slot[other] < 0:
-                todo.append((np.int64(leads_to[line]), np.int64(stacks.parent[node])))
+                todo.append((int(leads_to[line]), int(stacks.parent[node])))
                 ready = False
             elif ready:
                 best = max(best, c[line] + slope[line] * worth[slot[other]])
@@ -91,8 +91,8 @@ def find_values(
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
     for x in range(begin, end):
-        e = np.int64(place[x]) * machine_states + state[x]
-        status, row, symbol = find_worth(operators, stacks, known, worth, e, np.int64(node[x]))
+        e = int(place[x]) * machine_states + state[x]
+        status, row, symbol = find_worth(operators, stacks, known, worth, e, int(node[x]))
         if status != OK:
             return x, status, row, symbol
         value[x] = worth[row] / discount
@@ -130,7 +130,7 @@ def classify(
                 stacks.child[at, top[position]] = child
                 stacks.made[0] = child + 1
             at = child
-        key = (np.int64(at) * places + place[x]) * machine_states + state[x]
+        key = (int(at) * places + place[x]) * machine_states + state[x]
         probe = hash_key(key) & mask
         while slot[probe] >= 0 and keys[slot[probe]] != key:
             probe = (probe + 1) & mask
@@ -175,7 +175,7 @@ def play(
                     if q > best:
                         best, a = q, b
                 action[klass[x]] = a
-                log[np.int64(total[CHOSEN])] = klass[x]
+                log[int(total[CHOSEN])] = klass[x]
                 total[CHOSEN] += 1
             if mark[x] == stamp[0]:
                 total[EARNED] = then[x, 1] + (total[EARNED] - then[x, 1]) / (1 - w / then[x, 0])

@@ -269,7 +269,7 @@ class SolvedValues(ValuedProduct):
                 states.place, states.state, states.node, self._done, count, self.value,
             )  # fmt: skip
             if status == MISSING:
-                self._operators.add(*divmod(e, machine_states), symbol)
+                self._operators.add(e // machine_states, e % machine_states, symbol)
             elif status != OK:
                 self._known = self._known.grow()
                 self._worth = lengthen(self._worth, len(self._known.key))
