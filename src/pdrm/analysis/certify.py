@@ -85,9 +85,16 @@ def certify_everywhere(task: Task, values: ValuedProduct, k: int) -> Certificate
 
 
 def certify_every_stack(
-    task: Task, values: ValuedProduct, k: int, deadline: Deadline | None = None
+    task: Task,
+    values: ValuedProduct,
+    k: int,
+    deadline: Deadline | None = None,
+    tolerance: float = inf,
 ) -> Certificate:
-    """Certify what a k-policy loses from every state, however high the stack is; `OutOfTime` after the deadline."""
+    """Certify what a k-policy loses from every state, however high the stack is.
+
+    It is given up after the deadline, and once a class has no action that loses at most `tolerance` in one step.
+    """
 
     def on_step() -> None:
         if deadline is not None and deadline.over:
@@ -113,6 +120,8 @@ def certify_every_stack(
         seen = tuple(symbol for symbol in cell if symbol)[:k]
         known = worst.setdefault((*e, seen), gaps)
         worst[*e, seen] = [max(pair) for pair in zip(known, gaps, strict=True)]
+        if min(worst[*e, seen]) > tolerance:
+            raise DoesNotApply(f"k = {k} may not be enough for every stack", fix="use a larger k")
     actions = check.domain.actions
     rows = tuple(
         (s, u, seen, actions[gaps.index(min(gaps))]) for (s, u, seen), gaps in worst.items()

@@ -178,7 +178,7 @@ class _Search:
         self._measure(values)
 
     def _try_every_stack(self, values: ValuedProduct, deadline: Deadline) -> None:
-        """Look for the smallest undecided k that is enough however high the stack is."""
+        """Try to prove the smallest undecided k enough however high the stack is."""
         machine = self.task.pushdown
         heads = self.task.finite.states * len(machine.states)
         for k, answer in self.answers.items():
@@ -188,12 +188,13 @@ class _Search:
             if size > MOST_HEADS:
                 return
             try:
-                proof = certify_every_stack(self.task, values, k, deadline)
+                tolerance = self.step_tolerance
+                proof = certify_every_stack(self.task, values, k, deadline, tolerance)
             except OutOfTime:
                 return
-            except PdrmError:  # chance comes later, or ranges do not hold
+            except PdrmError:  # no action is always the best, or the operators are not known
                 self._tried.add(k)
-                continue
+                return
             self._tried.add(k)
             if proof.bound <= self.step_tolerance:
                 for more in (one for one in self.answers.values() if one.k >= k):

@@ -192,7 +192,7 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
     end = np.searchsorted(seen[order], seen[one], side="right")
     other = order[generator.integers(begin, end)]
     differ = node[one] != node[other]
-    here = np.stack([one[differ], other[differ]])
+    here: Numbers = np.stack([one[differ], other[differ]])
     length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
