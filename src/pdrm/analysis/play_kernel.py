@@ -21,7 +21,7 @@ EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
 """What `play` adds up: what is earned at least, how much more it may be, the sum of the absolute rewards, steps, classes chosen."""
 
 
-class Operators(NamedTuple):
+class LineArrays(NamedTuple):
     """The operators of a solved task: the worth of a symbol as the greatest of a constant and of lines c + slope · worth below."""
 
     constant: Floats
@@ -40,7 +40,7 @@ class Operators(NamedTuple):
 
 @njit(cache=True)
 def find_worth(
-    operators: Operators, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
+    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
 ) -> tuple[int, int, int]:
     """Find the worth at an exit of a stack and of every stack below that it depends on.
 
@@ -86,7 +86,7 @@ def find_worth(
 
 @njit(cache=True)
 def find_values(
-    operators: Operators, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
+    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
     place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
