@@ -54,8 +54,9 @@ class Classes:
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> product = FiniteProduct(paint.finite, paint.pushdown)
-    >>> Classes(product, 2).update().tolist()
-    [0, 1, 2, 2, 2]
+    >>> product.explore()
+    >>> Classes(product, 2).update()[: len(product)].tolist()
+    [0, 1, 1, 1, 1]
     """
 
     def __init__(self, product: FiniteProduct, k: int) -> None:

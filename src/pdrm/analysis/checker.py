@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate
+from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadCertificate
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import Transition
 from pdrm.task import DomainLike, MachineLike, Task
 
-T = TypeVar("T")
 Exit = tuple[int, str]
 """An environment state and a machine state."""
 Stack = tuple[str, ...]
@@ -567,13 +566,7 @@ class Check:
 def _find_envelope(
     lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
 ) -> tuple[list[tuple[Fraction, Fraction]], list[Fraction]]:
-    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins and the last ends.
-
-    >>> one, two = Fraction(1), Fraction(2)
-    >>> found, corners = _find_envelope([(0 * one, two), (one, 0 * one), (two, -9 * one)], 0 * one, 4 * one)
-    >>> [int(slope) for slope, _ in found], [int(v) for v in corners]
-    ([0, 1], [0, 2, 4])
-    """
+    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins and the last ends."""
     highest, corners = list[tuple[Fraction, Fraction]](), [low]
     for slope, c in sorted(lines):
         while highest:
@@ -594,13 +587,6 @@ def _find_envelope(
 
 def _apply(rule: Transition, top: str | None) -> Move:
     return Fraction(rule.reward), rule.target, tuple(rule.replacement(top))
-
-
-def need(value: T | None, what: str) -> T:
-    """The value; without one the certificate is at fault."""
-    if value is None:
-        raise BadCertificate(what, fix=AGAIN)
-    return value
 
 
 def _shift(worth: Worth, paid: Fraction) -> Worth:

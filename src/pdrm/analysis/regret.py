@@ -207,7 +207,8 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
         outcome = generator.integers(0, product.next.shape[2])
         after = product.next[here, action, outcome].astype(np.int64)
         here = np.where(product.expanded[here], after, np.int64(END))
-        going = (here != END).all(axis=0) & (here[0, :] != here[1, :])
+        one, other = here
+        going = (one != END) & (other != END) & (one != other)
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
 
 
