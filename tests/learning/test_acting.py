@@ -112,7 +112,7 @@ def test_what_was_never_there_is_refused_with_the_right_call(runs):
             with pytest.raises(WrongPolicy) as told:
                 policy.act(*wrong)
             assert told.value.fix, (name, wrong)
-        with pytest.raises(WrongArguments):
+        with pytest.raises(TypeError):
             policy.act()
     with pytest.raises(WrongPolicy) as told:
         runs["summary"].policy.act(runs["summary"].spec.task.env(k=1).reset(seed=0)[0])

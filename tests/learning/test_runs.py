@@ -26,8 +26,8 @@ from pdrm.learning.advice import advise
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
+from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.policy import load_table
-from pdrm.learning.tabular.training import QTraining
 from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
@@ -93,7 +93,7 @@ def test_a_run_leaves_small_files_and_is_not_repeated(tmp_path):
         (
             "maze-10x10",
             "cprm",
-            {"k": "full", "counterfactuals": "co-observed", "updates_per_step": 7},
+            {"k": "full", "counterfactuals": "exhaustive", "updates_per_step": 7},
         ),
         ("maze-5x5", "cra-cql", {"operations_per_episode": 2_000}),
     ],
@@ -261,14 +261,14 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
-    tested = QTraining.test
+    tested = QLearner.test
 
     def interrupted(training, domain=None):
         if training.episodes == 40:
             raise KeyboardInterrupt
         return tested(training, domain)
 
-    monkeypatch.setattr(QTraining, "test", interrupted)
+    monkeypatch.setattr(QLearner, "test", interrupted)
     with pytest.raises(KeyboardInterrupt):
         do(spec, tmp_path / "parts")
     assert (tmp_path / "parts" / "checkpoint.npz").exists()

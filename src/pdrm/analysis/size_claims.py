@@ -23,8 +23,7 @@ from pdrm.machines.conversions import counting_configuration, pushdown_to_counti
 from pdrm.machines.counting import CountingConfiguration
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.counters import Counters
-from pdrm.product.exploration import UNKNOWN
+from pdrm.product.views import FullStack
 from pdrm.task import Task, pushdown_machine
 
 MOST_LABELS = 4096
@@ -131,29 +130,26 @@ def _run_counting(
 ) -> Iterator[tuple[set[CountingConfiguration], int]]:
     """The same of the automaton with two counters, and the most moves that a letter took so far."""
     automaton = pushdown_to_counting(machine)
-    counters = Counters(automaton, LETTERS)
-    explored, most = counters.begin(), 0
+    from pdrm.product.explore_kernel import NO_ROOM, begin_exploring, explore
+
+    explored, most = begin_exploring(automaton, LETTERS, FullStack()), 0
     states = (*automaton.states, *automaton.final)
-    here = {0}
+    here = {explored.start}
     while True:
-        found = explored.configurations
-        reached = {
-            (states[found.state[x]], tuple(found.counters[found.node[x]].tolist())) for x in here
-        }
-        yield {CountingConfiguration(*one) for one in reached}, most
+        reached = set()
+        for number in here:
+            node, state = divmod(number, len(states))
+            values = tuple(explored.counters[node].tolist())
+            reached.add(CountingConfiguration(states[state], values))
+        yield reached, most
         after = set()
         for number in here:
             for letter in range(len(LETTERS)):
-                if explored.configurations.after[number, letter] == UNKNOWN:
-                    explored.configurations.wanted[:] = number, letter
-                    explored = counters.find(explored)
-                most = max(most, int(explored.configurations.moves[number, letter]))
-                after.add(int(explored.configurations.after[number, letter]))
-        here = {
-            number
-            for number in after
-            if explored.configurations.state[number] < len(automaton.states)
-        }
+                while (there := explore(explored, number, letter)[0]) == NO_ROOM:
+                    explored = explored.grow()
+                most = max(most, int(explored.moves[letter, number]))
+                after.add(int(there))
+        here = {number for number in after if number % len(states) < len(automaton.states)}
 
 
 def size_claims(

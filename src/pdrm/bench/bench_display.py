@@ -58,7 +58,6 @@ class Table(NamedTuple):
 
 WORDS: dict[tuple[str, str | int], str] = {
     ("form", ""): "dictionary",
-    ("choice", "co_observed"): "co-observed",
     ("settings", ""): "its defaults, 1 environment",
     ("settings", "64_envs"): "64 environments, batches of 2,048, 4 epochs",
     ("settings", "paper"): "the paper's: 5 environments, batches of 3,000, 30 epochs",

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pdrm.learning.run import Run, Runs, load_policy, train
     from pdrm.learning.run_loop import RunSpec, Status
     from pdrm.learning.settings import Agent
+    from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
     from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
-    from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
 
 __all__ = [
     "AGENTS",
@@ -61,8 +61,8 @@ __all__ = [
     "Status",
     "Curve",
     "Test",
-    "QTraining",
-    "HierarchicalTraining",
+    "QLearner",
+    "HierarchicalLearner",
     "Policy",
     "HierarchicalPolicy",
     "policy_of",

@@ -226,9 +226,9 @@ def make_learner(specs: Sequence[RunSpec]) -> Learner:
         from pdrm.learning.tabular.summary_learner import SummaryLearner
 
         return SummaryLearner(first.task, first.agent, first.seed)
-    from pdrm.learning.tabular.tabular_learner import TabularLearner
+    from pdrm.learning.tabular.learner import TabularRun
 
-    return TabularLearner(first.task, first.agent, first.seed)
+    return TabularRun(first.task, first.agent, first.seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.errors import BadReward
 from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
-from pdrm.machines.stacks import Stacks
+from pdrm.machines.stacks import Stacks, lengthen
 from pdrm.machines.tables import Table
 from pdrm.product.finite_kernel import States, add_up
 from pdrm.product.hash_kernel import FIRST_ROOM, Index

@@ -1,0 +1,471 @@
+"""Tabular learners: the tables of a run, trained by a kernel up to any episode, tested, saved and resumed.
+
+`QLearner` is Q-learning and CpRM, `HierarchicalLearner` the hierarchical method. Both hand their arrays
+to a kernel (`q_kernel`, `options_kernel`), which comes back when it is done or when it needs something:
+room in a table, or a look at the clock. It gets that and continues.
+
+A snapshot is taken between two episodes. It has only what cannot be found again: stacks and rows by
+their numbers, not where each label leads. It is our own, and its file has a checksum.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import (
+    BadSetting,
+    CannotTranslate,
+    DoesNotApply,
+    EndlessSilentMoves,
+    UndefinedMove,
+)
+from pdrm.files import Arrays, Fingerprint
+from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
+from pdrm.learning.curve import Test
+from pdrm.learning.randomness import seed_streams
+from pdrm.learning.settings import Agent
+from pdrm.learning.tabular import options_kernel, q_kernel
+from pdrm.learning.tabular import tables as at
+from pdrm.learning.tabular.hierarchical import acting_heads
+from pdrm.learning.tabular.memory import AnyMemory, first_vectors, paper_settings
+from pdrm.learning.tabular.q_learning import find_potential
+from pdrm.learning.tabular.rows_kernel import count_views
+from pdrm.learning.tabular.tables import Observed, QTable, begin_progress, find_rates
+from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import Stacks
+from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.exploration import Potentials
+from pdrm.product.explore_kernel import (
+    BEYOND,
+    ENDLESS,
+    NO_ROOM,
+    UNDEFINED_LABEL,
+    add_vector,
+    begin_exploring,
+    see,
+)
+from pdrm.product.hash_kernel import Index
+from pdrm.product.views import FullStack, View
+from pdrm.task import Task, largest_reward
+
+if TYPE_CHECKING:
+    from pdrm.learning.tabular.policy import AnyPolicy
+
+EVERY = 10_000
+"""Updates between two looks at the clock: a fraction of a millisecond."""
+LARGEST_REWARD = 1e150
+"""The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
+Results = tuple[Rewards, Integers, Integers]
+"""Returns, steps and last machine states of test episodes, for a kernel to fill."""
+
+
+class TabularLearner(ABC):
+    """What the two learners share. Each makes its tables and calls its two kernels."""
+
+    machines: ClassVar[tuple[type, ...]] = (PushdownRewardMachine,)
+
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        view: View,
+        settings: QLearning | Hierarchical,
+        seed: int,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        if not isinstance(machine, self.machines):
+            names = " or ".join(kind.__name__ for kind in self.machines)
+            fault = (
+                f"{type(self).__name__} learns with a {names}, not with a {type(machine).__name__}"
+            )
+            raise BadSetting(fault, fix="pdrm.catalogue('letter'), pdrm.load('task.pdrm')")
+        if (largest := largest_reward(domain, machine)) > LARGEST_REWARD:
+            fault = (
+                f"a reward of ±{largest:g} is too large to learn from: sums of it would overflow"
+            )
+            raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}")
+        self.domain, self.machine, self.view = domain, machine, view
+        self.settings, self.seed, self._now = settings, seed, now
+        operations = settings.operations_per_episode if isinstance(settings, QLearning) else None
+        self.explored = begin_exploring(machine, domain.labels, view, operations)
+        self.rates = find_rates(settings, domain, machine, view)
+        self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of tests
+        self.progress = begin_progress(settings.epsilon)
+        self.table = self._new_table(1)
+
+    def _new_table(self, choices: int) -> QTable:
+        hashed = isinstance(self.view, FullStack) and not self.rates.imagines
+        views = at.ANY_VIEW if hashed else 1
+        nothing = np.zeros((0, choices))
+        return QTable.of(np.zeros(0, np.int64), nothing, self.domain.states, views=views)
+
+    @property
+    def episodes(self) -> int:
+        """Training episodes so far."""
+        return int(self.progress["episode"][0])
+
+    @property
+    def steps(self) -> int:
+        """Steps of all training episodes so far."""
+        return int(self.progress["all_steps"][0])
+
+    @property
+    def updates(self) -> int:
+        """Updates of all training episodes so far."""
+        return int(self.progress["all_updates"][0])
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return int(self.table.used[0])
+
+    def advance(self, until: int) -> None:
+        """Train until this many episodes are done in all, but never past the settings' `episodes`."""
+        until = min(until, self.settings.episodes)
+        seconds = paper_settings(self.settings).seconds_per_episode
+        if seconds is None:
+            self._run(partial(self._learn, until))
+            return
+        self._learn(self.episodes)  # compile everything before a clock runs
+        for episode in range(self.episodes, until):
+            self.progress["late"], self.progress["updates"] = 0, 0
+            self.progress["pause"] = EVERY
+            began = self._now()
+            while self._run(partial(self._learn, episode + 1)) == at.PAUSE:
+                self.progress["late"] = late = self._now() - began > seconds
+                self.progress["pause"] = 0 if late else self.progress["updates"] + EVERY
+
+    def test(self, domain: FiniteDomain | None = None, episodes: int | None = None) -> Test:
+        """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
+        where = self.domain if domain is None else domain
+        self.domain.check_shares(where)
+        count = episodes or self.settings.test_episodes
+        returns, steps, ends = np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32)
+        limit = self.settings.step_limit or where.step_limit
+        self._run(partial(self._test, where, limit, returns, steps, ends))
+        names = np.array((*self.machine.states, *self.machine.final))
+        return Test(self.episodes, returns, steps.astype(np.int64), names[ends])
+
+    def policy(self, about: dict[str, Any] | None = None) -> AnyPolicy:
+        """What was learnt so far. about: JSON values that are saved with it."""
+        from pdrm.learning.tabular.policy import policy_of
+
+        return policy_of(self, about)
+
+    def _run(self, kernel: Callable[[], int]) -> int:
+        """Call a kernel until it is done or pauses, and make room in between."""
+        while (status := kernel()) not in (at.DONE, at.PAUSE):
+            if status == NO_ROOM:
+                self.explored = self.explored.grow()
+            elif status == at.NO_ROWS:
+                rows, views = int(self.progress["rows"][0]), int(count_views(self.explored))
+                self.table = self.table.grow(rows, views)
+            elif status in (at.NO_ENTRIES, at.NO_POTENTIALS):
+                self._make_room()
+            else:
+                self._refuse(status)
+        return status
+
+    def _refuse(self, status: int) -> None:
+        name = self.machine.name
+        if status == UNDEFINED_LABEL:
+            fault = (
+                f"domain `{self.domain.name}` emits a label that machine `{name}` has no rule for"
+            )
+            fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
+            raise UndefinedMove(fault, fix=fix)
+        if status == ENDLESS:
+            fault = f"machine `{name}` makes more than {MOST_SILENT_MOVES:,} silent moves after one label"
+            fix = "set operations_per_episode: an episode ends before such a step"
+            raise EndlessSilentMoves(fault, fix=fix)
+        assert status == BEYOND
+        fault = f"the counters of `{name}` may grow beyond 64 bits"
+        raise BadSetting(fault, fix="use a smaller operations_per_episode")
+
+    def save(self) -> Arrays:
+        """The state of the run between two episodes, as arrays."""
+        stacks, index, used = self.explored.stacks, self.explored.index, self.rows
+        made = int(stacks.made[0])
+        return {
+            "progress": self.progress.view(np.int64),
+            "rng_state": self.rng_state,
+            "symbol": stacks.symbol[:made],
+            "parent": stacks.parent[:made],
+            "height": stacks.height[:made],
+            "counters": self.explored.counters[:made],
+            "index": index.key[: int(index.used[0])],
+            "key": self.table.key[:used],
+            "value": self.table.value[:used],
+        }
+
+    def load(self, arrays: Arrays) -> None:
+        """Put a new run into a saved state."""
+        self.progress[:] = arrays["progress"].view(at.PROGRESS)
+        self.rng_state[:] = arrays["rng_state"]
+        symbol, parent, nodes = arrays["symbol"], arrays["parent"], len(arrays["symbol"])
+        explored = self.explored
+        while explored.stacks.capacity < nodes:
+            explored = explored.grow()
+        parts = explored.stacks._asdict()
+        for name in ("symbol", "parent", "height"):
+            parts[name][:nodes] = arrays[name]
+        if explored.counts:
+            explored.counters[:nodes] = arrays["counters"]
+        else:
+            parts["child"][parent[1:], symbol[1:]] = np.arange(1, nodes, dtype=np.int32)
+        parts["made"][0] = nodes
+        index = Index.of(arrays["index"], explored.stacks.capacity)
+        self.explored = explored._replace(stacks=Stacks(**parts), index=index)
+        key, views = arrays["key"], max(self.table.views, int(count_views(self.explored)))
+        states, room = self.domain.states, 2 * len(key) + 1
+        self.table = QTable.of(key, arrays["value"], states, room, views)
+
+    @abstractmethod
+    def _learn(self, until: int) -> int:
+        """Call the learning kernel once."""
+
+    @abstractmethod
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
+        """Call the testing kernel once."""
+
+    @abstractmethod
+    def _make_room(self) -> None:
+        """Grow the tables that are full, other than those that all learners have."""
+
+
+class QLearner(TabularLearner):
+    """One run of Q-learning or CpRM.
+
+    >>> import pdrm
+    >>> from pdrm.learning.agents import CpRM
+    >>> maze = pdrm.domain("maze-5x5")
+    >>> learner = QLearner(maze, pdrm.catalogue(maze.machine), pdrm.product.TopK(1), CpRM(), seed=0)
+    >>> learner.advance(until=1_000)
+    >>> learner.episodes, float(learner.test().returns.mean())
+    (1000, 100005.0)
+    """
+
+    settings: QLearning
+    machines = (PushdownRewardMachine, CountingRewardAutomaton)
+
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        view: View,
+        settings: QLearning,
+        seed: int,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        super().__init__(domain, machine, view, settings, seed, now)
+        self.table = self._new_table(len(domain.actions))
+        potential = find_potential(settings, domain, machine)
+        self.potentials = Potentials.none() if potential is None else potential.tables()
+        nodes = []
+        for vector in first_vectors(machine, paper_settings(settings).counter_values):
+            self.explored, node = add_vector(self.explored, vector)
+            nodes.append(node)
+        keys = np.array(nodes, np.int64)
+        self._observe(keys, (keys * self.explored.states).astype(np.int32))
+
+    def _observe(self, keys: npt.NDArray[np.int64], first: Integers) -> None:
+        """Let these be the stacks to imagine with."""
+        for configuration in first.tolist():
+            see(self.explored, configuration // self.explored.states)
+        seen = self.explored.seen[first]
+        labels, states = len(self.domain.labels), self.explored.first_final
+        self.observed = Observed.of(keys, first, seen, labels, states)
+
+    def _learn(self, until: int) -> int:
+        status: int = q_kernel.learn(
+            self.domain.arrays,
+            self.explored,
+            self.table,
+            self.observed,
+            self.potentials,
+            self.rng_state[:1],
+            self.rates,
+            self.progress,
+            until,
+        )
+        return status
+
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
+        status: int = q_kernel.test(
+            where.arrays,
+            self.explored,
+            self.table,
+            self.rng_state[1:],
+            self.rates,
+            limit,
+            *results,
+        )
+        return status
+
+    def _make_room(self) -> None:
+        self.observed = self.observed.grow()
+        if 2 * self.potentials.filled[0] >= len(self.potentials.value) > 0:
+            self.potentials = self.potentials.grow()
+
+    def save(self) -> Arrays:
+        entries = int(self.observed.index.used[0])
+        return super().save() | {
+            "observed.key": self.observed.index.key[:entries],
+            "observed.first": self.observed.first[:entries],
+            "observed.turn": self.observed.turn,
+        }
+
+    def load(self, arrays: Arrays) -> None:
+        super().load(arrays)
+        self._observe(arrays["observed.key"], arrays["observed.first"])
+        self.observed.turn[:] = arrays["observed.turn"]
+        self.potentials.filled[:] = np.minimum(self.potentials.filled, 1)
+
+
+class HierarchicalLearner(TabularLearner):
+    """One run of the hierarchical method.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.views import TopK
+    >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
+    >>> learner.advance(until=3)
+    >>> learner.episodes, learner.test().returns.shape
+    (3, (10,))
+    """
+
+    settings: Hierarchical
+    machine: PushdownRewardMachine
+
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        view: View,
+        settings: Hierarchical,
+        seed: int,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        super().__init__(domain, machine, view, settings, seed, now)
+        self.options = at.tabulate_options(
+            self.machine, domain.labels, acting_heads(self.machine, domain)
+        )
+        most = self.options.achieved.shape[3]
+        self.table = self._new_table(most)
+        """The meta-policy's."""
+        heads, columns = len(self.options.head_state), most * len(domain.actions)
+        self.within = np.zeros((domain.states, heads, columns))
+        """[environment state, head, option * actions + action]: the options' values."""
+        self.met = np.zeros(domain.states, np.bool_)
+        """[environment state]: whether the options know anything of it."""
+
+    def _learn(self, until: int) -> int:
+        status: int = options_kernel.learn(
+            self.domain.arrays,
+            self.explored,
+            self.options,
+            self.table,
+            self.met,
+            self.within,
+            self.rng_state[:1],
+            self.rates,
+            self.progress,
+            until,
+        )
+        return status
+
+    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
+        status: int = options_kernel.test(
+            where.arrays,
+            self.explored,
+            self.options,
+            self.table,
+            self.within,
+            self.rng_state[1:],
+            limit,
+            *results,
+        )
+        return status
+
+    def _make_room(self) -> None:
+        """No other table grows."""
+
+    def save(self) -> Arrays:
+        return super().save() | {"met": self.met, "within": self.within[self.met]}
+
+    def load(self, arrays: Arrays) -> None:
+        super().load(arrays)
+        self.met[:] = arrays["met"]
+        self.within[self.met] = arrays["within"]
+
+
+def make_learner(task: Task, agent: Agent, seed: int) -> QLearner | HierarchicalLearner:
+    """A run of a tabular agent, before its first episode."""
+    if task.continuous:
+        raise DoesNotApply(
+            f"agent `{agent.name}` learns a table, and {task.name} is continuous",
+            fix='train a network: agent="ppo" (--agent ppo)',
+        )
+    view: View | None = agent.view
+    assert view is not None
+    if isinstance(agent, Hierarchical):
+        return HierarchicalLearner(task.finite, task.pushdown, view, agent, seed)
+    if isinstance(agent, QLearning):
+        machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
+        return QLearner(task.finite, machine, view, agent, seed)
+    raise CannotTranslate(
+        f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql"
+    )
+
+
+class TabularRun:
+    """A learner as the loop in `run_loop` asks for it."""
+
+    def __init__(self, task: Task, agent: Agent, seed: int) -> None:
+        self.learner = make_learner(task, agent, seed)
+        self.total = agent.total
+        self.between_tests = self.learner.settings.test_every
+        self.ends = (*self.learner.machine.states, *self.learner.machine.final)
+
+    @property
+    def done(self) -> int:
+        return self.learner.episodes
+
+    def advance(self, episodes: int) -> None:
+        self.learner.advance(self.done + episodes)
+
+    def test(self) -> list[Test]:
+        """Greedy episodes in each of the domains that test this one, as one test."""
+        parts = [self.learner.test(where) for where in self.learner.domain.tested_on]
+        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
+        return [Test(self.done, *(np.concatenate(column) for column in columns))]
+
+    def snapshot(self, _run: int) -> Arrays:
+        return self.learner.save()
+
+    def restore(self, snapshots: Iterable[Arrays]) -> None:
+        (arrays,) = snapshots
+        self.learner.load(arrays)
+
+    def save_policy(
+        self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None
+    ) -> Fingerprint:
+        return self.learner.policy(about).save(path, largest)
+
+    def facts(self, _run: int) -> dict[str, float]:
+        """The state of the run in numbers."""
+        return {
+            "epsilon": float(self.learner.progress["epsilon"][0]),
+            "steps": float(self.learner.steps),
+            "rows": float(self.learner.rows),
+        }

@@ -1,0 +1,294 @@
+"""The tables of the tabular learners, their settings as numbers, and the state of a run, as the kernels have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import UndefinedMove
+from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
+from pdrm.learning.tabular.memory import AnyMemory, class_depth, paper_settings
+from pdrm.machines.checks.pushdown_analysis import Head
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import lengthen
+from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.exploration import UNKNOWN
+from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
+from pdrm.product.views import View
+
+NONE = -1
+"""No episode is under way; no option is running."""
+
+# How a kernel ends: one of these, or a negative number of `explore`.
+DONE = 0
+NO_ROWS = 1
+"""The table has no room: grow it to `rows` rows and the views that there are, and call again."""
+NO_ENTRIES = 2
+"""The list of observed stacks is full: grow it and call again."""
+NO_POTENTIALS = 3
+"""There is no room for the values of stacks: make some and call again."""
+PAUSE = 4
+"""At least `pause` updates were made in the episode: look at the clock and call again."""
+
+PROGRESS = np.dtype(
+    [
+        ("episode", np.int64),  # that is under way, or begins next
+        ("all_steps", np.int64),  # of finished episodes
+        ("all_updates", np.int64),
+        ("epsilon", np.float64),
+        ("last_return", np.float64),  # of the last finished episode
+        # Of the episode under way:
+        ("here", np.int64),  # the configuration, or NONE
+        ("state", np.int64),  # the environment's
+        ("row", np.int64),  # of both in the table, or FREE
+        ("step", np.int64),
+        ("updates", np.int64),
+        ("operations", np.int64),
+        ("gained", np.float64),
+        ("pause", np.int64),  # updates after which the clock is looked at; 0: never
+        ("late", np.int64),  # 1: the time of the episode is over
+        ("rows", np.int64),  # that are asked for with NO_ROWS
+        # Of the hierarchical agent:
+        ("option", np.int64),  # that is running, or NONE
+        ("collected", np.float64),  # what it was paid, discounted
+        ("weight", np.float64),  # of its next reward
+    ]
+)
+"""The state of a run, a record that kernels change."""
+Progress = npt.NDArray[np.void]
+"""[1]: a record of PROGRESS."""
+
+
+def begin_progress(epsilon: float) -> Progress:
+    """The state of a run before its first episode."""
+    progress = np.zeros(1, PROGRESS)
+    progress["epsilon"], progress["here"], progress["option"] = epsilon, NONE, NONE
+    return progress
+
+
+ANY_VIEW = 2**40
+"""More views than there will ever be."""
+MOST_CELLS = 2**26
+"""Cells of the plain array by which rows are found; if there were more, they are found by hash."""
+FIRST_ENTRIES = 64
+"""Observed stacks that there is room for at first."""
+
+
+class QTable(NamedTuple):
+    """q as a table: one row for each (s, u, view) that was met, one column for each choice.
+
+    >>> table = QTable.of(np.array([5, 1]), np.zeros((2, 4)), states=3, views=2)
+    >>> table.slot.tolist(), table.grow(rows=9, views=4).slot.shape
+    ([[-1, -1], [-1, 1], [-1, 0]], (3, 4))
+    """
+
+    slot: Integers
+    """[environment state, view]: the row, or FREE; or [slot]: the row whose key hashes there."""
+    key: Keys
+    """[row]: (number of the view) * environment states + environment state."""
+    used: Keys
+    """[1]: how many rows there are."""
+    value: Rewards
+    """[row, choice]"""
+    states: int
+    """How many environment states there are."""
+    views: int
+    """How many views there is room for."""
+
+    @classmethod
+    def of(
+        cls, keys: Keys, value: Rewards, states: int, rows: int = FIRST_ROOM, views: int = 1
+    ) -> QTable:
+        """These rows, and room for `rows` in all. A table that is hashed has room for any view."""
+        if states * views <= MOST_CELLS:
+            slot = np.full((states, views), FREE, np.int32)
+            slot[keys % states, keys // states] = np.arange(len(keys))
+        else:
+            slot, views = free_slots(rows), ANY_VIEW
+            place_rows(slot, keys, len(keys))
+        used = np.array([len(keys)])
+        return cls(slot, lengthen(keys, rows), used, lengthen(value, rows), states, views)
+
+    def grow(self, rows: int, views: int) -> QTable:
+        """The same rows with room for so many rows and views, twice as many as before if there are more."""
+        used, room = int(self.used[0]), len(self.key)
+        rows = room if rows <= room else max(rows, 2 * room)
+        views = self.views if views <= self.views else max(views, 2 * self.views)
+        return QTable.of(self.key[:used], self.value[:used], self.states, rows, views)
+
+
+class Observed(NamedTuple):
+    """The stacks observed so far, one of each class, with which CpRM imagines, and what labels do to them.
+
+    A class of stacks is an entry; an entry with each machine state is imagined."""
+
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    """Classes of stacks to entries."""
+    first: Integers
+    """[entry]: the configuration of its stack and machine state 0."""
+    seen: Integers
+    """[entry]: the number of what a policy sees of that."""
+    reached: Integers
+    """[label, machine state, entry]: what a policy sees of the configuration that the label leads to;
+    ENDED, UNDEFINED_LABEL or UNKNOWN."""
+    paid: Rewards
+    """[label, machine state, entry]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[label, machine state, entry]: the moves a counting automaton makes for it."""
+    shaping: Rewards
+    """[label, machine state, entry]: the shaping reward of it, if the environment does not end."""
+    ready: npt.NDArray[np.int64]
+    """[label]: the first entries that are known by the label and all machine states."""
+    turn: npt.NDArray[np.int64]
+    """[2]: the machine state and the entry with which a budget of updates continues."""
+
+    @classmethod
+    def of(cls, keys: Keys, first: Integers, seen: Integers, labels: int, states: int) -> Observed:
+        """These entries, for so many labels and machine states that are not final."""
+        index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
+        entries = len(index.key)
+        shape = labels, states, entries
+        return cls(
+            index,
+            lengthen(first, entries),
+            lengthen(seen, entries),
+            np.full(shape, UNKNOWN, np.int32),
+            np.zeros(shape),
+            np.zeros(shape, np.int64),
+            np.zeros(shape),
+            np.zeros(labels, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def grow(self) -> Observed:
+        """The same entries with more room."""
+        used = int(self.index.used[0])
+        labels, states, room = self.reached.shape
+        more = Observed.of(
+            self.index.key[:used], self.first[:used], self.seen[:used], labels, states
+        )
+        known = (self.reached, self.paid, self.moves, self.shaping)
+        wider = (more.reached, more.paid, more.moves, more.shaping)
+        for before, after in zip(known, wider, strict=True):
+            after[:, :, :room] = before
+        return more._replace(ready=self.ready, turn=self.turn)
+
+
+# --- Settings as numbers
+
+
+class Rates(NamedTuple):
+    """The settings of a tabular agent as numbers, and of the hierarchical one."""
+
+    alpha: float
+    gamma: float
+    decay: float
+    least: float
+    limit: int
+    imagines: bool = False
+    depth: int = -1  # symbols by which stacks are classed, or -1: every stack is its own class
+    budget: int = 0  # counterfactual updates per step, or 0: all
+    episode_budget: int = 0  # updates per episode, or 0: no limit
+    operations: int = 0  # moves of a counting automaton per episode, or 0: no limit
+    first_tie: bool = False  # of several best actions the first is taken, unless all are worth 0
+    limit_ends: bool = False  # a truncated episode is learnt as one that has ended
+    r_plus: float = 0.0
+    r_minus: float = 0.0
+
+
+def find_rates(
+    settings: QLearning | Hierarchical, domain: FiniteDomain, machine: AnyMemory, view: View
+) -> Rates:
+    """The settings as numbers."""
+    rates = Rates(
+        float(settings.learning_rate),
+        float(settings.discount),
+        float(settings.epsilon_decay),
+        float(settings.epsilon_least),
+        settings.step_limit or domain.step_limit,
+    )
+    if isinstance(settings, Hierarchical):
+        return rates._replace(r_plus=float(settings.r_plus), r_minus=float(settings.r_minus))
+    paper = paper_settings(settings)
+    return rates._replace(
+        imagines=settings.counterfactuals is not Counterfactuals.NONE,
+        depth=class_depth(machine, view, settings.counterfactuals),
+        budget=settings.updates_per_step or 0,
+        episode_budget=settings.updates_per_episode or 0,
+        operations=settings.operations_per_episode or 0,
+        first_tie=paper.ties == "first",
+        limit_ends=paper.limit_ends,
+    )
+
+
+# --- Options
+
+
+STAYS, MOVES, NOT_DEFINED = 0, 1, -1
+"""What the machine does on a label (`Options.moved`)."""
+
+
+class Options(NamedTuple):
+    """The options of each machine state, the heads at which they learn, and what each label does there.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> heads = [Head("u0", "#"), Head("u1", "#"), Head("u1", "A")]
+    >>> options = tabulate_options(catalogue("letter"), [frozenset("B"), frozenset("C")], heads)
+    >>> options.counts.tolist(), options.ruled.tolist(), options.achieved[1, 1, 1].tolist()
+    ([2, 2, 0], [True, True, False], [False, True])
+    >>> options.moved[1, 1].tolist(), options.paid[1, 1].tolist()
+    ([-1, 1, 1], [0.0, 1.0, -0.01])
+    """
+
+    counts: Integers
+    """[state]: how many options leave it; 0 for final states."""
+    ruled: npt.NDArray[np.bool_]
+    """[state]: whether they have rules; False where one option without a rule stands in."""
+    achieved: npt.NDArray[np.bool_]
+    """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
+    head_state: Integers
+    """[head]: its machine state."""
+    head_top: Integers
+    """[head]: its top symbol."""
+    head: Integers
+    """[state, top]: the number of a head, or -1."""
+    moved: Integers
+    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, if there is no head."""
+    paid: Rewards
+    """[state, label, top]: what the machine pays for it."""
+
+
+def tabulate_options(
+    machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]
+) -> Options:
+    """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
+    leaving = list(options_in_play(machine, heads).values())
+    states, tops = len(machine.states) + len(machine.final), (None, *machine.stack)
+    counts, ruled = np.zeros(states, np.int32), np.zeros(states, np.bool_)
+    counts[: len(leaving)] = [len(options) for options in leaving]
+    ruled[: len(leaving)] = [options[0] is not None for options in leaving]
+    achieved = np.zeros((states, len(labels), len(tops), int(counts.max())), np.bool_)
+    number = np.full((states, len(tops)), -1, np.int32)
+    moved = np.full(achieved.shape[:3], NOT_DEFINED, np.int32)
+    paid = np.zeros(moved.shape)
+    head_state = [machine.states.index(head.state) for head in heads]
+    head_top = [tops.index(head.top) for head in heads]
+    for place, (head, state, top) in enumerate(zip(heads, head_state, head_top, strict=True)):
+        before = shortest_with(machine, head)
+        number[state, top] = place
+        for column, label in enumerate(labels):
+            for choice, option in enumerate(leaving[state]):
+                achieved[state, column, top, choice] = is_achieved(machine, option, label, head.top)
+            with suppress(UndefinedMove):
+                step = machine.step(before, label)
+                moved[state, column, top] = MOVES if step.after != before else STAYS
+                paid[state, column, top] = step.reward
+    at_states, at_tops = np.array(head_state, np.int32), np.array(head_top, np.int32)
+    return Options(counts, ruled, achieved, at_states, at_tops, number, moved, paid)
