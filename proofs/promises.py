@@ -317,16 +317,6 @@ PROOFS = (
         also=("pdrm.cli",),
     ),
     Proof(
-        name="tampered-files",
-        group=RUNS,
-        promise="A tampered file is refused, or read as something valid: nothing crashes, hangs or follows an index out of bounds.",
-        compared="checkpoints, policies, results, curves, studies, caches, certificates, domains and machines after accidents to their bytes, values and arrays, used in a child process with limits, kernels with checked indices",
-        unit="files",
-        target=100_000,
-        share=6,
-        check="proofs.tampered:check",
-    ),
-    Proof(
         name="command-lines",
         group=RUNS,
         promise="Whatever is typed, in any locale and encoding, a command ends with exit code 0, 1, 2 or 130, never with a traceback.",

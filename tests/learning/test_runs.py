@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from pdrm.domains.water import WaterWorld
@@ -24,6 +25,7 @@ from pdrm.errors import (
 )
 from pdrm.learning.advice import advise
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary, agent_for
+from pdrm.learning.checkpoint import encode_checkpoint
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_loop import RunSpec, execute, is_done, read_spec
 from pdrm.learning.tabular.learner import QLearner
@@ -191,10 +193,13 @@ def test_a_damaged_policy_is_noticed(tmp_path):
 
 
 def test_damaged_records_are_noticed_and_kept(tmp_path):
-    (tmp_path / "checkpoint.npz").write_bytes(b"half a checkpoint")
-    with pytest.raises(BadRunFolder, match="checkpoint"):
-        do(SPEC, tmp_path)
-    assert (tmp_path / "checkpoint.npz").read_bytes() == b"half a checkpoint"
+    changed = bytearray(encode_checkpoint({"done": np.int64(50)}))
+    changed[100] ^= 1
+    for damaged in (b"half a checkpoint", bytes(changed)):
+        (tmp_path / "checkpoint.npz").write_bytes(damaged)
+        with pytest.raises(BadRunFolder):
+            do(SPEC, tmp_path)
+        assert (tmp_path / "checkpoint.npz").read_bytes() == damaged
     (tmp_path / "checkpoint.npz").unlink()
     run = do(SPEC, tmp_path)
     curve = (tmp_path / "curve.csv").read_text()

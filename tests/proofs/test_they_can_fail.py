@@ -1,8 +1,6 @@
 """A proof that cannot fail shows nothing: each new one finds a fault that is put where it looks."""
 
 from dataclasses import replace
-from random import Random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from pdrm.analysis import solving
 from pdrm.language import json_form, syntax
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
-from pdrm.learning import run, run_loop
 from pdrm.learning.tabular import tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
@@ -21,7 +18,6 @@ from pdrm.product.jax_env.jax_machine import JaxMachine
 from pdrm.product.quick_step import QuickStep
 from pdrm.product.summaries import potentials
 from pdrm.product.summaries.operators import Summaries
-from pdrm.task import Task
 from proofs import (
     combining,
     command_lines,
@@ -37,7 +33,6 @@ from proofs import (
     round_trip,
     shaping,
     summaries,
-    tampered,
     task_findings,
     water_twin,
     wrapping,
@@ -165,22 +160,6 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
     monkeypatch.setattr(tables.Observed, "of", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=1, runs=60)
-
-
-def test_a_fingerprint_that_fits_everything(tmp_path, monkeypatch):
-    same = SimpleNamespace(sha256=lambda _data: SimpleNamespace(hexdigest=lambda: 64 * "0"))
-    for module in (run, run_loop):
-        monkeypatch.setattr(module, "hashlib", same)
-    found = run.train(Task("letter"), "q", folder=tmp_path, progress=False, **tampered.SMALL)
-    curve = tampered.Target(
-        found.folder,
-        run.CURVE,
-        lambda _: run.Run(found.spec, found.folder).curve.text(),
-        (tampered.tamper_bytes,),
-        fingerprint=True,
-    )
-    with pytest.raises(AssertionError, match="other content was used"):
-        [curve.one_case(Random(case)) for case in range(100)]
 
 
 def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):

@@ -35,7 +35,6 @@ NAMED = {
     "hierarchical 2-pdRM": "#f28e2b",
     "0-pdRM (ours)": "#000000",
     "1-CpRM, deduplicated (ours)": "#aa3377",
-    "CpRM, co-observed (ours)": "#117733",
     "summary (ours)": "#7b2cbf",
     "3-pdRM": "#009e73",
     "4-pdRM": "#cc79a7",

@@ -48,14 +48,13 @@ from pdrm.files import (
     Arrays,
     Fingerprint,
     describe_fault,
-    encode_arrays,
     ensure_folder,
     need,
     parse_record,
-    read_arrays,
     write_atomically,
 )
 from pdrm.learning.agents import Deep, Summary, read_agent
+from pdrm.learning.checkpoint import encode_checkpoint, read_checkpoint
 from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.settings import Agent
 from pdrm.task import Task
@@ -415,7 +414,7 @@ def _checkpointed(folder: Path) -> int:
     """How far a run's checkpoint is; 0: there is none."""
     path = folder / CHECKPOINT
     try:
-        return _done(read_arrays(path.read_bytes()))
+        return _done(read_checkpoint(path.read_bytes()))
     except FileNotFoundError:
         return 0
     except MALFORMED as error:
@@ -443,7 +442,7 @@ def _resume(learner: Learner, folders: list[Path]) -> list[list[Test]]:
         nonlocal path  # the one that is being checked
         for folder in folders:
             path = folder / CHECKPOINT
-            snapshots.append(read_arrays(path.read_bytes()))
+            snapshots.append(read_checkpoint(path.read_bytes()))
             yield snapshots[-1]
 
     try:
@@ -469,7 +468,7 @@ def read_curve_so_far(folder: Path, unit: str) -> Curve:
     if not path.exists():
         raise no_run(folder, "it was not trained until a first test")
     try:
-        arrays = read_arrays(path.read_bytes())
+        arrays = read_checkpoint(path.read_bytes())
         tests = read_tests(
             arrays, arrays["tests.at"].tolist(), arrays["tests.ends"].ravel().tolist()
         )
@@ -493,7 +492,9 @@ def _save_checkpoints(
             "done": np.int64(learner.done),
             **Curve.of(spec.agent.unit, tests[number]).arrays(),
         }
-        write_atomically(folder / CHECKPOINT, encode_arrays({**arrays, **learner.snapshot(number)}))
+        write_atomically(
+            folder / CHECKPOINT, encode_checkpoint({**arrays, **learner.snapshot(number)})
+        )
     ended = time.monotonic()
     return ended + max(seconds_between_checkpoints(), (ended - began) / SHARE_FOR_CHECKPOINTS)
 

@@ -13,7 +13,7 @@ from pdrm.experiments.study import Study
 
 # --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
 
-EXHAUSTIVE, CO_OBSERVED = {"counterfactuals": "exhaustive"}, {"counterfactuals": "co-observed"}
+EXHAUSTIVE = {"counterfactuals": "exhaustive"}
 AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "pdRM": ("q", "full", {}),
     "1-pdRM": ("q", "1", {}),
@@ -28,7 +28,6 @@ AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "CQL-CRA": ("cra-cql", "full", {}),
     "0-pdRM (ours)": ("q", "0", {}),
     "1-CpRM, deduplicated (ours)": ("cprm", "1", {}),
-    "CpRM, co-observed (ours)": ("cprm", "full", CO_OBSERVED),
     "summary (ours)": ("summary", "full", {}),
 }
 OURS = ("0-pdRM (ours)", "1-CpRM, deduplicated (ours)")
@@ -66,7 +65,6 @@ _LETTER = (
     "Q-CRA",
     "CQL-CRA",
     *OURS,
-    "CpRM, co-observed (ours)",
 )
 LETTER = Study(
     name="letter",
@@ -115,7 +113,6 @@ def _maze(size: str) -> Panel:
         _maze_line(name, size, operations_per_episode=budget) for name in ("Q-CRA", "CQL-CRA")
     ]
     lines += [_line("0-pdRM (ours)", 0.3), _line("1-CpRM, deduplicated (ours)", 0.4)]
-    lines += [_line("CpRM, co-observed (ours)", 2)] if size == "5x5" else []
     return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", "home", lines)
 
 
