@@ -15,6 +15,7 @@ from pdrm.product.explore_kernel import (
     UNDEFINED_LABEL,
     begin_exploring,
     explore,
+    see,
 )
 from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
@@ -51,6 +52,7 @@ def check_a_walk_is_the_readable_one(seed, view):
     assert paid == begun.reward
     for _ in range(40):
         assert walk.configuration(number) == (here.state, here.stack)
+        see(walk.explored, number // walk.explored.states)
         key = int(walk.explored.seen[number])
         if here.state in machine.final:
             assert key == ENDED

@@ -145,9 +145,7 @@ def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int
 def see(explored: Explored, node: int) -> None:
     """Number what a policy sees of the configurations with a stack."""
     seen, states, number = explored.seen, explored.states, node
-    if seen[node * states] != UNKNOWN:
-        return
-    if explored.k >= 0:
+    if len(explored.counters) == 0:
         code = stack_code(explored.stacks, node, explored.k)
         slot, keys, used = explored.index
         number, probe = find_key(slot, keys, code)
@@ -221,7 +219,6 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
         return UNDEFINED_LABEL, 0.0
     if status != OK:
         return NO_ROOM, 0.0
-    see(explored, node)
     there = node * states + state
     if here < after.shape[1]:
         after[label, here] = there

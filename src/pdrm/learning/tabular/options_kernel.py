@@ -25,7 +25,7 @@ from pdrm.learning.tabular.rows_kernel import (
 from pdrm.learning.tabular.tables import Options, Progress, QTable, Rates
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored
-from pdrm.product.explore_kernel import explore
+from pdrm.product.explore_kernel import explore, see
 from pdrm.product.hash_kernel import FREE
 
 
@@ -53,7 +53,7 @@ def learn(
     actions = next_state.shape[1]
     slot, keys, used, meta_q = meta.slot, meta.key, meta.used, meta.value
     states = meta.states
-    made = explored.stacks.made if explored.k < 0 else explored.index.used
+    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
     seen, after_of, paid_of = explored.seen, explored.after, explored.paid
     symbol_of, machine_states, kept = explored.stacks.symbol, explored.states, after_of.shape[1]
     achieved, counts, ruled, head_of = options.achieved, options.counts, options.ruled, options.head
@@ -80,7 +80,7 @@ def learn(
             start, random = draw(start_probability, 0, 0, random)
             s, label = domain.start_state[start], domain.start_label[start]
             begun, gained = explored.start, explored.start_reward
-            if label >= 0 and seen[begun] >= 0:
+            if label >= 0 and begun % machine_states < explored.first_final:
                 there, earned = explore(explored, begun, label)
                 if there < 0:
                     status = there
@@ -89,13 +89,15 @@ def learn(
                 gained += earned
                 begun = there
             here, meta_row, option, step, updates = begun, FREE, at.NONE, 0, 0
+            if seen[here] == UNKNOWN:
+                see(explored, here // machine_states)
             over = seen[here] < 0 or terminal[s]
             continue
         if 0 < run.pause <= updates and not run.late:
             status = at.PAUSE
             break
         run.rows = used[0] + 2
-        if run.rows > len(keys) or made[0] * machine_states > meta.views:
+        if run.rows > len(keys) or numbered[0] * machine_states > meta.views:
             status = at.NO_ROWS
             break
         node = here // machine_states
@@ -133,9 +135,11 @@ def learn(
             there, earned = after_of[ix(label), ix(here)], paid_of[ix(label), ix(here)]
         if there < 0:
             there, earned = explore(explored, here, label)
+        if there >= 0 and seen[there] == UNKNOWN:
+            see(explored, there // machine_states)
         if there < 0:
             status = there
-        elif made[0] * machine_states > meta.views:
+        elif numbered[0] * machine_states > meta.views:
             status = at.NO_ROWS
         if status != at.DONE:
             random = before
@@ -218,21 +222,26 @@ def test(
     states, actions, _ = domain.next.shape
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     seen, machine_states, random = explored.seen, explored.states, rng[0]
+    final = explored.first_final
     after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
     for episode in range(len(returns)):
         # 1. Draw a start of the domain; its label is read first (begin).
         start, random = draw(start_probability, 0, 0, random)
         s, label = domain.start_state[start], domain.start_label[start]
         here, gained, step, option = explored.start, explored.start_reward, 0, at.NONE
-        starting = label >= 0 and seen[here] >= 0
-        while starting or (step < limit and seen[here] >= 0 and not domain.terminal[s]):
+        starting = label >= 0 and here % machine_states < final
+        while starting or (
+            step < limit and here % machine_states < final and not domain.terminal[s]
+        ):
             reward, after, node = 0.0, s, here // machine_states
             state, top = here - node * machine_states, explored.stacks.symbol[node]
             if not starting:
                 # 2. Choose a best option, if none is running, a best action for it, and draw its outcome.
                 if option == at.NONE:
+                    if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+                        see(explored, here // machine_states)
                     row, view = FREE, seen[here]
-                    if view < meta.views:
+                    if 0 <= view < meta.views:
                         row, _ = find_row(meta.slot, meta.key, states, s, view)
                     count = options.counts[state]
                     option, random = choose_greedily(meta.value, row, 0, count, random, False)

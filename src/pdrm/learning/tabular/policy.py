@@ -386,7 +386,7 @@ def _decode(learner: TabularLearner) -> PolicyTable:
     if isinstance(machine, CountingRewardAutomaton):
         memory = CounterVectors(explored.counters[: explored.stacks.made[0]].copy())
     elif isinstance(learner.view, FullStack):
-        memory = StackTree(machine.stack, *_made(explored.stacks))
+        memory, node = StackTree(machine.stack, *_made(explored.stacks)), explored.index.key[node]
     else:
         tops, nodes = _tops(explored.index.key, node, len(machine.stack), learner.view.k)
         memory, node = StackTree(machine.stack, *_made(tops)), nodes

@@ -27,7 +27,7 @@ from pdrm.learning.tabular.rows_kernel import (
 from pdrm.learning.tabular.tables import Observed, Progress, QTable, Rates
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
-from pdrm.product.explore_kernel import UNDEFINED_LABEL, explore, fill_potentials, stack_code
+from pdrm.product.explore_kernel import UNDEFINED_LABEL, explore, fill_potentials, see, stack_code
 from pdrm.product.hash_kernel import FREE, find_key
 
 
@@ -74,7 +74,7 @@ def learn(
         observed.moves,
         observed.shaping,
     )
-    made = explored.stacks.made if explored.k < 0 else explored.index.used
+    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
     alpha, gamma, most, budget = rates.alpha, rates.gamma, rates.operations, rates.budget
     run = progress[0]
     here, s, row, step, updates = run.here, run.state, run.row, run.step, run.updates
@@ -96,7 +96,7 @@ def learn(
             start, random = draw(start_probability, 0, 0, random)
             s, label = domain.start_state[start], domain.start_label[start]
             begun, gained, operations = explored.start, explored.start_reward, 0
-            if label >= 0 and seen[begun] >= 0:
+            if label >= 0 and begun % machine_states < explored.first_final:
                 there, earned = explore(explored, begun, label)
                 if there < 0:
                     status = there
@@ -108,6 +108,8 @@ def learn(
                     gained += earned
                     begun = there
             here, row, step, updates = begun, FREE, 0, 0
+            if seen[here] == UNKNOWN:
+                see(explored, here // machine_states)
             over = seen[here] < 0 or terminal[s] or 0 < most < operations
             continue
         if run.late:
@@ -117,7 +119,7 @@ def learn(
             status = at.PAUSE
             break
         run.rows = used[0] + 2
-        if run.rows > len(keys) or made[0] * machine_states > table.views:
+        if run.rows > len(keys) or numbered[0] * machine_states > table.views:
             status = at.NO_ROWS
             break
         if row < 0:
@@ -180,6 +182,8 @@ def learn(
                 status = there
                 random = before
                 break
+        if seen[there] == UNKNOWN:
+            see(explored, there // machine_states)
         spent = operations
         if counted:
             spent += moves_of[label, here]
@@ -208,6 +212,8 @@ def learn(
                         status = at.NO_POTENTIALS
                         break
                     if there_too >= 0:
+                        if seen[there_too] == UNKNOWN:
+                            see(explored, there_too // machine_states)
                         view = seen[there_too]
                         pays[label, machine, entry] = earned_too
                         if counted:
@@ -235,7 +241,7 @@ def learn(
         if shaped and not fill_potentials(potentials, explored.stacks):
             status = at.NO_POTENTIALS
         run.rows = used[0] + left + 2
-        if run.rows > len(keys) or made[0] * machine_states > table.views:
+        if run.rows > len(keys) or numbered[0] * machine_states > table.views:
             status = at.NO_ROWS
         if status != at.DONE:
             random = before
@@ -337,6 +343,7 @@ def test(
     states, actions, _ = domain.next.shape
     start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     seen, most, random = explored.seen, rates.operations, rng[0]
+    machine_states, final = explored.states, explored.first_final
     after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
     counted = len(explored.counters) > 0
     for episode in range(len(returns)):
@@ -344,13 +351,17 @@ def test(
         start, random = draw(start_probability, 0, 0, random)
         s, label = domain.start_state[start], domain.start_label[start]
         here, gained, step, operations = explored.start, explored.start_reward, 0, 0
-        starting = label >= 0 and seen[here] >= 0
-        while starting or (step < limit and seen[here] >= 0 and not domain.terminal[s]):
+        starting = label >= 0 and here % machine_states < final
+        while starting or (
+            step < limit and here % machine_states < final and not domain.terminal[s]
+        ):
             # 2. Choose a best action and draw its outcome (greedy, draw_outcome).
             reward, after = 0.0, s
             if not starting:
+                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+                    see(explored, here // machine_states)
                 row, view = FREE, seen[here]
-                if view < table.views:
+                if 0 <= view < table.views:
                     row, _ = find_row(table.slot, table.key, states, s, view)
                 a, random = choose_greedily(table.value, row, 0, actions, random, rates.first_tie)
                 o, random = draw(domain.probability, s, a, random)

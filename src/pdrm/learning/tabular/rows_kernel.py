@@ -50,8 +50,8 @@ def place_row(slot: Integers, s: int, place: int, row: int) -> None:
 @njit(cache=True)
 def count_views(explored: Explored) -> int:
     """How many numbers there are of what a policy sees."""
-    made = explored.stacks.made[0] if explored.k < 0 else explored.index.used[0]
-    return made * explored.states
+    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
+    return numbered[0] * explored.states
 
 
 @njit(cache=True, inline="always")
