@@ -42,21 +42,20 @@ docs: .venv/dev.done ## draw the pictures of the documentation, build it strictl
 	$(BIN)/python -m docs.scripts.pictures
 	$(BIN)/python -m zensical build --strict --clean
 
-bench: .venv/dev.done ## measure, interleaved with the peers, for about six minutes; write docs/benchmarks.md and its records
-	$(BIN)/python -m pdrm bench --seconds 40 --record docs/benchmarks
-	$(BIN)/python -m pages benchmarks.md
+bench: .venv/dev.done ## measure next to the peers, for about six minutes; records go to docs/benchmarks
+	$(BIN)/python -m benchmarks --seconds 40 --record docs/benchmarks
 
 PROVE ?= 5m
-prove: .venv/dev.done ## check the promises on random cases for a while (PROVE=5m, 1h, 8h), write docs/promises.md; interrupt and resume at will
-	$(BIN)/python -m proofs --budget="$(PROVE)" $(if $(WORKERS),--workers=$(WORKERS))
+prove: .venv/dev.done ## check the properties with new random seeds until the time is up (PROVE=30m)
+	$(BIN)/python -m tests.properties.prove $(PROVE)
 
 # Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
 COVERED := machines language product analysis
 DOSES := exactness every_stack shaping sufficient_k summaries task_findings values witnesses_at_any_height
-BESIDE := tests/cli/test_check_k.py tests/cli/test_solve.py $(DOSES:%=tests/proofs/test_small_doses.py::test_%)
+BESIDE := tests/cli/test_check_k.py tests/cli/test_solve.py $(DOSES:%=tests/properties/test_properties.py::test_%)
 PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py \
 	tests/product/test_potentials.py::test_kernels_keep_the_same_values_on_stacks tests/product/test_summaries.py tests/analysis \
-	tests/proofs/test_small_doses.py::test_summaries
+	tests/properties/test_properties.py::test_summaries
 coverage: .venv/dev.done ## which branches of machines/, language/, product/ and analysis/ the tests take; fails below 95 % of any of them
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(wildcard $(COVERED:%=tests/%)) $(COVERED:%=src/pdrm/%) $(BESIDE)

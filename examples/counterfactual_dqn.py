@@ -85,7 +85,10 @@ class Line:
     """How many times `--steps` it is trained."""
 
 
-LINES = {"DQN": Line(), "DQN with counterfactuals": Line(imagine={"counterfactuals": 2})}
+LINES = {
+    "DQN": Line(),
+    "DQN with counterfactuals": Line(imagine={"counterfactuals": 2, "enlarge": True}),
+}
 CONTROLS = {
     "DQN": Line(patience=3),
     "DQN, batch of 192": Line(settings={"batch_size": 192}, patience=3),

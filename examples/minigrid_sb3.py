@@ -113,7 +113,7 @@ def make_agent(name: str, seed: int) -> BaseAlgorithm:
     if name == "imagining":
         buffer = {
             "replay_buffer_class": CounterfactualReplayBuffer,
-            "replay_buffer_kwargs": {"counterfactuals": 2, "seed": seed},
+            "replay_buffer_kwargs": {"counterfactuals": 2, "enlarge": True, "seed": seed},
         }
     return DQN("MlpPolicy", make_env(), seed=seed, device="cpu", **DQN_SETTINGS, **buffer)
 

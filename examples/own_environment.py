@@ -1,5 +1,7 @@
 """Your own Gymnasium environment with a task that needs a stack: close the doors in the reverse of the order you met them."""
 
+from collections import defaultdict
+from collections.abc import Hashable
 from typing import Any
 
 import gymnasium
@@ -67,26 +69,27 @@ back -> closed : eps, # / #, 1
 ALPHA, GAMMA, EPSILON, STEPS = 0.1, 0.95, 0.2, 20_000
 
 
-def q_learning(env: gymnasium.Env[Any, Any], seed: int = 0) -> float:
+def q_learning(env: pdrm.product.MachineEnv, seed: int = 0) -> float:
     """Plain Q-learning: returns the mean return of the last thousand episodes."""
-    table = [[0.0] * int(env.action_space.n) for _ in range(int(env.observation_space.n))]
-    here, _ = env.reset(seed=seed)
+    table: dict[Hashable, list[float]] = defaultdict(lambda: [0.0] * len(COLOURS))
+    here = env.key(env.reset(seed=seed)[0])
     returns = [0.0]
     for _ in range(STEPS):
         explores = env.np_random.random() < EPSILON and len(returns) < STEPS // 20
         action = int(env.np_random.integers(2)) if explores else table[here].index(max(table[here]))
-        there, reward, terminated, truncated, _ = env.step(action)
+        seen, reward, terminated, truncated, _ = env.step(action)
+        there = env.key(seen)
         future = 0.0 if terminated else max(table[there])
         table[here][action] += ALPHA * (reward + GAMMA * future - table[here][action])
         here = there
         returns[-1] += reward
         if terminated or truncated:
-            here, _ = env.reset()
+            here = env.key(env.reset()[0])
             returns.append(0.0)
     return sum(returns[-1001:-1]) / 1000
 
 
 if __name__ == "__main__":
     for k in (0, 1):
-        env = pdrm.wrap(Hallway(), TASK, events, k=k, discrete=True)
+        env = pdrm.wrap(Hallway(), TASK, events, k=k)
         print(f"seeing {k} symbol(s) of the stack: return {q_learning(env):.2f} of {DOORS + 1}")

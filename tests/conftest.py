@@ -56,7 +56,7 @@ SLOW = (
     *(
         "tests/learning/",
         "tests/test_",
-        "tests/proofs/",
+        "tests/properties/",
         "tests/pages/",
         "tests/report/",
         "tests/experiments/",

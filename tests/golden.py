@@ -19,3 +19,14 @@ def check_golden(file, found):
     if os.environ.get("PDRM_GOLDEN") == "write":
         file.write_text(text)
     assert parse_golden(text) == parse_golden(file.read_text())
+
+
+def places_of(message):
+    """The codes of a message's errors with their places, one a line."""
+    found = []
+    for code, place in re.findall(r"error\[(E\d{4})\]|^ +--> (.+)$", message, re.MULTILINE):
+        if code:
+            found.append(code)
+        else:
+            found[-1] += f" {place.rpartition('/')[2]}"
+    return "\n".join(found)

@@ -6,11 +6,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from proofs.random_machines import EVENTS, FINAL, REWARDS, STATES, SYMBOLS, fitting
+from tests.properties.random_machines import EVENTS, FINAL, REWARDS, STATES, SYMBOLS, fitting
 
 
 def prefixes(names, least=1):

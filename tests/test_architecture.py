@@ -14,9 +14,10 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Upper layers may import lower ones; the members of one layer never import each other.
 LAYERS = (
     ("cli",),
-    ("studio", "report", "bench"),
+    ("paper",),
     ("experiments",),
-    ("learning", "analysis"),
+    ("learning",),
+    ("analysis",),
     ("product", "drawing"),
     ("task",),
     ("language", "domains"),
@@ -43,18 +44,15 @@ def is_deep(path):
 PEERS = ("stormpy", "automata", "pycrm")
 HOMES = {
     "numba": is_kernel,
-    "jax": lambda path: (
-        "product/jax_env" in path.as_posix() or is_deep(path) or chapter(path) == "bench"
-    ),
+    "jax": lambda path: "product/jax_env" in path.as_posix() or is_deep(path),
     "optax": is_deep,
-    "torch": lambda path: is_deep(path) or chapter(path) == "bench",
-    "stable_baselines3": lambda path: is_deep(path) or chapter(path) == "bench",
-    "sb3_contrib": lambda path: is_deep(path) or chapter(path) == "bench",
-    "matplotlib": lambda path: chapter(path) in ("report", "drawing", "bench"),
+    "torch": is_deep,
+    "stable_baselines3": is_deep,
+    "sb3_contrib": is_deep,
+    "matplotlib": lambda path: chapter(path) in ("paper", "drawing"),
     "pygraphviz": lambda path: chapter(path) == "drawing",
     # Oracles and peers: to compare with, never to build on.
-    **dict.fromkeys(PEERS, lambda path: chapter(path) == "bench"),
-    **dict.fromkeys(("hypothesis", "pytest"), lambda _: False),
+    **dict.fromkeys((*PEERS, "hypothesis", "pytest"), lambda _: False),
 }
 
 
@@ -127,13 +125,13 @@ def test_heavy_imports_stay_at_home():
             assert allowed is None or allowed(path), f"{dotted(path)} may not import {name}"
 
 
-def test_only_bench_names_the_modules_of_peers():
+def test_nothing_names_the_modules_of_peers():
     """A string that is a module's name may be on its way to an import, whatever function it is given to."""
     module = re.compile(rf"({'|'.join(PEERS)})(\.\w+)*")
     for path in MODULES:
         strings = {node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)}
         named = [text for text in strings if isinstance(text, str) and module.fullmatch(text)]
-        assert not named or chapter(path) == "bench", f"{dotted(path)} names {named}"
+        assert not named, f"{dotted(path)} names {named}"
 
 
 def test_no_two_modules_share_a_name():

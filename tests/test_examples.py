@@ -11,9 +11,10 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 SMALLER = {
     "counterfactual_dqn.py": ["--steps", "600", "--output", "new/folder"],
     "minigrid_sb3.py": ["--steps", "600"],
+    "shaped_sb3.py": ["--agent", "dqn", "--steps", "600"],
 }
 """What is given to examples that take minutes."""
-SHORTER = {"three_agents.py": ("16_384", "2_048")}
+SHORTER = {"three_agents.py": ("16_384", "2_048"), "double_q.py": ("20_000", "600")}
 """Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same PPO to the end."""
 
 

@@ -24,7 +24,7 @@ CHAPTERS = (
     "analysis",
     "experiments",
     "drawing",
-    "report",
+    "paper",
 )
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pdrm
+from docs.scripts.autoencode import autoencode_plot
 from docs.scripts.concepts import formulas, shown
 from docs.scripts.concepts.counterfactual import counterfactual_plot
 from docs.scripts.concepts.labels import labels_plot
@@ -13,7 +14,7 @@ from docs.scripts.concepts.product import product_plot
 from docs.scripts.concepts.run import run_plot
 from docs.scripts.concepts.views import views_plot
 from pdrm.drawing.curve_plots import panel_plot
-from pdrm.drawing.plots import episode_plot, witness_plot
+from pdrm.drawing.plots import episode_plot, plot_bytes, witness_plot
 
 IMAGES = Path(__file__).parent.parent / "images"
 
@@ -31,6 +32,7 @@ def main() -> None:
     for name, machine in machines.items():
         pdrm.draw(machine, IMAGES / f"{name}.svg")
     figures = {
+        "autoencode": autoencode_plot(),
         "concept-run": run_plot(shown.moments()),
         "concept-labels": labels_plot(*shown.labels(steps=4)),
         "concept-product": product_plot(*shown.moment(steps=6)),
@@ -42,7 +44,7 @@ def main() -> None:
         "concept-curves": panel_plot([curves.to_plot() for curves in shown.trained()]),
     }
     for name, figure in figures.items():
-        figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
+        (IMAGES / f"{name}.svg").write_bytes(plot_bytes(figure, "svg"))
         sys.stdout.write(f"drew docs/images/{name}.svg\n")
 
 

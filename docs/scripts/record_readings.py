@@ -1,7 +1,7 @@
 """Put the readings that were run in some folders into the record that comes with the package, the default one too.
 
     pdrm reproduce letter --reading first-tie -o runs
-    python -m docs.scripts.record_readings runs          writes src/pdrm/experiments/paper/recorded/readings.json
+    python -m docs.scripts.record_readings runs          writes src/pdrm/paper/recorded/readings.json
 
 What was not run in the folders stays as it is recorded.
 """
@@ -14,15 +14,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdrm.experiments.paper.claims import NOT_RUN
-from pdrm.experiments.paper.paper_readings import (
+from pdrm.files import write_atomically
+from pdrm.paper.evidence import NOT_RUN
+from pdrm.paper.readings import (
     DEFAULT,
     READINGS,
     RECORDED,
     judge_reading,
     run_here,
 )
-from pdrm.files import write_atomically
 
 ABOUT = "about"
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pdrm
-from pdrm.bench.bench_record import describe_machine
+from benchmarks.record import describe_machine
 from pdrm.cli import setup_commands
 from pdrm.errors import NeverSucceeded
 from pdrm.task import Task

@@ -2,7 +2,7 @@
 
 The names below are the front door, in the order a newcomer needs them; each is imported when it is first used, so that
 `import pdrm` is instant. The rest is in the chapters: `pdrm.machines` (transitions, guards, reward machines, counting automata,
-conversions), `pdrm.language` (words, text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.report`.
+conversions), `pdrm.language` (words, text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.paper`.
 """
 
 import sys as _sys
@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
         RecurrentPPO,
         Summary,
     )
+    from pdrm.learning.deep.sb3_agent import SB3
     from pdrm.learning.run import Run, train
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.product.wrapping import wrap, wrap_vector
@@ -72,6 +73,7 @@ __all__ = [
     "RecurrentPPO",
     "DQN",
     "SAC",
+    "SB3",
     "Study",
     # Your own environment and agent
     "wrap",
@@ -99,8 +101,8 @@ def __dir__() -> list[str]:
 
 _lazy.lend(
     draw="pdrm.drawing.render",
-    write_page="pdrm.report.build",
-    write_own_report="pdrm.report.build",
+    write_page="pdrm.paper.report",
+    write_own_report="pdrm.paper.report",
     parse_word="pdrm.language.loading",
     find_optimal_value="pdrm.analysis.solving",
     wrap="pdrm.product.wrapping",

@@ -80,7 +80,7 @@ class SeveralErrors(PdrmError, code="E0001"):
         self._errors = tuple(errors)
 
     def __reduce__(self) -> tuple[type[SeveralErrors], tuple[tuple[PdrmError, ...]]]:
-        """How another process makes it again: from the faults, not from the message."""
+        """Pickle the faults, not the message."""
         return type(self), (self._errors,)
 
     @property
@@ -92,7 +92,7 @@ class SeveralErrors(PdrmError, code="E0001"):
 
 
 MOST_FAULTS = 100
-"""Faults that are looked for and reported together: whoever reads them mends some and asks again."""
+"""The maximum number of errors reported at once."""
 
 
 def raise_all(errors: Iterable[PdrmError]) -> None:
@@ -103,7 +103,7 @@ def raise_all(errors: Iterable[PdrmError]) -> None:
 
 
 SHOWN_WIDTH = 120
-"""Characters of an offending line that a message quotes at most."""
+"""The most characters of an offending line that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Where:
 
 
 MOST_COMPARED, MOST_LETTERS = 200, 100
-"""Words that a misspelt one is compared with, and letters of it: comparing takes a while."""
+"""The most words that a misspelt one is compared with, and letters of it."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -158,7 +158,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 ALIKE = 0.7
-"""How alike, from 0 to 1, two words are that may be misspellings of each other."""
+"""The similarity, from 0 to 1, from which two words may be misspellings of each other."""
 
 
 def name_alike(word: str, known: Iterable[str]) -> str:
@@ -265,9 +265,9 @@ class Undecidable(PdrmError, code="E0113"):
     shows two words that begin alike and must be read differently before the event that tells them apart."""
 
     words: tuple[str, str] | None = None
-    """The two words, as `pdrm step` takes them; twice the same one where it has two derivations. None: none that is short was found."""
+    """The two words, as `pdrm step` takes them; twice the same one if it has two derivations; None if no short one was found."""
     shared: str = ""
-    """What both words begin with, up to the event that does not decide."""
+    """The common beginning of both words, up to the event that does not decide."""
 
 
 class UnknownState(PdrmError, code="E0201"):
@@ -337,8 +337,8 @@ class FinalStateWithRules(PdrmError, code="E0303"):
 class TooManyCases(PdrmError, code="E0304"):
     """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones.
 
-    Whether two rules can apply at once is decided by comparing formulas case by case. `(a | b) & (c | d) & (e | f) & …` doubles the cases with
-    every bracket. A line `exclusive a b c d` rules most of them out, and so do several rules with one event each.
+    Whether two rules can apply at once is decided with decision diagrams, in which a formula such as `a1 & b1 | a2 & b2 | …` over many events
+    can be very large. A line `exclusive a b c d` makes them small, and so do several rules with few events each.
     """
 
 
@@ -355,8 +355,8 @@ class CannotCombine(PdrmError, code="E0306"):
 class UndefinedMove(PdrmError, code="E0401"):
     """No rule applies to this label in this configuration, and the machine says `otherwise error`.
 
-    `otherwise error` is for machines whose rules are meant to cover everything that happens. `pdrm check` lists what they leave open. Add a rule, or say what is to
-    happen there: `otherwise stay 0` keeps the machine where it is, `otherwise go lost -1` ends the task.
+    `otherwise error` is for machines whose rules are meant to cover everything that happens. `pdrm check` lists what they leave open. Add a rule, or say what
+    happens then: `otherwise stay 0` keeps the machine where it is, `otherwise go lost -1` ends the task.
     """
 
 
@@ -425,7 +425,7 @@ class UnknownMachine(PdrmError, code="E0506"):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something a machine may do on purpose, but that is more often a mistake: a warning, never an error.
+    """A likely mistake: a warning, never an error.
 
     >>> print(Finding("W0601", "state `u3` cannot be reached"))
     warning[W0601]: state `u3` cannot be reached
@@ -442,32 +442,33 @@ class Finding:
 
 WARNINGS = {
     "W0601": "A state cannot be reached from the start by any word. A rule that should lead there is missing, never applies (W0603), or names another state. Remove the state, or check the rules that should lead to it.",
-    "W0602": "Labels for which no rule applies: the `otherwise` line decides there. This is no fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
+    "W0602": "Labels for which no rule applies: the `otherwise` line decides. This is no fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
     "W0603": "A rule never applies: its formula holds for no label, as `a & !a` does, or `a & b` where the two are exclusive; or its state and top of stack never occur together; or rules that name the top beat it, which go before those with `z`.",
-    "W0604": "An event or a stack symbol is declared and never used. Most often a rule is missing, or its name is misspelt: `events key door` with a rule that reads `Key` is an error, but with no rule for `door` the door simply does not matter. An event that the domain emits has to be declared even if no rule reads it; then all is well. Remove a symbol that nothing pushes.",
-    "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some ways to go on are in "
+    "W0604": "An event, a stack symbol or a rule of a grammar is declared and never used. Most often a rule is missing, or its name is misspelt: `events key door` with a rule that reads `Key` is an error, but with no rule for `door` the door simply does not matter. An event that the domain emits has to be declared even if no rule reads it; then all is well. Remove a symbol that nothing pushes.",
+    "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some continuations are in "
     'the language and others are not. `G a` is done at the first `a`; the grammar `start: "a" | "a" "b"` is done at `a`, and its `b` never matters. Most often `accept end` is meant, where the event `end` says that the word is complete.',
-    "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can go round for ever, and an episode of it pays as "
+    "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can repeat it for ever, and an episode of it pays as "
     "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
-    "W0607": "Going on to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for going on; a small cost for every step helps.",
+    "W0607": "Continuing to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for continuing; a small cost for every step helps.",
     "W0608": "A final state cannot be reached in this domain, whatever the agent does: an event never comes, never together with another, or never with that stack.",
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling. What waits for it never happens. `pdrm domains NAME` lists the events of a domain; those of a map are its `place` lines.",
-    "W0610": "None of the last tests of an agent achieved the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
+    "W0610": "None of the last evaluations of an agent completed the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is installed. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
-    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `float_images=True` does so and keeps the dictionary.",
-    "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain, where there is one. Pay for the rule that ends the task: `… / …, 1`.",
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `keys=[…]` leaves it out.",
+    "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
-    "W0614": "A rule puts a symbol below the bottom symbol, where nothing ever looks: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
+    "W0614": "A rule puts a symbol below the bottom symbol, which nothing ever reads: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
     "W0616": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
     "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
     "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
     "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
+    "W0617": "The environment of `pdrm.wrap` ended episodes, and paid for it, before the machine was in a final state, and the machine has never finished. Most often the environment's goal is not the end of the task: `ignore_end=True` lets episodes continue if the environment can be stepped further, and `reward_weight=0` leaves its reward out.",
 }
-"""What each warning code means, for `pdrm explain`."""
+"""The explanation of each warning code, for `pdrm explain`."""
 
 
 class TaskWarning(UserWarning):
-    """Warns of a task that is more often a mistake, before it is trained: its `code` is that of the finding.
+    """Warning: the task is probably not what you meant.
 
     >>> print(TaskWarning(Finding("W0612", "no rule pays anything")))
     warning[W0612]: no rule pays anything
@@ -479,7 +480,7 @@ class TaskWarning(UserWarning):
 
     @property
     def code(self) -> str:
-        """Which warning it is, for `pdrm explain`."""
+        """The code of the warning, for `pdrm explain`."""
         return self.finding.code
 
     def __str__(self) -> str:
@@ -487,12 +488,12 @@ class TaskWarning(UserWarning):
 
 
 def warn_caller(warning: UserWarning) -> None:
-    """Warn of the line that called the package, however deep in the package the fault was found."""
+    """Emit a warning that points at the caller's line."""
     warnings.warn(warning, stacklevel=count_to_caller())
 
 
 def count_to_caller() -> int:
-    """The `stacklevel` with which the function that asks warns of the line that called the package, past the wrappers of Gymnasium."""
+    """The `stacklevel` of the line that called the package, past the wrappers of Gymnasium."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
         "pdrm",
@@ -522,58 +523,21 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of an agent none of whose last tests achieved the task: W0610.
+    """Warns of an agent none of whose last tests solved the task: W0610.
 
-    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer", shell_fix="--steps 20000"))
+    >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
     warning[W0610]: no episode of the last 5 tests ended in `done`
       fix: train longer
     """
 
     code = "W0610"
 
-    def __init__(self, message: str, *, fix: str, shell_fix: str) -> None:
+    def __init__(self, message: str, *, fix: str) -> None:
         super().__init__(message)
-        self.message, self.fix, self.shell_fix = message, fix, shell_fix
+        self.message, self.fix = message, fix
 
     def __str__(self) -> str:
         return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"
-
-
-class SmallImage(UserWarning):
-    """Warns of an image in an observation that is too small for Stable-Baselines3's networks: W0611.
-
-    >>> print(SmallImage("image", (7, 7, 3)))
-    warning[W0611]: Stable-Baselines3's MultiInputPolicy takes `image`, of shape (7, 7, 3), for a picture; its convolutions need 36 by 36 pixels
-      fix: pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]
-    """
-
-    code = "W0611"
-
-    def __init__(self, name: str, shape: tuple[int, ...]) -> None:
-        picture = f"takes `{name}`, of shape {shape}, for a picture; its convolutions need 36 by 36 pixels"
-        super().__init__(f"Stable-Baselines3's MultiInputPolicy {picture}")
-
-    def __str__(self) -> str:
-        fix = 'pdrm.wrap(…, float_images=True) makes it plain numbers; or flatten=True and "MlpPolicy", or leave it out: keys=[…]'
-        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
-
-
-class LongVector(UserWarning):
-    """Warns of a flat observation that is most often an image: W0616.
-
-    >>> print(LongVector(100_804))
-    warning[W0616]: with flatten=True an observation is a vector of 100,804 numbers
-      fix: leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation
-    """
-
-    code = "W0616"
-
-    def __init__(self, length: int) -> None:
-        super().__init__(f"with flatten=True an observation is a vector of {length:,} numbers")
-
-    def __str__(self) -> str:
-        fix = 'leave `flatten` out and use "MultiInputPolicy", which reads images with convolutions, or make them smaller first: gymnasium.wrappers.ResizeObservation'
-        return f"{Finding(self.code, str(self.args[0]))}\n  fix: {fix}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):
@@ -665,13 +629,11 @@ class ConflictingOptions(BadSetting, code="E0808"):
 
 
 class WrongKind(BadSetting, code="E0809"):
-    """Something of another kind is given: what is no domain where a domain is needed, no machine where a machine is, or what cannot be
-    drawn. A domain is a name, a file, a `FiniteDomain` or a `WaterWorld`; a machine is a name, a file, a text or a machine.
-    """
+    """Wrong type: not a domain or a machine, or something that cannot be drawn. A domain is a name, a file, a `FiniteDomain` or a `WaterWorld`; a machine is a name, a file, a text or a machine."""
 
 
 class DoesNotApply(BadSetting, code="E0810"):
-    """What is asked for is not possible with this task or this agent: a table cannot learn in a continuous domain, an agent that chooses
+    """The task or the agent does not allow it: a table cannot learn in a continuous domain, an agent that chooses
     among actions cannot push in all directions, a report without a no has no witness, one without a yes nothing to certify.
     """
 
@@ -689,23 +651,23 @@ class WrongArguments(BadSetting, TypeError, code="E0812"):
 
 
 class Diverged(BadSetting, code="E0813"):
-    """The parameters of a network have grown beyond all numbers: it would act, but has learnt nothing. Rewards as the network sees them are
-    too large for its learning rate. Runs that were trained beside it go on to their end without it.
+    """The parameters of a network diverged (NaN or inf). Rewards as the network sees them are too large for its learning rate. Runs
+    that are trained in the same batch continue without it.
     """
 
     runs: tuple[int, ...] = ()
-    """Which of the runs that were trained side by side, by their places."""
+    """The positions of these runs in their batch."""
 
 
 class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):
-    """Something is asked for by the name that other libraries give it, and is called otherwise here. Agents of pdrm are settings: they have
+    """A name of another library; the message says what it is called here. Agents of pdrm are settings: they have
     no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
     but `task.env()` has.
     """
 
 
 class UnknownChoice(BadSetting, code="E0815"):
-    """One of a few words is needed, and another is given. The message lists the words that there are, or the closest of them."""
+    """Invalid choice. The message lists the choices, or the closest ones."""
 
 
 class UnknownAgent(PdrmError, code="E0802"):
@@ -717,7 +679,7 @@ class BadPolicyFile(PdrmError, code="E0803"):
 
 
 def check_policy_files(file: Path) -> None:
-    """Raise where one of the two files of a policy is missing, or both are."""
+    """Raise if a file of a policy is missing."""
     files = (file, file.with_suffix(".json"))
     missing = [one for one in files if not one.exists()]
     if len(missing) == len(files):
@@ -733,7 +695,7 @@ def check_policy_files(file: Path) -> None:
 class WrongPolicy(PdrmError, code="E0804"):
     """A policy is asked to act for a machine or a domain it was not learnt with.
 
-    Its rows are numbered by the states and symbols of its own task, so that elsewhere they would mean something else. Act with it in the task
+    Its rows are numbered by the states and symbols of its own task, so that elsewhere they would mean something else. Use it in the task
     it was trained in, or train one for this task.
     """
 
@@ -766,12 +728,12 @@ class CannotWrap(PdrmError, code="E0901"):
     A vector environment that exists already cannot be wrapped: when the machine reaches a final state its sub-environment
     must be reset, and a vector environment offers no way to do that for one of them. Only spaces that Gymnasium can
     flatten can be flattened, only a `Discrete` one can be numbered, and the keys of `info` that are ours must be free: `machine`, and for labelling functions `env`
-    and `before`. `Monitor` and `RecordEpisodeStatistics`, which sum up rewards, go outside, where they see all of them.
+    and `before`. `Monitor` and `RecordEpisodeStatistics`, which sum up rewards, go outside, so that they see all of them.
     """
 
 
 class BadLabel(PdrmError, code="E0902"):
-    """A labelling function returns a set (or list, or tuple) of event names; the empty set where nothing happened. A text is
+    """A labelling function returns a set (or list, or tuple) of event names; the empty set if nothing happened. A text is
     refused, because it would be read letter by letter: return `{"goal"}`, not `"goal"`. So is None, which is most often a
     forgotten `return`."""
 
@@ -822,7 +784,7 @@ class BadCertificate(PdrmError, code="E1003"):
     """A certificate is damaged, belongs to another task, or does not prove what it says.
 
     A certificate is a claim such as `k = 1 is enough`, the task that it is about, and the values that prove it; `pdrm verify` computes every step of the proof again. It is refused
-    where the task differs in a single reward from the one that it was made for, and where it was edited or cut off. Make it again:
+    if the task differs in a single reward from the one that it was made for, and if it was edited or cut off. Make it again:
     `pdrm check-k maze-5x5 --certificate proof.json`, then `pdrm verify proof.json`.
     """
 
@@ -857,14 +819,14 @@ class UnknownStudy(PdrmError, code="E1102"):
 
 
 class WorkersLost(PdrmError, code="E1103"):
-    """The workers died again and again before they began anything. What was done is kept; the same command goes on.
+    """The workers died repeatedly before they began anything. Finished runs are kept; the same command continues.
 
     Most often the system ended them because memory ran out. Use fewer of them (`--workers 1`), or smaller runs.
     """
 
 
 class NotRecorded(PdrmError, code="E1104"):
-    """What was asked about has not been run yet, or not in this folder.
+    """These runs do not exist yet, or not in this folder.
 
     A report shows what `pdrm run` and `pdrm reproduce` have written. Run the study first, or name the folder that it was run in: `-o FOLDER`.
     """

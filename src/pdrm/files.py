@@ -5,24 +5,21 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 import os
 import stat
-import struct
 import tempfile
-import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import CannotOpen, CannotWrite, PdrmError, TooLarge, Where, name_alike
-from pdrm.limits import LARGEST_ARRAYS, LARGEST_TEXT, LONGEST_DIRECTORY
+from pdrm.limits import LARGEST_ARRAYS, LARGEST_TEXT
 
 # --- Writing: whoever reads a file finds the old content or the new, never half of it
 #
@@ -79,7 +76,7 @@ def check_writable(path: Path) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Kind and permissions of what is there, links followed; None where nothing is."""
+    """Kind and permissions of the file, links followed; None if there is none."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -87,7 +84,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, mode: int | None, data: bytes) -> None:
-    """Write a file beside it, on the disk before it takes the place."""
+    """Write a temporary file next to it, flush it to disk, and rename it."""
     if mode is not None:
         os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
@@ -158,16 +155,8 @@ RUN_RECORD = "spec.json"
 def _refuse_folder(path: Path) -> CannotOpen:
     """The error that a file is needed, with some that are in the folder."""
     inside = list[str]()
-    with suppress(OSError), os.scandir(path) as entries:
-        inside = sorted(entry.path for entry in entries if entry.is_file())
-    runs = (
-        [path]
-        if (path / RUN_RECORD).exists()
-        else sorted(file.parent for file in path.glob(f"*/{RUN_RECORD}"))
-    )
-    if runs:
-        fix = f'pdrm.Run.load("{runs[0]}") (pdrm evaluate {runs[0]})'
-        return CannotOpen(f"{path} is a folder of runs, and a file is needed", fix=fix)
+    with suppress(OSError):
+        inside = sorted(str(file) for file in path.iterdir() if file.is_file())
     fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
     return CannotOpen(f"{path} is a folder, and a file is needed", fix=fix)
 
@@ -183,125 +172,43 @@ def _find_alike(path: Path) -> str:
 
 
 # --- Arrays in `.npz` files, read without running code
-#
-# NumPy trusts what a file says about itself: it makes room for as many numbers as a header claims before it reads one. Here
-# the list of the zip and the header of each array are checked against each other, and against the limits, before anything is
-# unpacked.
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-ENDING = ".npy"
 MALFORMED = (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
-"""What goes wrong while one makes sense of a file that can be read and is not what we wrote: a key is missing, a type is another,
-a number is too large. Whoever loads a file catches these, all of them, and says which file is damaged."""
-DAMAGED = (*MALFORMED, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error)
-"""And what zipfile and NumPy raise at damaged bytes (RuntimeError: encrypted, or an unknown way of packing)."""
+"""Exceptions raised by a file that can be read and is not what we wrote."""
+DAMAGED = (*MALFORMED, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
+"""And those of zipfile and NumPy at damaged bytes."""
 
 
 def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
-    """The arrays in the bytes of an `.npz` file, by name, each in C order and native byte order; `ValueError` says what is wrong.
+    """The arrays in the bytes of an `.npz` file, by name, in C order; `ValueError` says what is wrong.
 
-    They take as many bytes as the file, or `most` if that is more.
+    They may take as many bytes as the file, or `most` if that is more.
 
     >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
-    ValueError: it is not an .npz file, or only a part of one
+    ValueError: it is not an .npz file, or it is damaged
     """
-    if data.startswith(np.lib.format.MAGIC_PREFIX):
-        raise ValueError("it is a single array, not an .npz file")
-    opened = _Opened(data)
     try:
-        archive = zipfile.ZipFile(opened)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
     except DAMAGED as error:
-        raise ValueError("it is not an .npz file, or only a part of one") from error
-    opened.longest = None
-    with archive:
-        entries = archive.infolist()
-        if (size := sum(entry.file_size for entry in entries)) > max(most, len(data)):
-            raise ValueError(f"its arrays take {size:,} bytes, and {most:,} are the most")
-        found: Arrays = {}
-        for entry in entries:
-            name = entry.filename.removesuffix(ENDING)
-            if name in found or name == entry.filename:
-                raise ValueError(
-                    f"it holds `{name[:40]}` twice"
-                    if name in found
-                    else f"`{name[:40]}` in it is not an array"
-                )
-            try:
-                found[name] = _read_array(archive, entry)
-            except DAMAGED as error:
-                why = str(error) if isinstance(error, _ArrayFault) else "is damaged"
-                raise ValueError(f"its array `{name[:40]}` {why}") from error
-        return found
-
-
-class _ArrayFault(ValueError):
-    """What is wrong with one array, as the end of a sentence about it."""
-
-
-class _Opened(io.BytesIO):
-    """The bytes of a zip; `zipfile` reads the whole list of what is in it at once, so that is where a long one is refused."""
-
-    longest: int | None = LONGEST_DIRECTORY
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = super().read(size)
-        if self.longest is not None and len(data) > self.longest:
-            raise zipfile.BadZipFile("its list is too long")
-        return data
-
-
-def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """One array, whose header must ask for the bytes that are there and no others."""
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise _ArrayFault("is packed in a way that NumPy does not use")
-    with archive.open(entry) as file:
-        shape, fortran, kind = _read_header(file)
-        if kind.hasobject:
-            raise _ArrayFault("holds Python objects")
-        size, there = kind.itemsize * math.prod(shape), entry.file_size - file.tell()
-        if size != there or not kind.itemsize or min(shape, default=0) < 0:
-            raise _ArrayFault(
-                f"is damaged (its header asks for {size:,} bytes, and {there:,} are there)"
-            )
-        flat = np.empty(size, np.uint8)
-        for begin in range(0, size, CHUNK):
-            part = file.read(min(CHUNK, size - begin))
-            if len(part) != min(CHUNK, size - begin):
-                raise _ArrayFault("is damaged (it ends too early)")
-            flat[begin : begin + CHUNK] = np.frombuffer(part, np.uint8)
-    array = flat.view(kind).reshape(shape, order="F" if fortran else "C")
-    return np.asarray(array, kind.newbyteorder("="), order="C")
-
-
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and type of the numbers, as an array's header says."""
-    version = np.lib.format.read_magic(file)
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if version not in readers:
-        raise _ArrayFault(
-            f"is of format {version[0]}.{version[1]}, which this program does not read"
-        )
+        raise ValueError("it is not an .npz file, or it is damaged") from error
+    if size > max(most, len(data)):
+        raise ValueError(f"its arrays take {size:,} bytes, and {most:,} are the most")
+    name = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error"
-            )  # NumPy and Python's parser warn of headers that no program writes today
-            return readers[version](file)
-    except (
-        MemoryError,
-        Warning,
-    ) as error:  # MemoryError: so the parser calls what is nested too deep
-        raise _ArrayFault("has a header that cannot be read") from error
-
-
-CHUNK = 2**20
-"""Bytes unpacked at once: a zip may unpack to more than its list says."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as archived:
+            found = {}
+            for name in archived.files:
+                array = archived[name]
+                need((array.size <= max(most, len(data)), "it has too many entries"))
+                found[name] = np.asarray(array, array.dtype.newbyteorder("="), order="C")
+            return found
+    except DAMAGED as error:
+        raise ValueError(f"its array `{name[:40]}` is damaged or holds Python objects") from error
 
 
 def need(*rules: tuple[bool | np.bool_, str]) -> None:
@@ -318,12 +225,12 @@ def need(*rules: tuple[bool | np.bool_, str]) -> None:
 
 
 def within(array: npt.NDArray[Any], least: float, most: float) -> bool:
-    """Whether all numbers are from least to most; NaN never is."""
+    """Return True if all numbers are from least to most; NaN never is."""
     return bool(np.all((array >= least) & (array <= most)))
 
 
 def distinct(array: npt.NDArray[Any]) -> bool:
-    """Whether no number, or row of numbers, occurs twice."""
+    """Return True if no number, or row of numbers, occurs twice."""
     if array.ndim > 1:
         return len(np.unique(array, axis=0)) == len(array)
     ordered = np.sort(
@@ -340,7 +247,7 @@ def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
 
 
 class Fingerprint(NamedTuple):
-    """What bytes are known by.
+    """The hash and the size of some bytes.
 
     >>> Fingerprint.of(b"").size
     0
@@ -356,52 +263,8 @@ class Fingerprint(NamedTuple):
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any]) -> Fingerprint:
-        """That of `encode_arrays`, found without keeping the bytes: gigabytes of new memory take longer to get than to hash.
-
-        >>> arrays = {"a": np.arange(9), "b": np.zeros((2, 3))}
-        >>> Fingerprint.of_arrays(arrays) == Fingerprint.of(encode_arrays(arrays))
-        True
-        """
-        first = _Passage({})
-        np.savez(cast("Any", first), **arrays)
-        second = _Passage(first.rewritten)
-        np.savez(cast("Any", second), **arrays)
-        return cls(second.digest.hexdigest(), second.size)
-
-
-class _Passage:
-    """A file that forgets what is written to it. An archive's entries begin with a check sum that is written when they end: the first
-    time these are noted, the second time everything is hashed in its order, with them in their places."""
-
-    def __init__(self, known: dict[int, bytes]) -> None:
-        self.known, self.rewritten = known, dict[int, bytes]()
-        self.digest, self.size, self.place = hashlib.sha256(), 0, 0
-
-    def write(self, data: bytes) -> int:
-        """Take the bytes at this place, which is the end or one where as many were written at once."""
-        if self.place < self.size:
-            self.rewritten[self.place] = bytes(data)
-        else:
-            self.digest.update(self.known.get(self.place, data))
-            self.size += len(data)
-        self.place += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        """The place."""
-        return self.place
-
-    def seek(self, place: int) -> int:
-        """Go to a place."""
-        self.place = place
-        return place
-
-    def flush(self) -> None:
-        """Nothing is kept."""
-
-    def read(self) -> bytes:
-        """Nothing is kept; by this NumPy knows that it is a file."""
-        return b""
+        """That of `encode_arrays`."""
+        return cls.of(encode_arrays(arrays))
 
 
 # --- JSON that we wrote ourselves
@@ -455,7 +318,7 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
 
 
 def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Path = Path()) -> bool:
-    """Whether a word means a name of a catalogue rather than a file in the folder; the rule for machines and domains alike.
+    """Return True if a word means a name of a catalogue rather than a file; machines and domains follow the same rule.
 
     A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
     could be a name is one, known or not, unless there is such a file (or a folder: but `lettr` is a misspelt `letter`). What has a folder or an ending is a file, and so is a `Path`.
@@ -474,7 +337,7 @@ def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Pat
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:
-    """What an error raised while reading a file means, in plain words.
+    """Describe an error raised while reading a file, in plain words.
 
     >>> describe_fault(KeyError("agent"), "spec.json")
     'spec.json has no `agent`'

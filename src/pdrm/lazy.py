@@ -28,7 +28,7 @@ CHAPTERS = (
     "analysis",
     "experiments",
     "drawing",
-    "report",
+    "paper",
 )
 """The packages of the library that have names for users."""
 
@@ -107,11 +107,9 @@ def _find_homes(package: str) -> dict[str, str]:
 
 
 class Shown(Protocol):
-    """What a notebook asks a picture for; None: it has no such form."""
+    """A value with a picture for notebooks."""
 
     def _repr_html_(self) -> str | None: ...
-    def _repr_svg_(self) -> str | None: ...
-    def _repr_png_(self) -> bytes | None: ...
 
 
 _homes: dict[str, str] = {}
@@ -141,7 +139,7 @@ class Displayed:
     """A value that shows itself in a notebook, as what it is drawn as.
 
     >>> from pdrm.language.loading import catalogue
-    >>> "<svg" in catalogue("letter")._repr_svg_()
+    >>> "image/svg" in catalogue("letter")._repr_html_()
     True
     """
 
@@ -149,9 +147,3 @@ class Displayed:
 
     def _repr_html_(self) -> str | None:
         return _draw(self)._repr_html_()
-
-    def _repr_svg_(self) -> str | None:
-        return _draw(self)._repr_svg_()
-
-    def _repr_png_(self) -> bytes | None:
-        return _draw(self)._repr_png_()

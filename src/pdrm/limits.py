@@ -54,9 +54,6 @@ MOST_WORKED_OUT = 4_000
 LARGEST_ARRAYS = 2**27
 """Bytes of the arrays that a compressed `.npz` may unpack to; one that is not compressed may hold as many as the file has."""
 
-LONGEST_DIRECTORY = 2**20
-"""Bytes of the list of what is in an `.npz` at most: some 10,000 arrays."""
-
 LARGEST_DOMAIN, MOST_CELLS = 112 * 2**20, 250_000
 """Bytes of a domain's file, and cells of a map, at most."""
 

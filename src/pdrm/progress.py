@@ -1,8 +1,9 @@
-"""How long work goes, while it goes: a bar on a terminal or in a notebook, a line now and then elsewhere."""
+"""Progress reporting: a bar on a terminal or in a notebook, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,16 +16,19 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 SECONDS_BETWEEN_LINES = 15.0
 BAR = 20
-"""Letters of a bar on a terminal: what is said of the work fits beside it, also with 80 columns."""
+"""Letters of a bar on a terminal, so that 80 columns have room for what is said of the work."""
 SECONDS_BETWEEN_BARS = 0.2
-"""In a notebook, where each is a message to the browser."""
+"""In a notebook: each is a message to the browser."""
+
+COMPILING = "compiling, up to a minute the first time"
+"""What takes so long, said if nothing has happened for a few seconds."""
 
 Update = Callable[[float, str], None]
-"""Called with how much is done, and what to say of it."""
+"""Called with the work done, and a note about it."""
 
 
 def is_shown() -> bool:
-    """Whether a bar would be seen: on a terminal, or in a notebook."""
+    """Return True if a bar would be seen: on a terminal, or in a notebook."""
     return _find_notebook() is not None or Console(stderr=True).is_terminal
 
 
@@ -32,8 +36,7 @@ def is_shown() -> bool:
 def show_progress(
     total: float, title: str, *, quiet: bool = False, every: float = SECONDS_BETWEEN_LINES
 ) -> Iterator[Update]:
-    """Show how work goes until the end of the block; what it gives is called as often as one likes. `every`: seconds
-    between two lines where there is no bar.
+    """Show how work goes until the end of the block. `every`: seconds between two lines if there is no bar.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
@@ -70,13 +73,25 @@ def show_progress(
                 console.print(shown[0], markup=False)
 
 
+@contextmanager
+def say_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
+    """Say this if the block takes longer."""
+    timer = threading.Timer(seconds, say, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def say(text: str) -> None:
-    """A line about the work, on standard error; in a notebook, where that is red, among what is printed."""
+    """Print a line about the work to standard error; in a notebook, where that is red, to standard output."""
     stream = sys.stdout if _find_notebook() is not None else sys.stderr
     stream.write(f"{text}\n")
 
 
-# --- In a notebook: one output that is drawn anew, by IPython alone (no widgets, which many front ends and files do not show)
+# --- In a notebook: one output that is drawn again, by IPython alone (no widgets, which many front ends and files do not show)
 
 
 @dataclass(slots=True)
@@ -121,7 +136,7 @@ def _show_in_notebook(display: Callable[..., Any], bar: _NotebookBar) -> Iterato
 
 
 def _find_notebook() -> Callable[..., Any] | None:
-    """What displays a value in the notebook that this runs in; None: it does not run in one."""
+    """The function that displays a value in a notebook, if this runs in one."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return None if getattr(shell, "kernel", None) is None else ipython.display.display

@@ -1,33 +1,33 @@
 """A task: a domain and a machine that belong together, resolved once from names, files, texts or objects, and checked once.
 
-Everything that trains, solves, checks or draws takes a `Task`, so that "which machine is meant" is found out in one place.
+Everything that trains, solves, checks or draws takes a `Task`, so that which machine is meant is settled in one place.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.map_file import RULE, parse_map_file
-from pdrm.domains.paper_domains import EDITIONS
+from pdrm.domains.own_environment import EnvironmentLabels, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
+    BadSetting,
     CannotTranslate,
     DoesNotApply,
     NoMachine,
-    PdrmError,
     UnknownChoice,
     UnknownEvent,
     WrongKind,
@@ -42,42 +42,43 @@ from pdrm.lazy import Displayed, borrow
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 if TYPE_CHECKING:
     import gymnasium
 
-Domain = FiniteDomain | WaterWorld
-DomainLike = Domain | str | os.PathLike[str]
-"""A domain, its name in the catalogue, the path of a map or `.npz` file, or a map's text, which has more than one line."""
+Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
+DomainLike = Domain | str | os.PathLike[str] | Callable[[], Any]
+"""A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text, which has more than one line, or a function
+that makes an environment."""
 MachineLike = AnyMachine | str | os.PathLike[str]
-"""A machine, the path of its file, its name in the catalogue (`./letter` where there is a file of the same name), or its text,
+"""A machine, the path of its file, its name in the catalogue (`./letter` if there is a file of the same name), or its text,
 which has more than one line or begins with a brace."""
 
 COUNTED = {"letter": "letter-cra"}
 """Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
-
-
 DISCOUNT, DISCOUNTS = 0.99, {"multi-10x10": 0.9, "multi-20x20": 0.9}
-"""The discount unless one is given, and the paper's (Appendix C) for the domains of the catalogue where that is another."""
-
+"""The usual discount, and the paper's (Appendix C) for the domains of the catalogue that have another."""
 FAILURES = ("lost", "no")
-"""What final states that mean failure are called in the catalogue's machines."""
+"""Final states of the catalogue's machines that mean failure."""
 
 
 class Task(Displayed):
     """A domain and a machine that belong together.
 
+    Args:
+        domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain`, a
+            `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
+        machine: A name, a file, a text or a machine (default: the one that the domain comes with).
+        success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
+            all, if there is no such rule; for a machine of the catalogue, all but those that mean failure).
+        labels: Of an environment, as for `pdrm.wrap`: a function of observation, action, next observation and info.
+        name: Of an environment.
+        folder: The folder that paths are relative to.
+
     >>> Task("maze-5x5")
     Task('maze-5x5', machine 'treasure-maze')
     >>> Task("letter", "letter") == Task("letter"), Task("letter").success
     (True, ('u2',))
-
-    domain: a name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain` or a `WaterWorld`.
-    machine: a name, a file, a text or a machine; None: the one that the domain comes with.
-    success: the final machine states that mean the task was achieved; none: those that a rule enters with a reward above 0, or
-    all, if there is no such rule (for a machine of the catalogue, all but those that mean failure).
-    folder: where relative paths start.
     """
 
     domain: Domain
@@ -87,9 +88,9 @@ class Task(Displayed):
     """The domain's name."""
     success: tuple[str, ...]
     text: str | None
-    """The machine's text; None: the machine that the domain comes with."""
+    """The machine's text; None if it is the one that the domain comes with."""
     warned: bool = False
-    """Whether training has warned of what is more often a mistake: it does so once."""
+    """True if training has warned of common mistakes in it: it does so once."""
 
     def __init__(
         self,
@@ -97,41 +98,45 @@ class Task(Displayed):
         machine: MachineLike | None = None,
         *,
         success: str | Sequence[str] = (),
+        labels: EnvironmentLabels | None = None,
+        name: str = "",
         folder: str | os.PathLike[str] = "",
     ) -> None:
-        self.domain = _resolve_domain(domain, Path(folder))
+        self.domain = _resolve_domain(domain, Path(folder), labels, name)
         self.name = self.domain.name
-        own = None if self.domain.machine is None else catalogue(self.domain.machine)
+        own = self._own_machine()
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
-            beside = find_beside(self.domain) or "task.pdrm"
-            fix = f'give one: machine="{beside}" (--machine {quote(beside)})'
-            raise NoMachine(f"domain `{self.name}` comes with no machine", fix=fix)
+            fault = f"domain `{self.name}` comes with no machine"
+            raise NoMachine(fault, fix='give one: machine="task.pdrm"')
         self.machine = given
         self._check_labels()
         self.text = None if given == own else to_text(given)
         self.success = find_success(given, success)
 
+    def _own_machine(self) -> AnyMachine | None:
+        domain = self.domain
+        if isinstance(domain, OwnEnvironment | JaxWorld) or domain.machine is None:
+            return None
+        return catalogue(domain.machine)
+
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
 
     def __str__(self) -> str:
-        """What it consists of, in a few lines."""
-        machine, domain, what = (
-            self.machine,
-            self.domain,
-            "pdrm.draw(task), or the task alone in a notebook, shows both",
-        )
-        size = (
-            "continuous"
-            if isinstance(domain, WaterWorld)
-            else f"{domain.states:,} states, {len(domain.actions)} actions"
-        )
+        """The parts of the task, in a few lines."""
+        machine, domain = self.machine, self.domain
+        size = "an environment"
+        if isinstance(domain, WaterWorld | JaxWorld):
+            size = f"continuous, episodes of up to {domain.step_limit:,} steps"
+        elif isinstance(domain, FiniteDomain):
+            limit = f"episodes of up to {domain.step_limit:,} steps"
+            size = f"{domain.states:,} states, {len(domain.actions)} actions, {limit}"
         events = f"{len(machine.events)} events, {len(machine.transitions)} rules"
         return (
-            f"domain   {self.name}: {size}, episodes of up to {domain.step_limit:,} steps\n"
+            f"domain   {self.name}: {size}\n"
             f"machine  {machine.name}: {len({*machine.states, *machine.final})} states, {events}\n"
-            f"success  {' or '.join(self.success) or 'no final state'}\n{what}"
+            f"success  {' or '.join(self.success) or 'no final state'}"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -141,26 +146,34 @@ class Task(Displayed):
         return hash(self._key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        domain, machine = (
-            self.name if self.catalogued else self.domain,
-            None if self.text is None else self.machine,
-        )
+        domain = self.name if self.catalogued else self.domain
+        machine = None if self.text is None else self.machine
         return partial(Task, domain, machine, success=self.success), ()
 
     @property
     def continuous(self) -> bool:
-        """Whether the domain is continuous, which only deep agents learn in."""
+        """True for WaterWorld, in which only deep agents learn."""
         return isinstance(self.domain, WaterWorld)
 
     @property
     def finite(self) -> FiniteDomain:
         """The domain, which must be finite."""
-        if isinstance(self.domain, WaterWorld):
-            raise DoesNotApply(
-                f"`{self.name}` is continuous, and this needs a finite domain",
-                fix=f'pdrm.train("{self.name}", "ppo") (pdrm train {self.name} --agent ppo)',
+        if isinstance(self.domain, FiniteDomain):
+            return self.domain
+        is_jax = isinstance(self.domain, WaterWorld | JaxWorld)
+        kind = "continuous" if is_jax else "an environment without a table"
+        agent = '"ppo"' if is_jax else 'pdrm.SB3("PPO")'
+        fix = f"pdrm.train(task, {agent}), or an agent of your own that acts on task.env()"
+        raise DoesNotApply(f"`{self.name}` is {kind}, and this needs a finite domain", fix=fix)
+
+    @property
+    def tested_on(self) -> tuple[Task, ...]:
+        """The tasks that test it: itself, unless its domain has others for that."""
+        if isinstance(self.domain, FiniteDomain) and self.domain.tests:
+            return tuple(
+                Task(one, self.machine, success=self.success) for one in self.domain.tested_on
             )
-        return self.domain
+        return (self,)
 
     @property
     def discount(self) -> float:
@@ -193,55 +206,69 @@ class Task(Displayed):
 
     @cached_property
     def catalogued(self) -> bool:
-        """Whether the domain is one of the catalogue's, unchanged."""
+        """True if the domain is one of the catalogue's, unchanged."""
         if isinstance(self.domain, WaterWorld):
             return self.name in SIDES and self.domain == water_world(self.name)
-        known = _paper_domain(self.name) if self.name in paper_domains() else None
-        return known is not None and (
-            known is self.domain or domain_bytes(known) == domain_bytes(self.domain)
-        )
+        if not isinstance(self.domain, FiniteDomain) or self.name not in paper_domains():
+            return False
+        known = _paper_domain(self.name)
+        return known is self.domain or domain_bytes(known) == domain_bytes(self.domain)
 
     def env(
         self,
         k: int | str = 1,
         *,
         flatten: bool = False,
-        discrete: bool = False,
         depth: int | None = None,
         continuous: bool = False,
         render_mode: str | None = None,
     ) -> gymnasium.Env[Any, Any]:
-        """The task as a Gymnasium environment: the domain with the machine on it, for acting by hand and for agents of others.
+        """The task as a Gymnasium environment: the domain with the machine on it, for manual stepping and third-party agents.
 
-        k, flatten, discrete, depth: as for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector. continuous:
-        whether WaterWorld takes pushes in any direction, as SAC chooses them. render_mode: what `env.render()` gives; "ansi":
-        a text with the machine's state and stack, "rgb_array": a picture of the domain.
+        Args:
+            k: As for `pdrm.wrap`.
+            flatten: As for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector.
+            depth: As for `pdrm.wrap`.
+            continuous: WaterWorld takes pushes in any direction, as SAC chooses them.
+            render_mode: "ansi" for a text with the machine's state and stack, "rgb_array" for a picture of the domain.
 
         >>> env = Task("letter").env(k=1)
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
         bare: gymnasium.Env[Any, Any]
-        if isinstance(self.domain, WaterWorld):
+        labels: Any = "info"
+        if isinstance(self.domain, JaxWorld):
+            fault = f"`{self.name}` is a world in JAX and has no environment"
+            raise DoesNotApply(fault, fix='train a network of pdrm there: agent="ppo"')
+        if isinstance(self.domain, OwnEnvironment):
+            bare, labels = self.domain.make(), self.domain.labels
+        elif isinstance(self.domain, WaterWorld):
             from pdrm.domains.water_env import WaterEnv
 
             bare = WaterEnv(replace(self.domain, continuous=continuous), render_mode)
         else:
             from pdrm.domains.finite_env import FiniteEnv
 
-            if continuous:
-                raise DoesNotApply(
-                    f"`{self.name}` has numbered actions", fix="leave `continuous` out"
-                )
             bare = FiniteEnv(self.domain, render_mode)
+        if continuous and not self.continuous:
+            raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
         made: gymnasium.Env[Any, Any] = borrow("wrap")(
-            bare, self.pushdown, labels="info", k=k, flatten=flatten, discrete=discrete, depth=depth
+            bare,
+            self.pushdown,
+            labels=labels,
+            k=k,
+            flatten=flatten,
+            depth=depth,
+            success=[state for state in self.success if state in self.pushdown.final],
         )
         return made
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels that the domain can emit."""
+        """The labels that the domain can emit; none for an environment, which does not say."""
+        if isinstance(self.domain, OwnEnvironment):
+            return ()
         return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
 
     @cached_property
@@ -251,6 +278,8 @@ class Task(Displayed):
         >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").unheard_events
         ('D',)
         """
+        if not self.labels:
+            return ()
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
         heard = frozenset[str]().union(*self.labels)
         return tuple(event for event in self.machine.events if event in read - heard)
@@ -267,70 +296,48 @@ class Task(Displayed):
         )
 
     def _check_labels(self) -> None:
-        """Raise unless the machine can read every label that the domain can emit; where a map names the event, with its line."""
+        """Raise unless the machine can read every label that the domain can emit; if a map names the event, with its line."""
         emitted, known = frozenset[str]().union(*self.labels), frozenset(self.machine.events)
-        unknown = sorted(emitted - known)
-        strange = [event for event in unknown if not self._is_like_one(event)]
-        if len(strange) > max(1, len(emitted) / 2):
-            raise self._explain_strange(unknown, len(emitted))
-        raise_all(self._explain_unknown(event) for event in unknown)
+        raise_all(self._explain_unknown(event) for event in sorted(emitted - known))
         for label in self.labels:
             self.machine.alphabet.check(label)
 
-    def _is_like_one(self, event: str) -> bool:
-        """Whether an event that the machine does not have is spelt like one that it has, or begins one that the domain never emits."""
-        return bool(name_alike(event, self.machine.events)) or any(
-            one.startswith(event) for one in self.unheard_events
-        )
-
-    def _explain_strange(self, unknown: Sequence[str], emitted: int) -> UnknownEvent:
-        """The error that the machine knows so few of the domain's events that another one must be meant."""
-        named = ", ".join(f"`{event}`" for event in unknown[:6]) + ", …" * (len(unknown) > 6)
-        count = "none" if len(unknown) == emitted else f"only {emitted - len(unknown)}"
-        fault = f"machine `{self.machine.name}` seems to belong to another domain: it has {count} of the {emitted} events that `{self.name}` emits, and lacks {named}"
-        fix = f"give a machine whose `events` line has {named}"
-        if beside := find_beside(self.domain):
-            fix = f'use {beside}, which has these events: machine="{beside}" (--machine {quote(beside)})'
-        where = (
-            self.domain.sources.get(unknown[0]) if isinstance(self.domain, FiniteDomain) else None
-        )
-        return UnknownEvent(fault, where=where, fix=fix, word=unknown[0])
-
     def _explain_unknown(self, event: str) -> UnknownEvent:
-        """The error that the domain emits an event that the machine does not have, and the line to write instead."""
+        """The error that the domain emits an event that the machine does not have."""
         where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
-        fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
         like = name_alike(event, self.unheard_events) or name_alike(event, self.machine.events)
-        written = [] if where is None else where.text.partition("//")[0].split()
-        row = len(written) == 1  # of the map: only its settings have blanks
-        if not like and (
-            row or written[:1] == ["place"]
-        ):  # a place that the machine waits for has no other name
-            like = next(
-                iter(sorted(self.unheard_events, key=lambda one: not one.startswith(event[0]))), ""
-            )
-        if like and where is not None and (row or event == written[-1]):
-            line = f"place {event} {like}" if row else " ".join([*written[:-1], like])
-            fix = f"in {where.file}, write `{line}` (or {fix})"
-        elif like:
+        fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
+        if like:
             fix = f"did you mean `{like}`? (or {fix})"
         fault = f"`{self.name}` emits the event `{event}`, which machine `{self.machine.name}` does not have"
         return UnknownEvent(fault, where=where, fix=fix, word=event)
 
     def record(self) -> dict[str, Any]:
-        """The task as JSON values, for the spec of a run: one's own domain by the hash of its file."""
+        """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
-        if self.catalogued and self.name in EDITIONS:
-            record["edition"] = EDITIONS[self.name]
-        if isinstance(self.domain, WaterWorld) and not self.catalogued:
+        if isinstance(self.domain, OwnEnvironment):
+            record["environment"] = hash_source(self.domain.labels)
+        elif isinstance(self.domain, JaxWorld):
+            own = (self.domain.reset, self.domain.step, self.domain.label, self.domain.observe)
+            record["environment"] = [hash_source(function) for function in own]
+        elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
-        elif isinstance(self.domain, FiniteDomain) and not self.catalogued:
+        elif not self.catalogued and isinstance(self.domain, FiniteDomain):
             record["domain_sha256"] = hashlib.sha256(domain_bytes(self.domain)).hexdigest()
         return record
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         return (*(repr(value) for value in self.record().values()), self.success)
+
+
+def hash_source(made: Any) -> str:
+    """A hash of the source of a class or function; of its name if there is no source."""
+    try:
+        text = inspect.getsource(made)
+    except (OSError, TypeError):
+        text = f"{getattr(made, '__module__', '')}.{getattr(made, '__qualname__', made)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def largest_reward(domain: Domain, machine: AnyMachine) -> float:
@@ -395,66 +402,49 @@ def _paper_domain(name: str) -> FiniteDomain:
     return paper_domain(name)
 
 
-def _resolve_domain(given: object, folder: Path) -> Domain:
-    if isinstance(given, Task | FiniteDomain):
-        return given.domain if isinstance(given, Task) else given
+def _resolve_domain(
+    given: object, folder: Path, labels: EnvironmentLabels | None, name: str
+) -> Domain:
+    if isinstance(given, Task):
+        return given.domain
     if isinstance(given, WaterWorld):
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
+    if isinstance(given, FiniteDomain | OwnEnvironment | JaxWorld):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _find_domain(given, folder)
+    if isinstance(given, PushdownRewardMachine | CountingRewardAutomaton):
+        fix = "the domain comes first: pdrm.Task(domain, machine)"
+        raise WrongKind(f"{_shorten(given)} is a machine", fix=fix)
+    if not callable(given):
+        raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+    if labels is None or not name:
+        fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
+        raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
+    return OwnEnvironment(name, given, labels)
+
+
+def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:
+    """The domain of a name, a file or a map's text."""
     if isinstance(given, str) and given in SIDES:
         return water_world(given)
     if isinstance(given, str) and "\n" in given:
         if RULE in given:
-            fix = "a machine's text comes second: pdrm.Task(domain, text), or machine=text"
-            raise WrongKind(
-                f"{_shorten(given)} is a machine's text, and a domain is needed", fix=fix
-            )
+            fix = "a machine's text comes second: pdrm.Task(domain, text)"
+            raise WrongKind(f"{_shorten(given)} is a machine's text, not a domain", fix=fix)
         return parse_map_file(given, "map")
-    if isinstance(given, str | os.PathLike):
-        if given in paper_domains():
-            return _paper_domain(str(given))
-        return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
-    if isinstance(given, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
-        raise WrongKind(
-            f"{_shorten(given)} is a machine",
-            fix="the domain comes first: pdrm.Task(domain, machine)",
-        )
-    raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+    if given in paper_domains():
+        return _paper_domain(str(given))
+    return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
 
 
 def suggest_domain(given: Any) -> str:
-    """What to do with something that is no domain: an environment without a table is for agents of other libraries."""
+    """The right way to give an environment, or a domain."""
     if not hasattr(given, "step") or not hasattr(given, "reset"):
         return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
-    bare = getattr(given, "unwrapped", given)
-    if isinstance(getattr(bare, "domain", None), Domain):
-        return "use its domain, `env.unwrapped.domain`: pdrm.Task(env.unwrapped.domain, machine)"
-    if hasattr(bare, "P"):
+    if hasattr(getattr(given, "unwrapped", given), "P"):
         return "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    product = hasattr(given, "observing")  # it is one of `pdrm.wrap`
-    named = product and hasattr(given.observation_space, "spaces")
-    first = "" if product else "env = pdrm.wrap(env, machine, labels, flatten=True)\n       "
-    agent = f'stable_baselines3.PPO("{"MultiInputPolicy" if named else "MlpPolicy"}", env).learn(100_000)'
-    return f"it has no transition table, so train it with Stable-Baselines3:\n       {first}{agent}"
-
-
-MOST_BESIDE = 10
-"""Files that are tried to find a machine that fits a map."""
-
-
-def find_beside(domain: Domain) -> str:
-    """The first machine file beside a domain's map that knows all its events; nothing where there is none."""
-    if (
-        not isinstance(domain, FiniteDomain) or not domain.events
-    ):  # any machine knows all of no events
-        return ""
-    maps = {Path(where.file) for where in domain.sources.values()}
-    for path in sorted(path for one in maps if one.is_file() for path in one.parent.glob("*.pdrm"))[
-        :MOST_BESIDE
-    ]:
-        with suppress(PdrmError):
-            if set(domain.events) <= set(load(path).events):
-                return path.as_posix()
-    return ""
+    return "give a function that makes it: pdrm.Task(lambda: make(), machine, labels=events_of, name=…)"
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
@@ -463,7 +453,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     >>> find_machine("letter").name
     'letter'
     """
-    if isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         return machine
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
@@ -488,8 +478,6 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
         return found
     from pdrm.machines import conversions
 
-    if isinstance(found, RewardMachine):
-        return conversions.reward_machine_to_pushdown(found)
     return conversions.counting_to_pushdown(found)
 
 

@@ -12,9 +12,9 @@ from pdrm.analysis.sufficient_k.checker import find_ends, find_fault
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadCertificate, TooLarge
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import Task
 
 FOUR_EIGHT = deliver_tasks(*sequences_of(catalogue("deliver-four")))[1]

@@ -1,4 +1,4 @@
-"""A yes for every stack. That it is right is a proof (`proofs/every_stack.py`)."""
+"""A yes for every stack. That it is right is a proof (`tests/properties/every_stack.py`)."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.analysis import bounded
 from pdrm.analysis.optimal import find_optimal
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.checker import find_fault
 from pdrm.analysis.values import bound_values
-from pdrm.bench.analysis_bench import bounded
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.language.json_form import to_json

@@ -1,5 +1,6 @@
-"""Witnesses at any height. That they are right is a proof (`proofs/high_witness.py`)."""
+"""Witnesses at any height. That they are right is a proof (`tests/properties/high_witness.py`)."""
 
+from pdrm.analysis import whole_stack
 from pdrm.analysis.solving import compile_solver
 from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.analysis.sufficient_k.high_witness import Followed, HighWitnesses
@@ -8,7 +9,6 @@ from pdrm.analysis.time_limit import limit_time
 from pdrm.cli.setup_commands import make_project
 from pdrm.domains.array_domain import from_arrays
 from pdrm.language.loading import parse_word
-from pdrm.product.summaries import operators
 from pdrm.task import Task
 
 
@@ -61,15 +61,15 @@ def test_where_it_does_not_apply():
 
 def test_all_that_a_witness_needs_is_compiled_before_the_clock_runs(monkeypatch):
     called = set()
-    for name in ("settle", "evaluate", "check"):
-        kernel = getattr(operators, name)
+    for name in ("sweep", "evaluate_actions"):
+        kernel = getattr(whole_stack, name)
         monkeypatch.setattr(
-            operators,
+            whole_stack,
             name,
             lambda *args, kernel=kernel, name=name: (called.add(name), kernel(*args))[1],
         )
     compile_solver.__wrapped__()
-    assert called == {"settle", "evaluate", "check"}
+    assert called == {"sweep", "evaluate_actions"}
 
 
 LIFT = """

@@ -58,7 +58,7 @@ def test_more_labels_than_can_be_listed_are_refused():
 
 @pytest.mark.parametrize("settings", [{"steps": -1}, {"k": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
-    with pytest.raises(BadSetting, match="integers from 0 to"):
+    with pytest.raises(BadSetting, match="integer"):
         sizes_record(Task("letter"), **settings)
 
 

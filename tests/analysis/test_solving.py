@@ -2,22 +2,22 @@
 
 from functools import partial
 
-import numpy as np
 import pytest
 
 import pdrm
+from pdrm.analysis.solving import find_solution
+from pdrm.analysis.whole_stack import measure_silence
 from pdrm.domains.array_domain import from_arrays
 from pdrm.errors import (
     BadSetting,
     NoDiscount,
     StochasticMoves,
     TaskWarning,
+    UnboundedStep,
     UndefinedMove,
     UnknownConfiguration,
 )
 from pdrm.machines.tables import tabulate
-from pdrm.product.summaries.heads import find_heads, measure_silence
-from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 COUNT = """
@@ -83,7 +83,7 @@ def test_starts_labels_at_reset_and_silent_moves_before_the_first_label():
 def test_silent_moves_that_pay_for_every_symbol():
     machine = "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a, A / A, 0\nv -> v : eps, A / eps, 1\nv -> f : eps, # / #, 0"
     task = Task(one_state(("a",)), machine)
-    assert measure_silence(tabulate(task.pushdown, task.finite.labels)).longest is None
+    assert measure_silence(tabulate(task.pushdown, task.finite.labels)).grows
     solution = pdrm.solve(task, discount=0.9)
     for height in (1, 10, 500):
         assert (
@@ -130,19 +130,46 @@ def test_outcomes_that_are_the_same_are_one():
     )
 
 
-def test_stand_ins_change_nothing(monkeypatch):
-    task = Task("maze-5x5")
-    world, table = world_of(task.finite.arrays), tabulate(task.pushdown, task.finite.labels)
-    with_them = Summaries(world, table, 0.99)
-    monkeypatch.setattr("pdrm.product.summaries.heads._find_groups", lambda _table: [])
-    without = Summaries(world, table, 0.99)
-    assert with_them.heads.stand_in.max() > 0 > find_heads(table).stand_in.max()
-    for place in range(8):
-        for stack in ((1,), (2, 3, 1), (5, 5, 4, 2, 1), ()):
-            for state in range(2):
-                one, other = (found.value(place, state, stack) for found in (with_them, without))
-                assert one == pytest.approx(other, abs=1e-3)
-    assert np.isfinite(without.error)
+UNWIND = """
+name unwind
+events call ret throw
+exclusive call ret throw
+stack # F
+start run
+final done
+otherwise stay -0.1
+run -> run : call, z / F z, 1
+run -> run : ret, F / eps, 0.5
+run -> unwind : throw, z / z, 0
+unwind -> unwind : eps, F / eps, PAID
+unwind -> done : eps, # / #, 10
+"""
+
+
+@pytest.mark.parametrize(("paid", "discount"), [(-1, 0.99), (2, 0.9), (2, 0.99)])
+def test_paid_silent_pops_have_a_useful_bound(paid, discount):
+    """Values grow with the height of the stack, and so does their bound; one step later it holds."""
+    machine = UNWIND.replace("PAID", str(paid))
+    task = Task(one_state(("call", "ret", "throw")), machine)
+    solution = find_solution(task, discount)
+    assert solution.error < 1e-4
+    for height in (0, 1, 30, 900):
+        stack = ("F",) * height + ("#",)
+        later = solution.value(0, "run", ("F", *stack))
+        calls = solution.action_values(0, "run", stack)["0"]
+        assert calls == pytest.approx(1 + discount * later, abs=solution.error)
+        throws = solution.action_values(0, "run", stack)["2"]
+        assert throws == pytest.approx(paid * height + 10, abs=solution.error)
+    assert solution.error_at(1_001) == float("inf")
+
+
+def test_a_bound_that_proves_nothing_is_an_error():
+    machine = UNWIND.replace("PAID", "-1").replace("z, 1", "z, 0").replace("eps, 0.5", "eps, 0")
+    machine = machine.replace("stay -0.1", "stay 0")
+    task = Task(one_state(("call", "ret", "throw")), machine)
+    assert find_solution(task, 0.99).start_value == pytest.approx(10)
+    with pytest.raises(UnboundedStep):
+        find_solution(task, 0.99999)
 
 
 def test_a_solution_shows_its_value_and_how_to_ask():

@@ -13,12 +13,12 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UnknownDomain, UnknownMachine
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, save
 from pdrm.machines.guards import Event
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import Otherwise
+from pdrm.machines.transitions import Otherwise, Transition
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.product.finite_product import FiniteProduct
+from tests.machines.small import reward_machine
 
 pytestmark = pytest.mark.compiled
 
@@ -144,8 +144,8 @@ def test_a_witness_leads_where_it_says():
 
 
 def test_a_domain_and_a_machine_by_name_file_or_kind(tmp_path):
-    once = RewardMachine(
-        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),)
+    once = reward_machine(
+        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (Transition.plain("u", "f", A, 1),)
     )
     save(once, tmp_path / "once.pdrm")
     records = [
@@ -182,8 +182,8 @@ def crowd(actions):
 
 
 def test_many_actions():
-    once = RewardMachine(
-        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (RewardTransition("u", "f", A, 1),)
+    once = reward_machine(
+        "once", ("A", "B", "C"), "u", ("f",), Otherwise.stay(0), (Transition.plain("u", "f", A, 1),)
     )
     found = check_k(crowd(MOST_ACTIONS), once, [0])
     assert found.optimal.surely.tolist() == [1 << (MOST_ACTIONS - 1)]

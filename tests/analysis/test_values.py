@@ -15,8 +15,8 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.product.rationals import read_chances, read_number
-from proofs.random_domains import random_domain
-from proofs.random_machines import random_machine
+from tests.properties.random_domains import random_domain
+from tests.properties.random_machines import random_machine
 
 
 def built(name, bound=None, depth=None):

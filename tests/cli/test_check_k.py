@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 
 MACHINE = """name fetch
 events key door

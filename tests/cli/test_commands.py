@@ -60,12 +60,9 @@ def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
             str(rooms),
             *place,
         )
-    for text, said in [
-        ("place k key\n@.k", "a domain may emit it"),
-        ("place k key\nplace g gem\n@gk", "has to be declared"),
-    ]:
+    for text, warned in [("place k key\n@.k", True), ("place k key\nplace g gem\n@gk", False)]:
         rooms.write_text(text)
-        assert said in pdrm("check", task, "--domain", rooms).out
+        assert ("W0604" in pdrm("check", task, "--domain", rooms).out) == warned
 
 
 def test_step_json_has_the_promised_keys(pdrm):
@@ -381,33 +378,3 @@ def test_shells_complete_values(monkeypatch, capsys, tmp_path):
         with pytest.raises(SystemExit):
             app(prog_name="pdrm")
         assert capsys.readouterr().out.split() == offered, words
-
-
-def test_what_newcomers_type_is_answered_with_what_to_type(pdrm, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "garden").mkdir()
-    (tmp_path / "garden" / "task.pdrm").write_text(catalogue_text("letter"))
-    for command, said in [
-        ("check garden", "error[E0501]: garden is a folder"),
-        ("check garden", "garden/task.pdrm"),
-        ("check letter --domain garden", "garden/task.pdrm"),
-        ("train garden", "garden/task.pdrm"),
-        ("train letter --machine garden", "garden/task.pdrm"),
-        ("train map.txt task.pdrm", "fix: --machine task.pdrm"),
-        ("check-k map.txt task.pdrm", "fix: --machine task.pdrm"),
-        ("solve map.txt task.pdrm", "fix: --machine task.pdrm"),
-        ("check task.pdrm map.txt", "fix: --domain map.txt"),
-        ("step letter A,B", "error[E0504]"),
-        ("draw letter", "fix: as in: pdrm draw letter -o letter.svg"),
-        ("solve letter --machine", "fix: as in: pdrm solve"),
-        ("step letter A B", 'fix: as in: pdrm step letter "A A B C C C"'),
-        ("convert letter -o x.pdrm --to stack", "fix: --to pushdown"),
-        ("train letter --episodes ten", "`ten` is not an integer\n  fix: --episodes 10"),
-        ("train letter --learning-rate fast", "`fast` is not a number\n  fix: --learning-rate 0.5"),
-        ("train letter --agent a2c", "`ppo` and `dqn`"),
-        ("train letter --agent TD3", "`ppo` and `dqn`"),
-        ("check-k letter --from begin", "fix: --from start, or leave it out"),
-    ]:
-        outcome = pdrm(*command.split())
-        assert outcome.code == 2, command
-        assert said in outcome.err, command

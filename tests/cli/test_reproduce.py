@@ -52,7 +52,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
         "index.html",
     }
     page = (out / "index.html").read_text()
-    assert page.count("<svg") == len(catalogue_names()), "every machine is drawn"
+    assert all(f'alt="{name}"' in page for name in catalogue_names()), "every machine is drawn"
     assert "http" not in page.replace("http://www.w3.org/", "")
     rows = table(out / "curves.csv")
     assert len(rows) == 12 * 100
@@ -62,16 +62,16 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert {row["line"]: round(float(row["return_50"]), 2) for row in last}["pdRM"] == -0.71
     before = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
     again = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)
-    assert "12 of 12 runs were done before" in again.err
+    assert "12 of 12 runs trained before" in again.err
     assert before == {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
     keep_small_sizes(out)
-    record = {one["id"]: one for one in json.loads(pdrm("claims", "-o", out, "--json").out)}
+    record = {one["id"]: one for one in json.loads(pdrm("claims", out, "--json").out)}
     assert record["paint"]["verdict"] in {"holds", "does not hold"}
     assert record["letter-best"]["verdict"] == "not run"
     assert record["paint"]["parts"][1]["numbers"]["optimum"] == pytest.approx(-0.71)
     assert (record["paint"]["seeds"], record["paint"]["of_seeds"]) == (2, 10)
     assert record["translate"]["seeds"] is None
-    shown = pdrm("claims", "-o", out, "--details").out
+    shown = pdrm("claims", out, "--details").out
     assert "optimum" in shown
     assert shown.count("judged by 2 of 10 seeds only") == 1
     assert shown.count("chosen after seeing results: that ") == 4
@@ -98,11 +98,11 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     for name in drawn:
         (out / name).unlink()
     study.unlink()
-    outcome = pdrm("report", "-o", out)
+    outcome = pdrm("report", out)
     assert outcome.code == 0
     assert f"wrote {out / 'curves.svg'}\nwrote {out / 'index.html'}\n" in outcome.out
     assert {name: (out / name).read_bytes() for name in drawn} == drawn
-    for named in (("-o", out), (out, "-o", tmp_path / "other")):
+    for named in ((out,), (out, "-o", tmp_path / "other")):
         assert "| `maze-5x5` | 2/2 | 0/2 |" in pdrm("report", *named, "--markdown").out
     assert (
         pdrm("report", out / "runs", "-o", tmp_path / "plain").code == 0
@@ -148,18 +148,6 @@ def test_runs_of_several_folders_are_compared(pdrm, study, tmp_path, monkeypatch
     assert pdrm("report", "empty").err.startswith("error[E0805]: empty holds no trained run")
 
 
-def test_no_time_is_guessed_before_anything_is_known(pdrm, study, tmp_path):
-    said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "out").err
-    assert "4 runs to do\n" in said
-    study.write_text(
-        STUDY.replace('"1-CpRM",', '"1-CpRM", seconds = 90,').replace(
-            "k = 0", "k = 0, seconds = 60"
-        )
-    )
-    said = pdrm("run", study, "--workers", 1, "-o", tmp_path / "guessed").err
-    assert "4 runs to do, about 5 min\n" in said
-
-
 def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
     out = tmp_path / "out"
     assert pdrm("run", study, "--workers", 1, "-o", out).code == 0
@@ -187,8 +175,8 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
         (("run", "study.json"), "E1101"),
         (("reproduce", "letter", "--seeds", "99999999999"), "E1101"),
         (("reproduce", "water", "--seeds", "99999999999"), "E1101"),
-        (("claims", "-o", "nowhere"), "E1104"),
-        (("report", "-o", "nowhere"), "E1104"),
+        (("claims", "nowhere"), "E1104"),
+        (("report",), "E1104"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
@@ -228,7 +216,7 @@ def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
         _, said = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "the same command goes on from there" in said
+        assert "the same command resumes" in said
         assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
         assert "Traceback" not in said
         assert list(out.glob("runs/*/checkpoint.npz"))

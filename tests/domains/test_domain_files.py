@@ -3,7 +3,6 @@
 import json
 import zipfile
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -108,57 +107,40 @@ def test_slippery_maps(tmp_path):
 
 
 def test_faulty_map_files(tmp_path):
-    for text, error, message in [
-        (
-            "step_limt 5\n@.k",
-            BadDomainSetting,
-            r"no setting `step_limt`[\s\S]*map.txt:1:1[\s\S]*step_limit",
-        ),
-        ("@.k\n#  #", BadDomainSetting, r"map.txt:2:1[\s\S]*draw floor as `.`"),
-        ("step_limit 0\n@.k", BadDomainSetting, "not an integer from 1 to"),
-        (
-            "step_limit 99999999999999999999\n@.k",
-            BadDomainSetting,
-            r"from 1 to 2,147,483,647[\s\S]*map.txt:1:1",
-        ),
-        (f"step_limit {'9' * 5000}\n@.k", BadDomainSetting, "from 1 to 2,147,483,647"),
-        ("step_limit 9\nstep_limit 8\n@.k", BadDomainSetting, "set twice"),
-        (
-            "place k gem\n place k exit\n@.k",
-            BadDomainSetting,
-            r"`k` emits `gem` already[\s\S]*map.txt:2:2",
-        ),
-        (
-            "lowest 5\nhighest 1\n@.k",
-            BadDomainSetting,
-            r"lowest return is 5 and the highest 1\n[\s\S]*map.txt:2:1",
-        ),
-        ("highest 1\nlowest 1\n@.k", BadDomainSetting, r"map.txt:2:1"),
-        ("slip 1.5\n@.k", BadDomainSetting, r"from 0 to 1[\s\S]*map.txt:1:1"),
-        ("step_limit = 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
-        ("step_limit: 9\n@.k", BadDomainSetting, r"fix: step_limit 9$"),
-        ("#@ k#", BadDomainSetting, r"blanks in it[\s\S]*draw floor as `.`"),
-        ("# a comment\n@.k", BadDomainSetting, "a comment starts with `//`"),
-        ("slip yes\n@.k", BadDomainSetting, "fix: slip 0.2"),
-        ("..k", NoStart, "`start k`"),
-        ("slip ice\n@.k", BadDomainSetting, "not a number"),
-        ("directions maybe\n@.k", BadDomainSetting, "directions yes"),
-        ("step_reward inf\n@.k", BadDomainSetting, "not a number"),
-        ("step_reward a\n@.k", BadDomainSetting, "not a number"),
-        ("place key k\n@.k", BadDomainSetting, "place k key"),
-        ("place # wall\n@.k", BadDomainSetting, "place k wall"),
-        ("start kk\n@.k", BadDomainSetting, "start x"),
-        ("name a b\n@.k", BadDomainSetting, "name a-b"),
-        ("directions yes\n@.d", BadDomainSetting, "also a direction"),
-        ("place m mail\n@.k", UnknownPlace, r"map.txt:1:7"),
-        ("start m\n@.k", UnknownPlace, r"map.txt:1:7"),
-        ("..k", NoStart, "map.txt:1:1"),
-        ("@.k\n..", RaggedMap, "map.txt:2:3"),
-        ("step_limit 5", RaggedMap, "no map"),
+    for text, error, place in [
+        ("step_limt 5\n@.k", BadDomainSetting, (1, 1)),
+        ("@.k\n#  #", BadDomainSetting, (2, 1)),
+        ("step_limit 0\n@.k", BadDomainSetting, (1, 1)),
+        ("step_limit 99999999999999999999\n@.k", BadDomainSetting, (1, 1)),
+        (f"step_limit {'9' * 5000}\n@.k", BadDomainSetting, (1, 1)),
+        ("step_limit 9\nstep_limit 8\n@.k", BadDomainSetting, (2, 1)),
+        ("place k gem\n place k exit\n@.k", BadDomainSetting, (2, 2)),
+        ("lowest 5\nhighest 1\n@.k", BadDomainSetting, (2, 1)),
+        ("slip 1.5\n@.k", BadDomainSetting, (1, 1)),
+        ("step_limit = 9\n@.k", BadDomainSetting, (1, 1)),
+        ("#@ k#", BadDomainSetting, (1, 1)),
+        ("# a comment\n@.k", BadDomainSetting, (1, 1)),
+        ("slip ice\n@.k", BadDomainSetting, (1, 1)),
+        ("directions maybe\n@.k", BadDomainSetting, (1, 1)),
+        ("step_reward inf\n@.k", BadDomainSetting, (1, 1)),
+        ("place key k\n@.k", BadDomainSetting, (1, 1)),
+        ("place # wall\n@.k", BadDomainSetting, (1, 1)),
+        ("place . dot\n@.k", BadDomainSetting, (1, 1)),
+        ("place @ dot\n@.k", BadDomainSetting, (1, 1)),
+        ("start kk\n@.k", BadDomainSetting, (1, 1)),
+        ("name a b\n@.k", BadDomainSetting, (1, 1)),
+        ("u -> v : a, # / #, 1\n@.k", BadDomainSetting, (1, 3)),
+        ("directions yes\n@.d", BadDomainSetting, None),
+        ("place m mail\n@.k", UnknownPlace, (1, 7)),
+        ("start m\n@.k", UnknownPlace, (1, 7)),
+        ("..k", NoStart, (1, 1)),
+        ("@.k\n..", RaggedMap, (2, 3)),
+        ("step_limit 5", RaggedMap, None),
     ]:
         with pytest.raises(error) as caught:
             load_domain(written(tmp_path / "map.txt", text))
-        assert caught.match(message)
+        where = caught.value.where
+        assert (where and (where.line, where.column)) == place, text
         assert caught.value.fix
 
 
@@ -225,8 +207,8 @@ def test_faulty_array_files(tmp_path):
         ({"without": ("label",)}, BadDomainFile, "it has no 'label'"),
         ({"without": ("words",)}, BadDomainFile, "it has no 'words'"),
         ({"words": {"step_limit": 0}}, BadDomainSetting, "bad.npz: .*step limit"),
-        ({"words": {"labels": "end"}}, BadDomainFile, "must be lists"),
-        ({"words": {"labels": [[], [1]]}}, BadDomainFile, "must be strings"),
+        ({"words": {"labels": "end"}}, BadDomainFile, "labels"),
+        ({"words": {"labels": [[], [1]]}}, BadDomainFile, "labels"),
         ({"words": {"lowest": "low"}}, BadDomainFile, "`lowest` is not a number"),
         ({"words": {"pdrm_domain": 9}}, BadDomainFile, "version 9"),
         (
@@ -239,7 +221,7 @@ def test_faulty_array_files(tmp_path):
                     }
                 }
             },
-            BadDomainFile,
+            BadArrays,
             "picture",
         ),
         ({"start_state": [0], "start_probability": [1.0]}, BadDomainFile, "start_label"),
@@ -297,27 +279,21 @@ def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatc
         load_domain("/dev/zero")
     with pytest.raises(PdrmError, match="more than 4,194,304 bytes"):
         pdrm.domains.read_map("/dev/zero")
-    with pytest.raises(PdrmError, match="more than 250,000 cells"):
+    with pytest.raises(PdrmError, match="250,000 cells"):
         pdrm.domains.parse_map("@" + "." * 9_999 + ("\n" + "." * 10_000) * 25)
     text = repr({"descr": "<i4", "fortran_order": False, "shape": (10**12,)}).encode()
     with zipfile.ZipFile(tmp_path / "claims.npz", "w") as archive:
         archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
-    with pytest.raises(PdrmError, match="asks for 4,000,000,000,000 bytes"):
+    with pytest.raises(PdrmError, match="damaged"):
         load_domain(tmp_path / "claims.npz")
 
 
-def test_environments_of_gymnasium_are_answered_with_how_to_train_them(tmp_path, monkeypatch):
+def test_names_of_environments_of_gymnasium(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(gymnasium.registry, "OwnWorld", gymnasium.spec("CartPole-v1"))
-    for name in ("CartPole-v1", "ALE/Pong-v5", "OwnWorld"):
-        with pytest.raises(UnknownDomain, match="environment of Gymnasium") as raised:
-            pdrm.train(name, pdrm.DQN())
-        assert f'pdrm.wrap(gymnasium.make("{name}"), ' in raised.value.fix
-        assert "pdrm.from_gymnasium" in raised.value.fix
-    with pytest.raises(UnknownDomain, match="`maze-5x5`") as raised:
-        pdrm.Task("pdrm/TreasureMaze5x5-v0")
-    assert raised.value.fix == 'pdrm.Task("maze-5x5")'
+    for name in ("CartPole-v1", "ALE/Pong-v5", "pdrm/TreasureMaze5x5-v0"):
+        with pytest.raises(UnknownDomain, match="environment of Gymnasium"):
+            pdrm.Task(name)
     (tmp_path / "room-v2").write_text("@.k")
-    assert pdrm.domains.load_domain("./room-v2").states == 3
+    assert load_domain("./room-v2").states == 3
     with pytest.raises(UnknownDomain, match="no such file"):
         pdrm.Task("maze-v")

@@ -6,9 +6,9 @@ import pytest
 from pdrm import catalogue
 from pdrm.domains import domain
 from pdrm.domains.grids import load_shipped_map
-from pdrm.experiments.paper import generated_tasks
-from pdrm.experiments.paper.generated_tasks import deliver_machine, draw_sequences
 from pdrm.language.loading import parse
+from pdrm.paper import generated_tasks
+from pdrm.paper.generated_tasks import deliver_machine, draw_sequences
 from tests.domains.walks import reachable, reverse, run, shortest, walk, words
 
 

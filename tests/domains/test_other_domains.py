@@ -2,7 +2,7 @@
 
 import pytest
 
-from pdrm.domains import FiniteEnv, domain, names, settings
+from pdrm.domains import FiniteEnv, domain, names
 from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain
 from tests.domains.walks import run, walk, words
 
@@ -63,9 +63,8 @@ def test_names_and_suggestions():
     assert len(names()) == 10
     with pytest.raises(UnknownDomain, match=r"did you mean `maze-5x5`\?"):
         domain("maze-5×5")
-    with pytest.raises(BadDomainSetting, match=r"did you mean `step_limit`\?"):
-        domain("letter", steplimit=3)
-    assert settings("maze-5x5") == ["step_limit"]
+    with pytest.raises(BadDomainSetting):
+        domain("letter", more=0.5)
 
 
 def test_step_limits_out_of_range():
@@ -88,9 +87,8 @@ def test_starting_somewhere_else():
 def test_bad_actions_and_modes():
     env = FiniteEnv("letter")
     env.reset(seed=0)
-    with pytest.raises(BadAction, match=r"0 \(u\)"):
+    with pytest.raises(BadAction, match="no action 4"):
         env.step(4)
     with pytest.raises(BadDomainSetting, match="ansi"):
         FiniteEnv("letter", render_mode="human")
-    with pytest.raises(BadDomainSetting, match="step_limit"):
-        FiniteEnv(domain("letter"), step_limit=3)
+    assert FiniteEnv(domain("letter"), step_limit=3).domain.step_limit == 3

@@ -162,7 +162,5 @@ def test_wrong_requests_are_refused():
         env.step(7)
     with pytest.raises(UnknownDomain, match="water-18"):
         water_world("water-18")
-    with pytest.raises(BadDomainSetting, match="speed"):
-        water_world("water-17", speed=3)
     with pytest.raises(BadDomainSetting, match="ansi"):
         WaterEnv("water-17", render_mode="ansi")

@@ -1,243 +1,186 @@
-"""The paper's machines, built in Python, as subjects to draw."""
+"""The paper's machines as subjects to draw, without the lines of the text that they were read from."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from itertools import product
 
-from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT, And, Event, Exactly, Guard, Not
+from pdrm.language.loading import parse
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.transitions import Otherwise, Transition
 
-DIRECTIONS = "udlr"
-BACK = dict(zip("udlr", "durl", strict=True))
+LETTER = """
+name letter
+events A B C
+stack # A
+start u0
+final u2
+otherwise stay -0.01
+u0 -> u0 : {A}, z / A z, -0.01
+u0 -> u0 : {C}, z / z, -0.01
+u0 -> u0 : {}, z / z, -0.01
+u0 -> u1 : {B}, z / z, -0.01
+u1 -> u1 : {A}, z / z, -0.01
+u1 -> u1 : {B}, z / z, -0.01
+u1 -> u1 : {}, z / z, -0.01
+u1 -> u1 : {C}, A / eps, -0.01
+u1 -> u2 : {C}, # / #, 1
+"""
+ONE_TREASURE = """
+name one-treasure
+events u d l r t x
+stack # u d l r
+start u0
+final u2 u3
+otherwise stay 0
+map back u:d d:u l:r r:l
+for a in u d l r:
+    u0 -> u0 : {a}, z / a z, 0
+    u0 -> u1 : {a, t}, z / a z, 1
+    u1 -> u1 : {back(a)}, a / eps, 1
+    u1 -> u3 : {back(a), x}, a / eps, 1e5
+    for b in u d l r where b != back(a):
+        u1 -> u2 : {b}, a / eps, -1e5
+        u1 -> u2 : {b, x}, a / eps, -1e5
+"""
+FORMULA_MAZE = """
+name formula-maze
+events u d l r t x
+exclusive u d l r
+stack # u d l r
+start search
+final home lost
+otherwise go lost -1e5
+map back u:d d:u l:r r:l
+for a in u d l r:
+    search -> search : a & !t, z / a z, 0
+    search -> return : a & t, z / a z, 1
+    return -> return : back(a) & !x, a / eps, 1
+    return -> home : back(a) & x, a / eps, 1e5
+    for b in u d l r where b != back(a):
+        return -> lost : b, a / eps, -1e5
+"""
+MULTIPLE_TREASURE = """
+name multiple-treasure
+events u d l r s t T x
+stack # u d l r
+start u0
+final u4 u5
+otherwise stay 0
+map back u:d d:u l:r r:l
+for a in u d l r:
+    u0 -> u0 : {a}, z / a z, 0
+    u0 -> u1 : {a, s}, z / a z, 1e3
+    u1 -> u1 : {a}, z / a z, 0
+    u1 -> u2 : {a, t}, z / a z, 1e3
+    u2 -> u2 : {back(a)}, a / eps, 1
+    u2 -> u1 : {back(a), s}, a / eps, 1e3
+    u2 -> u3 : {back(a), s, T}, a / eps, 1e3
+    u3 -> u3 : {back(a)}, a / eps, 1
+    u3 -> u5 : {back(a), x}, a / eps, 1e5
+    for b in u d l r where b != back(a):
+        u2 -> u4 : {b}, a / eps, -1e5
+        u2 -> u4 : {b, s}, a / eps, -1e5
+        u3 -> u4 : {b}, a / eps, -1e5
+        u3 -> u4 : {b, x}, a / eps, -1e5
+"""
+COUNTING = """
+name counting
+events A B C
+exclusive A B C
+counters 1
+start u0
+final u2 u3
+otherwise stay 0
+u0 -> u1 : B, [1] / [0], 0
+u0 -> u0 : A, [1] / [+1], 0
+u0 -> u0 : A, [0] / [+1], 0
+u0 -> u2 : !A & !B, [0] / [+1], 0
+u0 -> u2 : !A & !B, [1] / [0], 0
+u1 -> u3 : B, [1] / [0], 0
+u1 -> u3 : eps, [0] / [0], 1
+u1 -> u1 : C, [1] / [-1], 0
+"""
+OFFICE = """
+name office
+events coffee office plant
+start u0
+final done broken
+otherwise stay 0
+u0 -> u1 : coffee & !plant, 0
+u1 -> done : office & !plant, 1
+u0 -> broken : plant, -1
+u1 -> broken : plant, -1
+"""
+SILENT = """
+name silent
+events é%$ _^~
+stack # □
+start u0
+final u3
+otherwise stay 0
+u0 -> u1 : eps, # / □ #, 0.5
+u1 -> u1 : {é%$}, eps / □, 2
+u1 -> u2 : {_^~}, □ / eps, -3
+u2 -> u2 : eps, □ / eps, 0.25
+u2 -> u3 : eps, # / #, 1
+"""
+TEXTS = {
+    "letter": LETTER,
+    "one-treasure": ONE_TREASURE,
+    "formula-maze": FORMULA_MAZE,
+    "multiple-treasure": MULTIPLE_TREASURE,
+    "counting": COUNTING,
+    "office": OFFICE,
+    "silent": SILENT,
+}
 
 
-def exactly(*events: str) -> Guard:
-    return Exactly(frozenset(events))
+@cache
+def drawn(name):
+    """A machine as if it were built in Python."""
+    machine = parse(TEXTS[name])
+    rules = tuple(replace(rule, where=None) for rule in machine.transitions)
+    return replace(machine, transitions=rules)
 
 
-def rule(source: str, target: str, guard: Guard, move: str, reward: float) -> Transition:
+def letter():
+    return drawn("letter")
+
+
+def rule(source, target, guard, move, reward):
     top, _, push = move.partition("/")
     symbols = tuple(push.split())
-    return Transition(
-        source, target, guard, top.strip(), () if symbols == ("eps",) else symbols, reward
-    )
+    pushed = () if symbols == ("eps",) else symbols
+    return Transition(source, target, guard, top.strip(), pushed, reward)
 
 
-def letter() -> PushdownRewardMachine:
-    """Appendix E."""
-    rules = (
-        rule("u0", "u0", exactly("A"), "z / A z", -0.01),
-        rule("u0", "u0", exactly("C"), "z / z", -0.01),
-        rule("u0", "u0", exactly(), "z / z", -0.01),
-        rule("u0", "u1", exactly("B"), "z / z", -0.01),
-        rule("u1", "u1", exactly("A"), "z / z", -0.01),
-        rule("u1", "u1", exactly("B"), "z / z", -0.01),
-        rule("u1", "u1", exactly("C"), "z / eps", -0.01),
-        rule("u1", "u1", exactly(), "z / z", -0.01),
-        rule("u1", "u2", exactly("C"), "# / #", 1),
-    )
-    return PushdownRewardMachine(
-        "letter", ("A", "B", "C"), ("#", "A"), "u0", ("u2",), Otherwise.stay(-0.01), rules
-    )
-
-
-def maze(found: float = 0, step: float = 0, home: float = 1) -> PushdownRewardMachine:
-    """Fig. 1, expanded over the four directions."""
-    rules: list[Transition] = []
-    for a in DIRECTIONS:
-        rules.append(rule("u0", "u0", exactly(a), f"z / {a} z", 0))
-        rules.append(rule("u0", "u1", exactly(a, "t"), f"z / {a} z", found))
-        rules.append(rule("u1", "u1", exactly(BACK[a]), f"{a} / eps", step))
-        rules.append(rule("u1", "u3", exactly(BACK[a], "x"), f"{a} / eps", home))
-        for b in DIRECTIONS:
-            if b != BACK[a]:
-                rules.append(rule("u1", "u2", exactly(b), f"{a} / eps", -home))
-                rules.append(rule("u1", "u2", exactly(b, "x"), f"{a} / eps", -home))
-    return PushdownRewardMachine(
-        "maze", tuple("udlrtx"), tuple("#udlr"), "u0", ("u2", "u3"), Otherwise.stay(0), tuple(rules)
-    )
-
-
-def one_treasure() -> PushdownRewardMachine:
-    """1-TreasureMaze, Appendix E."""
-    return maze(found=1, step=1, home=1e5)
-
-
-def formula_maze() -> PushdownRewardMachine:
-    """The maze of the language's example: formulas, exclusive directions, states with words for names."""
-    rules: list[Transition] = []
-    for a in DIRECTIONS:
-        here, back = Event(a), Event(BACK[a])
-        rules.append(rule("search", "search", And((here, Not(Event("t")))), f"z / {a} z", 0))
-        rules.append(rule("search", "return", And((here, Event("t"))), f"z / {a} z", 1))
-        rules.append(rule("return", "return", And((back, Not(Event("x")))), f"{a} / eps", 1))
-        rules.append(rule("return", "home", And((back, Event("x"))), f"{a} / eps", 1e5))
-        rules += [
-            rule("return", "lost", Event(b), f"{a} / eps", -1e5) for b in DIRECTIONS if b != BACK[a]
-        ]
-    return PushdownRewardMachine(
-        "formula-maze",
-        tuple("udlrtx"),
-        tuple("#udlr"),
-        "search",
-        ("home", "lost"),
-        Otherwise.go("lost", -1e5),
-        tuple(rules),
-        exclusive=(tuple("udlr"),),
-    )
-
-
-def multiple_treasure() -> PushdownRewardMachine:
-    """MultipleTreasureMaze, Appendix E."""
-    rules: list[Transition] = []
-    for a in DIRECTIONS:
-        rules += [
-            rule("u0", "u0", exactly(a), f"z / {a} z", 0),
-            rule("u0", "u1", exactly(a, "s"), f"z / {a} z", 1e3),
-            rule("u1", "u1", exactly(a), f"z / {a} z", 0),
-            rule("u1", "u2", exactly(a, "t"), f"z / {a} z", 1e3),
-            rule("u2", "u2", exactly(BACK[a]), f"{a} / eps", 1),
-            rule("u2", "u1", exactly(BACK[a], "s"), f"{a} / eps", 1e3),
-            rule("u2", "u3", exactly(BACK[a], "s", "T"), f"{a} / eps", 1e3),
-            rule("u3", "u3", exactly(BACK[a]), f"{a} / eps", 1),
-            rule("u3", "u5", exactly(BACK[a], "x"), f"{a} / eps", 1e5),
-        ]
-        for b in DIRECTIONS:
-            if b != BACK[a]:
-                rules.append(rule("u2", "u4", exactly(b), f"{a} / eps", -1e5))
-                rules.append(rule("u2", "u4", exactly(b, "s"), f"{a} / eps", -1e5))
-                rules.append(rule("u3", "u4", exactly(b), f"{a} / eps", -1e5))
-                rules.append(rule("u3", "u4", exactly(b, "x"), f"{a} / eps", -1e5))
-    return PushdownRewardMachine(
-        "multiple-treasure",
-        tuple("udlrstTx"),
-        tuple("#udlr"),
-        "u0",
-        ("u4", "u5"),
-        Otherwise.stay(0),
-        tuple(rules),
-    )
-
-
-def deliver(length: int = 3) -> PushdownRewardMachine:
-    """DeliverWorld, three location types, one event for each sequence of `length` places that starts at home."""
+def deliver(length):
+    """DeliverWorld with three places and an event for each sequence that starts at home."""
     places = ("home", "office", "shop")
-    sequences = {
-        f"seq_{i}": ("home", *tail) for i, tail in enumerate(product(places, repeat=length - 1))
-    }
-    rules = [
-        rule("u0", "u1", exactly(name), f"# / {' '.join(seq)} #", 0)
-        for name, seq in sequences.items()
-    ]
-    rules += [rule("u1", "u1", exactly(place), f"{place} / eps", 1e3) for place in places]
-    rules.append(rule("u1", "u2", exactly(), "# / #", 1e3))
-    events = (*sequences, *places)
-    return PushdownRewardMachine(
-        "deliver", events, ("#", *places), "u0", ("u2",), Otherwise.stay(0), tuple(rules)
-    )
+    sequences = [" ".join(("home", *tail)) for tail in product(places, repeat=length - 1)]
+    rules = "".join(f"u0 -> u1 : {{s{i}}}, # / {way} #, 0\n" for i, way in enumerate(sequences))
+    events = " ".join([*places, *(f"s{i}" for i in range(len(sequences)))])
+    head = f"events {events}\nstack # {' '.join(places)}\nstart u0\nfinal u1\notherwise stay 0\n"
+    return parse(head + rules)
 
 
-def water() -> PushdownRewardMachine:
-    """WaterWorld, Appendix E."""
-    rules = (
-        rule("u0", "u0", exactly("even"), "z / ball_0 z", 1e3),
-        rule("u0", "u0", exactly("odd"), "z / ball_1 z", 1e3),
-        rule("u0", "u1", exactly("A_F"), "z / z", 1),
-        rule("u1", "u1", exactly("ball_0"), "ball_0 / eps", 1e3),
-        rule("u1", "u1", exactly("ball_1"), "ball_1 / eps", 1e3),
-        rule("u1", "u2", exactly(), "# / #", 1e5),
-    )
-    events = ("even", "odd", "A_F", "ball_0", "ball_1")
-    stack = ("#", "ball_0", "ball_1")
-    return PushdownRewardMachine("water", events, stack, "u0", ("u2",), Otherwise.stay(0), rules)
-
-
-def silent() -> PushdownRewardMachine:
-    """A machine with silent moves, a rule without a top, an empty push and an odd alphabet."""
-    rules = (
-        rule("u0", "u1", SILENT, "# / □ #", 0.5),
-        rule("u1", "u1", exactly("é%$"), "eps / □", 2),
-        rule("u1", "u2", exactly("_^~"), "□ / eps", -3),
-        rule("u2", "u2", SILENT, "□ / eps", 0.25),
-        rule("u2", "u3", SILENT, "# / #", 1),
-    )
-    return PushdownRewardMachine(
-        "silent",
-        ("é%$", "_^~"),
-        ("#", "□"),
-        "u0",
-        ("u3",),
-        Otherwise.stay(0),
-        rules,
-        states=("u0", "u1", "u2"),
-    )
-
-
-def letter_counting() -> CountingRewardAutomaton:
-    """The counting automaton of Appendix A."""
-    neither = And((Not(Event("A")), Not(Event("B"))))
-    rules = (
-        CountingTransition("u0", "u1", Event("B"), ("1",), (0,), 0),
-        CountingTransition("u0", "u0", Event("A"), ("1",), (1,), 0),
-        CountingTransition("u0", "u0", Event("A"), ("0",), (1,), 0),
-        CountingTransition("u0", "u2", neither, ("0",), (1,), 0),
-        CountingTransition("u0", "u2", neither, ("1",), (0,), 0),
-        CountingTransition("u1", "u3", Event("B"), ("1",), (0,), 0),
-        CountingTransition("u1", "u3", SILENT, ("0",), (0,), 1),
-        CountingTransition("u1", "u1", Event("C"), ("1",), (-1,), 0),
-    )
-    return CountingRewardAutomaton(
-        "counting",
-        ("A", "B", "C"),
-        1,
-        "u0",
-        ("u2", "u3"),
-        Otherwise.stay(0),
-        rules,
-        (("A", "B", "C"),),
-    )
-
-
-def office() -> RewardMachine:
-    """A reward machine: coffee, then the office, the plants never."""
-    rules = (
-        RewardTransition("u0", "u1", And((Event("coffee"), Not(Event("plant")))), 0),
-        RewardTransition("u1", "done", And((Event("office"), Not(Event("plant")))), 1),
-        RewardTransition("u0", "broken", Event("plant"), -1),
-        RewardTransition("u1", "broken", Event("plant"), -1),
-    )
-    return RewardMachine(
-        "office", ("coffee", "office", "plant"), "u0", ("done", "broken"), Otherwise.stay(0), rules
-    )
-
-
-def large(states: int = 200) -> PushdownRewardMachine:
+def large(states):
     """A long chain with loops and jumps."""
-    names = [f"s{i}" for i in range(states)]
-    rules: list[Transition] = []
-    for i, name in enumerate(names):
-        rules.append(rule(name, name, exactly("a"), "z / A z", 0))
-        rules.append(
-            rule(name, names[i + 1] if i + 1 < states else "end", exactly("b"), "z / z", 1)
-        )
-        rules.append(rule(name, names[(7 * i) % states], exactly("a", "b"), "z / z", -1))
-    return PushdownRewardMachine(
-        "large", ("a", "b"), ("#", "A"), "s0", ("end",), Otherwise.error(), tuple(rules)
-    )
+    lines = []
+    for i in range(states):
+        after = f"s{i + 1}" if i + 1 < states else "end"
+        lines.append(f"s{i} -> s{i} : {{a}}, z / A z, 0")
+        lines.append(f"s{i} -> {after} : {{b}}, z / z, 1")
+        lines.append(f"s{i} -> s{7 * i % states} : {{a, b}}, z / z, -1")
+    head = "events a b\nstack # A\nstart s0\nfinal end\notherwise error\n"
+    return parse(head + "\n".join(lines) + "\n")
 
 
-DRAWN = {
-    "letter": letter,
-    "maze": maze,
-    "one-treasure": one_treasure,
-    "formula-maze": formula_maze,
-    "multiple-treasure": multiple_treasure,
-    "deliver": deliver,
-    "water": water,
-    "silent": silent,
-    "counting": letter_counting,
-    "office": office,
-}
+def built(events, rules, otherwise=None, final=("end",), stack=()):
+    """A machine built in Python."""
+    last = Otherwise.error() if otherwise is None else otherwise
+    start = rules[0].source
+    symbols = ("#", *stack)
+    return PushdownRewardMachine("m", tuple(events), symbols, start, final, last, tuple(rules))

@@ -9,16 +9,17 @@ from pdrm.drawing.graphviz import to_dot
 from pdrm.drawing.label_tokens import RuleLine, make_line, spell
 from pdrm.drawing.tikz import to_tikz
 from pdrm.language.loading import parse
+from pdrm.machines.guards import Exactly
 from tests.drawing import paper
 
 
 def single_rules(line: RuleLine) -> list[RuleLine]:
     """The rules a line stands for: every guard with every top."""
-    looks = line.looks or (None,)
-    pairs = product(line.guards, looks)
+    tops = line.tops or (None,)
+    pairs = product(line.guards, tops)
     return [
-        RuleLine((guard,), (look,) if look is not None else (), line.effect, line.opening)
-        for guard, look in pairs
+        RuleLine((guard,), (top,) if top is not None else (), line.effect, line.opening)
+        for guard, top in pairs
     ]
 
 
@@ -26,7 +27,7 @@ def label(machine, source, target):
     (edge,) = [
         edge
         for edge in make_figure(machine).edges
-        if (edge.source, edge.target) == (source, target)
+        if (edge.source, edge.target, edge.dashed) == (source, target, False)
     ]
     return [spell(line) for line in edge.lines]
 
@@ -36,8 +37,8 @@ def caption(machine):
 
 
 def test_the_lines_stand_for_the_rules_and_no_others():
-    for name in paper.DRAWN:
-        machine = paper.DRAWN[name]()
+    for name in paper.TEXTS:
+        machine = paper.drawn(name)
         for source, target in {(rule.source, rule.target) for rule in machine.transitions}:
             parallel = [
                 rule
@@ -47,7 +48,7 @@ def test_the_lines_stand_for_the_rules_and_no_others():
             lines = [make_line(rule, machine.events) for rule in parallel]
             drawn = [
                 rule
-                for family in compress(lines)
+                for family in compress([(line, "") for line in lines])
                 for line in family.members()
                 for rule in single_rules(line)
             ]
@@ -56,8 +57,8 @@ def test_the_lines_stand_for_the_rules_and_no_others():
 
 
 def test_no_edge_of_a_maze_has_more_than_four_lines():
-    for name in ["maze", "one-treasure", "formula-maze", "multiple-treasure"]:
-        assert max(len(edge.lines) for edge in make_figure(paper.DRAWN[name]()).edges) <= 4
+    for name in ["one-treasure", "formula-maze", "multiple-treasure"]:
+        assert max(len(edge.lines) for edge in make_figure(paper.drawn(name)).edges) <= 4
 
 
 def test_the_letter_machine_is_printed_as_in_the_paper():
@@ -71,7 +72,7 @@ def test_the_letter_machine_is_printed_as_in_the_paper():
 
 
 def test_one_variable_stands_for_the_directions_on_every_edge():
-    machine = paper.one_treasure()
+    machine = paper.drawn("one-treasure")
     assert label(machine, "u0", "u0") == ["{a}, z / a z, 0"]
     assert label(machine, "u0", "u1") == ["{a, t}, z / a z, 1"]
     assert caption(machine) == [
@@ -82,22 +83,22 @@ def test_one_variable_stands_for_the_directions_on_every_edge():
 
 
 def test_the_rules_of_a_map_are_one_line():
-    assert label(paper.one_treasure(), "u1", "u1") == ["{b}, c / ε, 1"]
+    assert label(paper.drawn("one-treasure"), "u1", "u1") == ["{b}, c / ε, 1"]
 
 
 def test_variables_are_called_as_in_the_text():
-    """A loop's variable and a map of it; a name with other values, or a line that is not one of the text, gets a letter."""
+    """A loop's variable and a map of it; a second loop over other values gets a prime, and `1e5` is not a variable."""
     text = (
         "events u d l r t\nexclusive u d l r\nstack # u d l r\nstart s\nfinal f\notherwise stay 0\nmap back u:d d:u l:r r:l\n"
         "for step in u d l r:\n    s -> s : step & !t, z / step z, 0\n    s -> v : {step, t}, z / step z, 0\n"
         "    v -> v : back(step) & !t, step / eps, 1\n"
-        "for step in u d l:\n    v -> f : step & t, z / z, 1  // step\n"
+        "for step in u d l:\n    v -> f : step & t, z / z, 1e5  // step\n"
     )
     machine = parse(text)
     assert label(machine, "s", "s") == ["step ∧ ¬t, z / step z, 0"]
     assert label(machine, "s", "v") == ["{step, t}, z / step z, 0"]
     assert label(machine, "v", "v") == ["back(step) ∧ ¬t, step / ε, 1"]
-    assert label(machine, "v", "f") == ["a ∧ t, z / z, 1"]
+    assert label(machine, "v", "f") == ["step′ ∧ t, z / z, 1e5"]
     assert "for (back(step), step) in (d, u) (u, d) (r, l) (l, r)" in caption(machine)
 
 
@@ -125,22 +126,25 @@ def test_a_label_without_any_event_is_short():
     assert label(machine, "u", "u") == ["{}, 0"]
 
 
-def test_a_state_that_only_otherwise_leads_to_has_dashed_edges():
-    rule = paper.rule("left", "yes", paper.exactly("a"), "# / #", 1)
-    machine = paper.PushdownRewardMachine(
-        "m", ("a",), ("#",), "left", ("yes", "no"), paper.Otherwise.go("no", -1), (rule,)
-    )
-    (edge,) = [edge for edge in make_figure(machine).edges if edge.dashed]
-    assert (edge.source, edge.target, spell(edge.lines[0])) == ("left", "no", "otherwise, −1")
-    assert "style=dashed" in to_dot(machine)
-    assert r"\draw[->, dashed] (left)" in to_tikz(machine)
-    assert not any(edge.dashed for edge in make_figure(paper.formula_maze()).edges), (
-        "a rule leads there"
-    )
+def test_otherwise_to_a_state_is_dashed_whether_or_not_rules_lead_there():
+    machine = paper.drawn("formula-maze")
+    dashed = [edge for edge in make_figure(machine).edges if edge.dashed]
+    assert [(edge.source, edge.target) for edge in dashed] == [
+        ("search", "lost"),
+        ("return", "lost"),
+    ]
+    assert {spell(edge.lines[0]) for edge in dashed} == {"otherwise, −1e5"}
+    assert to_dot(machine).count("style=dashed") == 2
+    assert to_tikz(machine).count(r"\draw[->, dashed]") == 2
+
+
+def test_a_reward_machine_is_drawn_without_a_stack():
+    machine = parse("events a b\nstart u\nfinal f\notherwise stay 0\nu -> f : a & !b, 1\n")
+    assert label(machine, "u", "f") == ["a ∧ ¬b, 1"]
 
 
 def test_rules_with_one_effect_are_merged_over_guards_and_tops():
-    assert label(paper.one_treasure(), "u1", "u2") == [
+    assert label(paper.drawn("one-treasure"), "u1", "u2") == [
         "{u} | {u, x}, u|l|r / ε, −1e5",
         "{l} | {l, x}, u|d|l / ε, −1e5",
         "{r} | {r, x}, u|d|r / ε, −1e5",
@@ -150,22 +154,22 @@ def test_rules_with_one_effect_are_merged_over_guards_and_tops():
 
 def test_a_variable_is_never_a_name_of_the_machine():
     events = ("a", "b", "c", "α")
-    rules = tuple(paper.rule("u0", "u0", paper.exactly(event), "z / z", 0) for event in events)
-    machine = paper.PushdownRewardMachine(
-        "m", events, ("#",), "u0", ("end",), paper.Otherwise.error(), rules
+    rules = tuple(
+        paper.rule("u0", "u0", Exactly(frozenset({event})), f"z / {event}", 0) for event in events
     )
-    assert label(machine, "u0", "u0") == ["{β}, z / z, 0"]
+    machine = paper.built(events, rules, stack=events)
+    assert label(machine, "u0", "u0") == ["{β}, z / β, 0"]
     assert caption(machine) == ["for β in a b c α", "otherwise: error"]
 
 
 def test_formulas_and_the_other_two_kinds():
-    assert label(paper.formula_maze(), "search", "search") == ["a ∧ ¬t, z / a z, 0"]
-    assert caption(paper.formula_maze())[-1] == "otherwise: go to lost, −1e5"
-    assert label(paper.letter_counting(), "u0", "u0") == ["⟨A, [1], [+1], 0⟩", "⟨A, [0], [+1], 0⟩"]
-    assert label(paper.letter_counting(), "u1", "u3")[1] == "⟨ε, [0], [0], 1⟩"
-    assert label(paper.office(), "u0", "broken") == ["plant, −1"]
+    assert label(paper.drawn("formula-maze"), "search", "search") == ["a ∧ ¬t, z / a z, 0"]
+    assert caption(paper.drawn("formula-maze"))[-1] == "otherwise (dashed): go to lost, −1e5"
+    assert label(paper.drawn("counting"), "u0", "u0") == ["⟨A, [1], [+1], 0⟩", "⟨A, [0], [+1], 0⟩"]
+    assert label(paper.drawn("counting"), "u1", "u3")[1] == "⟨ε, [0], [0], 1⟩"
+    assert label(paper.drawn("office"), "u0", "broken") == ["plant, −1"]
 
 
 def test_nothing_is_printed_as_epsilon():
-    assert label(paper.silent(), "u1", "u1") == ["{é%$}, ε / □, 2"]
-    assert label(paper.silent(), "u2", "u2") == ["ε, □ / ε, 0.25"]
+    assert label(paper.drawn("silent"), "u1", "u1") == ["{é%$}, ε / □, 2"]
+    assert label(paper.drawn("silent"), "u2", "u2") == ["ε, □ / ε, 0.25"]

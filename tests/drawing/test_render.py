@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pdrm.drawing.render import FORMATS, draw, draw_run, render
+from pdrm.drawing.render import FORMATS, draw
 from pdrm.errors import CannotWrite, UnknownFormat
 from tests.drawing import paper
 
@@ -25,8 +25,8 @@ def test_the_ending_says_the_format(tmp_path):
     for ending in FORMATS:
         draw(paper.letter(), tmp_path / f"machine{ending}")
         assert (tmp_path / f"machine{ending}").read_bytes().startswith(OPENINGS[ending])
-        assert render(paper.letter(), ending.upper()) == render(
-            paper.letter(), ending.removeprefix(".")
+        assert draw(paper.letter()).render(ending.upper()) == draw(paper.letter()).render(
+            ending.removeprefix(".")
         )
 
 
@@ -40,7 +40,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
 
 def test_a_run_has_no_tikz(tmp_path):
     with pytest.raises(UnknownFormat):
-        draw_run(paper.letter().run([]), tmp_path / "run.tex")
+        draw(paper.letter().run([]), tmp_path / "run.tex")
 
 
 def test_an_unwritable_place_is_reported(tmp_path):

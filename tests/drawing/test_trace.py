@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from pdrm.drawing.render import draw_run
+from pdrm.drawing.render import draw
 from pdrm.drawing.trace import TraceRow, describe_end, trace_run
 from tests.drawing import paper
 
@@ -23,7 +23,7 @@ def test_one_row_a_move_with_the_stack_top_first():
 
 
 def test_silent_moves_have_rows_of_their_own():
-    rows = trace_run(paper.silent().run(word("_^~")))
+    rows = trace_run(paper.drawn("silent").run(word("_^~")))
     assert [(row.step, row.label, row.after) for row in rows] == [
         ("0", "ε", "□ #"),
         ("1", "{_^~}", "#"),
@@ -32,7 +32,7 @@ def test_silent_moves_have_rows_of_their_own():
 
 
 def test_counters_stand_in_the_place_of_the_stack():
-    rows = trace_run(paper.letter_counting().run(word("A B C")))
+    rows = trace_run(paper.drawn("counting").run(word("A B C")))
     assert [(row.before, row.after) for row in rows] == [
         ("[0]", "[1]"),
         ("[1]", "[1]"),
@@ -42,7 +42,7 @@ def test_counters_stand_in_the_place_of_the_stack():
 
 
 def test_a_reward_machine_has_no_stack():
-    rows = trace_run(paper.office().run(word("coffee - office")))
+    rows = trace_run(paper.drawn("office").run(word("coffee - office")))
     assert [(row.step, row.rule, row.before, row.reward) for row in rows] == [
         ("1", "u0 → u1: coffee ∧ ¬plant, 0", "", "0"),
         ("2", "u1 → u1: otherwise", "", "0"),
@@ -61,9 +61,9 @@ def test_how_a_run_ended():
 
 
 def test_the_table_is_drawn(tmp_path):
-    run = paper.silent().run(word("é%$ _^~"))
+    run = paper.drawn("silent").run(word("é%$ _^~"))
     for name in ("t.svg", "t.png", "t.dot"):
-        draw_run(run, tmp_path / name)
+        draw(run, tmp_path / name)
     picture = ET.parse(tmp_path / "t.svg")
     shown = picture.iter("{http://www.w3.org/2000/svg}text")
     texts = {"".join(text.itertext()).replace("\N{NO-BREAK SPACE}", " ") for text in shown}
@@ -72,6 +72,6 @@ def test_the_table_is_drawn(tmp_path):
 
 
 def test_a_run_without_moves_and_a_high_stack_are_drawn(tmp_path):
-    draw_run(paper.letter().run([]), tmp_path / "empty.svg")
+    draw(paper.letter().run([]), tmp_path / "empty.svg")
     rows = trace_run(paper.letter().run(word("A " * 40)))
     assert rows[-1].after == "A A A A A A A A A A A A … 29 more"

@@ -2,10 +2,9 @@
 
 from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes_record
-from pdrm.experiments.fact_cache import read_or_find
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper.paper_claims import SIZES
 from pdrm.experiments.study import Study
+from pdrm.paper.claims import SIZES, read_or_find
 from pdrm.task import Task
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
@@ -31,8 +30,8 @@ def small_study(seeds=(0, 1)):
 
 def keep_small_sizes(folder):
     """Keep facts about sizes where claims look for them: real ones, of one domain, since all of them take a while."""
-    few = size_claims([sizes_record(Task("letter"))], measure_blowup(4, 4))
-    read_or_find(folder / SIZES, {}, lambda: {fact["id"]: fact for fact in few})
+    few = size_claims([sizes_record(Task("letter"))], measure_blowup(4))
+    read_or_find(folder / SIZES, lambda: {fact["id"]: fact for fact in few})
 
 
 def files(folder):

@@ -22,23 +22,30 @@ from pdrm.errors import (
     WorkersLost,
 )
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.execution import (
-    MOST_DEATHS,
-    STARTED,
-    Keeping,
-    Planned,
-    Workers,
-    plan_jobs,
-    run_all,
-)
-from pdrm.experiments.monitor import Monitor
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
+from pdrm.learning import execution
 from pdrm.learning.agents import DQN, PPO, CpRM, QLearning
-from pdrm.learning.run_loop import RunSpec, execute
+from pdrm.learning.execution import (
+    MOST_DEATHS,
+    Display,
+    Keep,
+    Planned,
+    Workers,
+    plan_jobs,
+    train_all,
+)
+from pdrm.learning.run_folder import write_progress
+from pdrm.learning.run_loop import execute
+from pdrm.learning.run_spec import RunSpec
+from pdrm.progress import COMPILING
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
+
+
+def run_all(runs, store, workers, keep=None):
+    return train_all(runs, store.root, workers, keep).failures
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +110,8 @@ def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
         (runs[2].title, True)
     ]
     assert [store.done(run.spec) for run in runs] == [True, True, False, True, True, True]
-    assert "checkpoint" in store.failure(runs[2].spec)
     (bad / "checkpoint.npz").unlink()
     assert not run_all(runs, store, Workers(count=workers))
-    assert not store.failure(runs[2].spec)
 
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path):
@@ -124,7 +129,7 @@ def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
     run, store, keeping = (
         plan([small_study()])[0],
         Store.below(tmp_path),
-        Keeping(largest_policy=100),
+        Keep(largest_policy=100),
     )
     assert not run_all([run], store, Workers(), keeping)
     assert not (store.folder(run.spec) / "policy.npz").exists()
@@ -155,37 +160,34 @@ def test_two_commands_at_once_share_the_work(alone, tmp_path):
 
 
 @dataclass(frozen=True)
-class Deadly(RunSpec):
-    """A run that kills its worker as often as there are files to remove."""
+class Deadly:
+    """An agent that kills its worker as often as there are files to remove."""
 
-    marks: Path | None = None
+    marks: str
+    name: str = "deadly"
+    episodes: int = 20
 
-    def record(self):
-        if multiprocessing.parent_process() is not None:
-            for mark in self.marks.glob("*"):
+    def learner(self, task, seed):
+        for mark in Path(self.marks).glob("*"):
+            if multiprocessing.parent_process() is not None:
                 mark.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return RunSpec.record(self)
+        return CpRM(episodes=20).learner(task, seed)
 
 
 @pytest.mark.parametrize("times", [1, MOST_DEATHS])
-def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, alone, tmp_path):
+def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, tmp_path):
     marks = tmp_path / "marks"
     marks.mkdir()
     for number in range(times):
         (marks / str(number)).touch()
-    runs, store = plan([small_study()]), Store(tmp_path / "runs")
-    spec = runs[-1].spec
-    deadly = Deadly(spec.task, spec.agent, spec.seed, marks=marks)
-    assert deadly.id == spec.id
-    runs[-1] = runs[-1]._replace(spec=deadly)
-    failures = run_all(runs, store, Workers(count=2))
-    assert [failure.run.title for failure in failures] == (
-        [runs[-1].title] if times == MOST_DEATHS else []
-    )
-    done = {name: data for name, data in alone.items() if name.startswith("runs/")}
-    if times == 1:
-        assert files(tmp_path) == done
+    runs, store = plan([small_study(seeds=(0,))]), Store(tmp_path / "runs")
+    deadly = Planned(RunSpec(Task("letter"), Deadly(str(marks)), 0), "deadly")
+    failures = run_all([*runs, deadly], store, Workers(count=2))
+    hopeless = times == MOST_DEATHS
+    assert [failure.run.title for failure in failures] == ["deadly"] * hopeless
+    assert all(store.done(run.spec) for run in runs)
+    assert store.done(deadly.spec) == (not hopeless)
 
 
 def test_workers_leave_with_their_parent(tmp_path):
@@ -217,9 +219,9 @@ def test_workers_leave_with_their_parent(tmp_path):
 
 
 def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
-    started, loky = [], STARTED["loky"]
-    monkeypatch.setitem(
-        STARTED, "loky", lambda workers: started.append(workers.count) or loky(workers)
+    started, loky = [], execution._loky
+    monkeypatch.setattr(
+        execution, "_loky", lambda workers: started.append(workers.count) or loky(workers)
     )
     run_study(small_study(seeds=(0,)), tmp_path, 64)
     assert started == [3]
@@ -361,13 +363,13 @@ def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
 
 
 def test_a_wait_for_the_compiler_is_explained(tmp_path):
-    """Only where a run is under way, has said nothing, and some seconds have passed."""
+    """If nothing has happened for some seconds."""
     planned = Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
-    watched = Monitor([planned], Store(tmp_path), 1)
-    assert "compiled" not in watched.words()
-    watched.under_way = [planned]
-    assert "compiled" not in watched.words()
-    watched.began -= 60
-    assert "compiled" in watched.words()
-    watched.shares[planned.spec.id] = 0.1
-    assert "compiled" not in watched.words()
+    display = Display([planned], tmp_path)
+    assert COMPILING not in display.words()
+    display.began -= 60
+    assert COMPILING in display.words()
+    (tmp_path / planned.spec.name).mkdir()
+    write_progress(tmp_path / planned.spec.name, 1, 10, 0.5)
+    assert COMPILING not in display.words()
+    assert "one: return 0.5" in display.words()

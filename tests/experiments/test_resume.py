@@ -1,6 +1,6 @@
 """A small dose of the proof that runs survive anything; `make prove` kills hundreds of times, and fills disks."""
 
-from proofs import resume, small_study
+from tests.properties import resume, small_study
 
 STUDY = """\
 name = "small"

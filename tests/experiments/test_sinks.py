@@ -12,9 +12,9 @@ from tensorboard.util.tensor_util import make_ndarray
 from wandb.proto.wandb_internal_pb2 import Record
 
 from pdrm.errors import BadSetting, MissingPackage
-from pdrm.experiments import sinks
-from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases, sink_for
+from pdrm.learning import sinks
 from pdrm.learning.run import train
+from pdrm.learning.sinks import TensorBoard, WeightsAndBiases, sink_for
 
 NAMES = [
     "test/return",
@@ -115,14 +115,14 @@ def test_an_unknown_tool_is_refused(tmp_path):
 
 
 def test_nothing_is_loaded_unless_asked_for():
-    code = "import sys, pdrm.experiments.sinks; print([m for m in ('tensorboard', 'wandb') if m in sys.modules])"
+    code = "import sys, pdrm.learning.sinks; print([m for m in ('tensorboard', 'wandb') if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
 
 
 def test_train_logs_where_asked(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    train = ("train", "maze-5x5", "--episodes", 200, "--test-every", 100, "--log")
+    train = ("train", "maze-5x5", "--episodes", 200, "--set", "test_every=100", "--log")
     assert pdrm(*train, "tensorbord").code == 2
     assert not (tmp_path / "runs").exists()
     assert pdrm(*train, "tensorboard").code == 0

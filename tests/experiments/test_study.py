@@ -1,6 +1,5 @@
 """Studies as data: their runs, their order, and what is refused."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,69 +10,17 @@ from pdrm.errors import (
     BadSetting,
     BadStudy,
     CannotOpen,
-    NotRecorded,
     PdrmError,
     UnknownMachine,
     UnknownStudy,
     WrongKind,
 )
-from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper import recorded
-from pdrm.experiments.paper.paper_claims import CLAIMS
-from pdrm.experiments.paper.paper_figures import FOUND, ON_REQUEST, STUDIES, SUMMARY, figures
-from pdrm.experiments.store import Store
-from pdrm.experiments.study import Study, plan, run_study
-from pdrm.files import ensure_folder
+from pdrm.experiments.study import Study, plan
 from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import MOST_SEEDS
+from pdrm.paper.figures import figures
 from tests.experiments.small import small_study
-
-
-def test_every_agent_of_the_paper_is_there_with_the_same_ten_seeds():
-    counts = {
-        panel.name: sum(not line.ours for line in panel.lines)
-        for study in STUDIES
-        for panel in study.panels
-    }
-    assert counts == {
-        "letter": 6,
-        "maze-5x5": 6,
-        "maze-10x10": 6,
-        "maze-20x20": 6,
-        "multi-10x10": 2,
-        "multi-20x20": 2,
-        "deliver-8": 9,
-        "deliver-4-8": 6,
-        "paint": 5,
-    }
-    assert {study.seeds for study in STUDIES} == {tuple(range(10))}
-
-
-@pytest.mark.parametrize("study", [*STUDIES, *ON_REQUEST], ids=lambda study: study.name)
-def test_every_line_of_the_paper_can_be_built(study):
-    for panel, line, spec in study.seeded(1).runs():
-        if panel.domain.startswith("water"):
-            assert spec.agent.deep
-            continue
-        spec.check()
-        assert ("ours" in line.name) == line.ours
-
-
-def test_only_the_runs_with_a_limit_of_time_depend_on_the_machine():
-    timed = {study.name for study in (*STUDIES, *ON_REQUEST) for _, _, spec in study.seeded(1).runs()
-             if getattr(spec.agent, "seconds_per_episode", None) is not None}  # fmt: skip
-    assert timed == {"maze-wall-clock"}
-
-
-def test_budgets_stand_for_the_papers_limits():
-    by_line = {
-        (panel.name, line.name): spec.agent for panel, line, spec in figures(["maze"], 1)[0].runs()
-    }
-    assert by_line["maze-5x5", "CpRM"].updates_per_episode == 30_000
-    assert by_line["maze-10x10", "1-CpRM"].updates_per_episode == 60_000
-    assert by_line["maze-20x20", "Q-CRA"].operations_per_episode == 100_000
-    assert by_line["maze-20x20", "pdRM"].updates_per_episode is None
 
 
 def test_figures_by_name():
@@ -103,7 +50,7 @@ def test_seeds_can_be_fewer_or_more():
 
 @pytest.mark.parametrize("count", [MOST_SEEDS + 1, 99_999_999_999])
 def test_more_seeds_than_anyone_means_are_refused(count):
-    with pytest.raises(BadStudy, match=f"{count:,} seeds"):
+    with pytest.raises(BadStudy, match="seeds"):
         small_study().seeded(count)
     with pytest.raises(BadStudy, match="seeds"):
         small_study(seeds=tuple(range(MOST_SEEDS + 1)))
@@ -208,49 +155,6 @@ def test_tasks_and_agents_that_changed_places_are_recognised():
         with pytest.raises(WrongKind, match="stands among") as told:
             Study(tasks, agents)
         assert "pdrm.Study([task]" in told.value.fix
-
-
-def test_what_is_ours_alone_is_no_part_of_a_claim_and_not_run_unless_named():
-    assert FOUND.name not in {study.name for study in figures([])} | {
-        claim.study for claim in CLAIMS
-    }
-    assert SUMMARY not in {line.name for study in STUDIES for _, line in study.lines()}
-    of_the_paper = {panel.domain for study in STUDIES for panel in study.panels}
-    assert {panel.domain for panel in FOUND.panels} == of_the_paper - {"letter", "paint"}
-    assert all(line.ours for _, line in FOUND.lines())
-
-
-def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path / "recorded")
-    study = replace(
-        FOUND,
-        name="kept",
-        seeds=2,
-        panels=(
-            replace(
-                FOUND.panels[0],
-                lines=(Line(name="summary", agent="summary", settings={"episodes": 2}),),
-            ),
-        ),
-    )
-    (panel,), store = study.panels, Store.below(tmp_path / "report")
-    with pytest.raises(NotRecorded):
-        recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
-    run_study(study, tmp_path / "report")
-    shutil.copy(
-        Path(recorded.__file__).parent / "recorded" / recorded.READINGS,
-        ensure_folder(tmp_path / "recorded"),
-    )
-    shutil.copy(
-        (Path(recorded.__file__).parent / "recorded" / recorded.READINGS).with_suffix(".json"),
-        tmp_path / "recorded",
-    )
-    recorded.keep_record(study, store, "all", "pdrm reproduce", "a core")
-    kept = recorded.recorded_curves(study, panel, panel.lines[0])
-    made = curves_of(panel, panel.lines[0], study.seed_numbers, store)
-    assert (kept.unit, kept.seeds, kept.at.tolist()) == ("episodes", (0, 1), made.at.tolist())
-    assert kept.returns[:, :, 0].tolist() == made.returns.mean(axis=2).tolist()
-    assert (kept.origin.device, kept.origin.version) == ("a core", pdrm.__version__)
 
 
 def test_lines_that_no_seed_achieves_are_named_once(tmp_path, capsys):

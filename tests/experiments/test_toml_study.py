@@ -127,7 +127,7 @@ def test_a_python_file_sets_study(tmp_path):
         ('domain = "letter"', 'domain = "lettr"', 7, "lettr"),
         ('domain = "letter"', "", 6, "panels[1] has no `domain`"),
         ('agent = "q"', 'agent = "qq"', 12, "qq"),
-        ("seeds = [3, 5]", "seeds = 99999999999", 3, "99,999,999,999 seeds"),
+        ("seeds = [3, 5]", "seeds = 99999999999", 3, "the seeds are 99999999999"),
         ('machine = "task.pdrm"', 'machine = "letterr"', 22, "letterr"),
         ("k = 1", "k = -1", 13, "k is `-1`"),
         ("k = 1", 'k = "all"', 13, "k is `all`"),
@@ -246,9 +246,8 @@ def test_what_no_study_can_mean(name, line, tmp_path):
 def test_what_would_take_for_ever_and_what_is_no_number(folder):
     panel = "[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nagent = 'q'\n"
     for text, why in [
-        ("a" + ".a" * 50_000 + " = 1\n", "a key of more than 40 parts"),
+        ("a" + ".a" * 5_000 + " = 1\n", "no such key"),
         ("# " + "x" * 2**18, "more than 262,144 bytes"),
-        ("".join(f"[[a{number}]]\n" for number in range(3_000)), "takes too long"),
         (f"{panel}gigabytes = nan", "gigabytes is"),
         (f"{panel}seconds = inf", "seconds is"),
         (f"seeds = [1.5]\n{panel}", "the seeds are"),

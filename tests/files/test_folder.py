@@ -3,11 +3,11 @@
 import pytest
 
 from pdrm.errors import CannotWrite
-from pdrm.experiments.paper.claims import Evidence
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.learning.run import train
-from pdrm.report.build import write_report
+from pdrm.paper.evidence import Evidence
+from pdrm.paper.report import write_report
 
 
 def test_where_a_file_is_in_the_way(tmp_path):

@@ -14,15 +14,14 @@ from pdrm.learning.agents import (
     CountingCQL,
     CountingQ,
     CpRM,
-    Deep,
     Hierarchical,
     QLearning,
     RecurrentPPO,
-    agent_for,
     kind_of,
     read_agent,
 )
-from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.guest import agent_for
+from pdrm.learning.run_spec import RunSpec
 from pdrm.learning.settings import describe_settings, parse_setting
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
@@ -57,7 +56,7 @@ WRONG = [
     (PPO, {"discount": 2.0}),
     (PPO, {"learning_rate": float("nan")}),
     (DQN, {"counterfactuals": 1.5}),
-    (RecurrentPPO, {"sequence_length": 7}),
+    (RecurrentPPO, {"sequence_length": 7, "n_steps": 128, "batch_size": 128}),
     (PPO, {"discount": "much"}),
     (PPO, {"episodes": 10}),
 ]
@@ -84,26 +83,29 @@ def test_every_agent_can_be_made_described_and_read_again():
         assert set(describe_settings(kind)) == {field.name for field in fields(kind)}
         assert all(describe_settings(kind).values())
         assert read_agent(name, agent.record()) == agent
-        assert agent.total > 0
+        assert agent.settled().total > 0
     with pytest.raises(UnknownAgent):
         kind_of("cprn")
 
 
-def test_the_papers_settings_are_the_defaults_for_its_domains():
-    letter = Task("letter")
-    assert agent_for(letter, "q").learning_rate == 0.01
-    assert agent_for(letter, "q", {"learning_rate": 0.2}).learning_rate == 0.2
-    assert (
-        agent_for(
-            Task(letter.domain, catalogue_text("letter").replace("u2", "u3")), "cra-q"
-        ).operations_per_episode
-        == 30_000
-    )
-    assert agent_for(letter, "cra-q").operations_per_episode is None
-    assert agent_for(Task("water-17"), "ppo").n_envs == 2_048
-    assert agent_for(letter, "ppo") == PPO()
+def test_what_is_left_to_the_task_is_settled_when_a_run_is_made():
+    """A name and an agent without settings are the same."""
+    letter, water = Task("letter"), Task("water-17")
+    for name, kind in AGENTS.items():
+        task = water if kind.deep else letter
+        assert agent_for(name) == kind()
+        assert RunSpec(task, name, 0).id == RunSpec(task, kind(), 0).id
+        spec = RunSpec(task, kind(), 0)
+        assert RunSpec(task, spec.agent, 0) == spec
+    assert QLearning().settled(letter).learning_rate == 0.01
+    assert QLearning(learning_rate=0.2).settled(letter).learning_rate == 0.2
+    other = Task(letter.domain, catalogue_text("letter").replace("u2", "u3"))
+    assert CountingQ().settled(other).operations_per_episode == 30_000
+    assert CountingQ().settled(letter).operations_per_episode is None
+    assert PPO().settled(water).n_envs == 2_048
+    assert PPO().settled(letter).n_envs == 128
     with pytest.raises(BadSetting, match="no setting `lr`"):
-        agent_for(letter, "q", {"lr": 3})
+        agent_for("q", {"lr": 3})
 
 
 def test_words_are_read_by_the_fields():
@@ -112,7 +114,6 @@ def test_words_are_read_by_the_fields():
     assert parse_setting(PPO, "total_timesteps=1e5") == ("total_timesteps", 100_000)
     assert parse_setting(PPO, "k=none") == ("k", "none")
     assert parse_setting(DQN, "shaping=none") == ("shaping", "none")
-    assert parse_setting(CpRM, "counterfactuals=co-observed") == ("counterfactuals", "co-observed")
     assert parse_setting(CpRM, "updates_per_step=5") == ("updates_per_step", 5)
     assert parse_setting(QLearning, "step_limit=none") == ("step_limit", None)
     for kind, word in (
@@ -123,37 +124,6 @@ def test_words_are_read_by_the_fields():
     ):
         with pytest.raises(BadSetting):
             parse_setting(kind, word)
-
-
-IDS = {
-    "q": "a25cd2974bdb",
-    "cprm": "96e247c5a16f",
-    "hrm": "5680b8b14dd9",
-    "summary": "f774fb2e7e39",
-    "cra-q": "423e8020680b",
-    "cra-cql": "839be68bbe08",
-    "ppo": "1f7907363bb6",
-    "rppo": "9ef5454562f2",
-    "dqn": "4a0f8a43a9dc",
-    "sac": "7f7ed86433ed",
-}
-"""The ids of runs with the settings as they are by default."""
-LIKE_SB3 = {
-    "ppo": "66e4adf2b8ad",
-    "rppo": "02a03bec1788",
-    "dqn": "5052942c1278",
-    "sac": "996893d43a70",
-}
-"""Those of deep agents with Stable-Baselines3's defaults, which were ours up to version 0.2."""
-
-
-def test_runs_keep_their_ids():
-    """With another id a run that was made is not found any more, and is made again: a new setting has its name in `LATER`."""
-    assert {name: RunSpec(Task("letter"), kind_of(name)(), seed=0).id for name in AGENTS} == IDS
-    deep = {name: kind for name, kind in AGENTS.items() if issubclass(kind, Deep)}
-    assert {
-        name: RunSpec(Task("letter"), kind.like_sb3(), seed=0).id for name, kind in deep.items()
-    } == LIKE_SB3
 
 
 def test_an_agent_is_shown_by_what_was_set():
@@ -169,24 +139,15 @@ def test_tables_learn_slowly_where_moves_are_random():
     chances = [Outcome("here", 0.5, frozenset({"six"})), Outcome("here", 0.5)]
     dice = from_outcomes("dice", place, ["roll"], lambda _s, _a: chances, [Start("here")], **shape)
     machine = "events six\nstart u\nfinal done\notherwise stay 0\nu -> done : six, 1"
-    assert agent_for(Task(dice, machine), "cprm").learning_rate == 0.1
-    assert agent_for(Task(dice, machine), "cprm", {"learning_rate": 0.3}).learning_rate == 0.3
+    assert CpRM().settled(Task(dice, machine)).learning_rate == 0.1
+    assert CpRM(learning_rate=0.3).settled(Task(dice, machine)).learning_rate == 0.3
     six = [Outcome("here", 1.0, frozenset({"six"}))]
     sure = from_outcomes("sure", place, ["roll"], lambda _s, _a: six, [Start("here")], **shape)
-    assert agent_for(Task(sure, machine), "cprm") == CpRM()
+    assert CpRM().settled(Task(sure, machine)) == CpRM().settled()
 
 
 def test_help_explains_every_setting():
     for kind in AGENTS.values():
         for name, text in describe_settings(kind).items():
-            assert f"    {name}: " in kind.__doc__
+            assert f"    {name} = " in kind.__doc__
             assert text in kind.__doc__
-
-
-def test_records_of_earlier_versions_mean_what_they_did():
-    """A record without a later setting is of a version that did not have it, whatever the default is now."""
-    earlier = PPO.like_sb3().record()
-    assert "shaping" not in earlier
-    assert read_agent("ppo", earlier) == PPO.like_sb3()
-    assert read_agent("ppo", PPO().record()) == PPO()
-    assert PPO().record()["shaping"] == "emitted"

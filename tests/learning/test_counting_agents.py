@@ -5,7 +5,6 @@ import pytest
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import CountingCQL
 from pdrm.learning.randomness import Rng, seed_streams
@@ -13,9 +12,11 @@ from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
+from pdrm.paper.paper_agents import ReadCountingCQL
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
-from proofs.learners import q_settings, rows_of
+from tests.properties.learners import q_settings, rows_of
 
 CHOICES = [("none", None), ("exhaustive", None), ("exhaustive", 3)]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))
@@ -40,7 +41,7 @@ def both(where, machine, settings, episodes, seed=5):
 def assert_equal(training, readable, rng_state):
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    tested = training.test()
+    tested = training.test(training.domain)
     assert tested.returns.tolist() == [
         readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns
     ]
@@ -132,7 +133,7 @@ def test_a_snapshot_keeps_the_counters():
 
 
 def test_counters_may_be_imagined_before_they_are_observed():
-    agent = CountingCQL(counter_values=20)
+    agent = ReadCountingCQL(counter_values=20)
     at_once, stopped, resumed = (make_learner(Task("letter"), agent, seed=1) for _ in range(3))
     assert at_once.observed.index.used[0] == 20
     at_once.advance(3)
@@ -142,7 +143,7 @@ def test_counters_may_be_imagined_before_they_are_observed():
     assert table(resumed) == table(at_once)
     assert {vector for _, _, vector in table(resumed)} >= {("0",), ("19",)}
     with pytest.raises(BadSetting, match="more than 100,000"):
-        make_learner(Task("letter"), CountingCQL(counter_values=10**6), seed=1)
+        make_learner(Task("letter"), ReadCountingCQL(counter_values=10**6), seed=1)
 
 
 def test_a_policy_over_counters_sees_all_of_them():

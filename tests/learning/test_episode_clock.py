@@ -2,13 +2,14 @@
 clock episodes take about as long as they may. And where an episode is cut, what really happened is learnt all the same."""
 
 import time
+from dataclasses import dataclass, replace
 
 import pytest
 
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import Hierarchical, QLearning, agent_for
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
@@ -16,9 +17,10 @@ from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_le
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
+from pdrm.paper.paper_agents import READ, ReadQLearning
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
-from proofs.learners import q_settings
+from tests.properties.learners import q_settings
 
 CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("exhaustive", 3)]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
@@ -27,6 +29,13 @@ COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
     monkeypatch.setattr(learner, "EVERY", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TimedHierarchical(Hierarchical):
+    """With the kernel's clock."""
+
+    seconds_per_episode: float | None = None
 
 
 def timed_by_updates(training):
@@ -99,7 +108,7 @@ class CountingHierarchical(ReadableHierarchical):
 def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     where = domain(name)
     machine = catalogue(where.machine)
-    settings = Hierarchical(learning_rate=0.3, seconds_per_episode=seconds)
+    settings = TimedHierarchical(learning_rate=0.3, seconds_per_episode=seconds)
     training = timed_by_updates(HierarchicalLearner(where, machine, TopK(1), settings, seed=5))
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
@@ -128,7 +137,9 @@ def test_a_real_clock_cuts_every_agent(agent):
     given = {"seconds_per_episode": 0.02, "step_limit": 10**9, "epsilon": 1.0, "epsilon_decay": 1.0}
     machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
     task = Task("letter", machine)
-    training = make_learner(task, agent_for(task, agent, {"k": "full", **given}), seed=0)
+    training = make_learner(
+        task, replace({**READ, "hrm": TimedHierarchical()}[agent], k="full", **given), seed=0
+    )
     training.advance(1)
     began = time.perf_counter()
     training.advance(6)
@@ -153,7 +164,7 @@ def test_what_does_not_reach_the_limit_is_not_changed_by_it():
 
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
 def test_no_time_is_no_limit(wrong):
-    for kind in (QLearning, Hierarchical):
+    for kind in (ReadQLearning, TimedHierarchical):
         with pytest.raises(BadSetting, match="seconds_per_episode"):
             kind(seconds_per_episode=wrong)
 

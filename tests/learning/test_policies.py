@@ -10,11 +10,12 @@ import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import catalogue
 from pdrm.learning import load_policy
-from pdrm.learning.agents import agent_for
 from pdrm.learning.evaluation import Player
+from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.tabular.learner import make_learner
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
+from pdrm.paper.paper_agents import ReadQLearning
 from pdrm.task import Task
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
@@ -22,7 +23,7 @@ AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 
 def trained(agent, name="maze-5x5", episodes=1_500):
     task = Task(name)
-    training = make_learner(task, agent_for(task, agent, {"k": AGENTS[agent]}), seed=3)
+    training = make_learner(task, agent_for(agent, {"k": AGENTS[agent]}), seed=3)
     training.advance(episodes)
     return training
 
@@ -236,7 +237,7 @@ def test_a_file_that_is_missing_is_not_called_damaged(tmp_path):
         load_policy(tmp_path / "none.npz")
     (run.folder / "policy.npz").unlink()
     for ask in (lambda: run.policy, run.evaluate, lambda: load_policy(run.folder), run.episode):
-        with pytest.raises(BadPolicyFile, match=r"policy\.npz is missing") as told:
+        with pytest.raises(BadPolicyFile, match=r"no policy\.npz") as told:
             ask()
         assert "train again" in told.value.fix
 
@@ -248,5 +249,5 @@ def test_ties_are_broken_in_an_episode_as_in_training():
         player = Player(None, None, np.random.default_rng(0), ties)
         assert {player._best(values) for _ in range(40)} == found
         assert {player._best(np.zeros(3)) for _ in range(60)} == {0, 1, 2}
-    run = train("letter", "q", k=1, episodes=20, ties="first", progress=False)
+    run = train("letter", ReadQLearning(k=1, episodes=20, ties="first"), progress=False)
     assert run._trained().ties == "first"

@@ -14,8 +14,8 @@ from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
 from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.views import FullStack, TopK
-from proofs.learners import q_settings
 from tests.probes import COLLECT, VALUES, corridor
+from tests.properties.learners import q_settings
 
 CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("deduplicated", 3)]
 
@@ -51,7 +51,7 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
         readable.episode()
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    test = training.test()
+    test = training.test(where)
     assert test.returns.tolist() == [readable.test(where, Rng(rng_state[1:])) for _ in range(3)]
 
 

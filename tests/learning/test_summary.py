@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import pdrm
+from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
-from pdrm.learning.agents import agent_for
+from pdrm.learning.agents import Summary
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_learner import SummaryLearner
 from pdrm.learning.tabular.summary_policy import copy_world
 from pdrm.machines.tables import step_table, tabulate
-from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 MAZE = Task("maze-5x5")
@@ -67,18 +67,6 @@ def test_a_run_that_goes_on_is_the_run_that_never_stopped():
     assert np.array_equal(whole.test()[0].returns, again.test()[0].returns)
 
 
-@pytest.mark.parametrize("name", ["counts", "world.next", "world.label", "world.reward"])
-def test_a_damaged_snapshot_is_refused(name):
-    learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
-    saved = learner.snapshot(0)
-    for wrong in (
-        saved[name][:1],
-        np.full_like(saved[name], 10**6 if name != "world.reward" else np.inf),
-    ):
-        with pytest.raises(ValueError, match=r"its|a move|a reward"):
-            learner.restore([{**saved, name: wrong}])
-
-
 def test_a_damaged_policy_is_refused(run, tmp_path):
     policy = run.policy
     policy.save(tmp_path / "policy.npz")
@@ -101,12 +89,12 @@ def test_a_damaged_policy_is_refused(run, tmp_path):
 def test_what_it_cannot_learn_is_refused():
     with pytest.raises(StochasticMoves) as raised:
         pdrm.train("letter", pdrm.Summary(episodes=1))
-    assert "--agent cprm" in raised.value.fix
+    assert "cprm" in raised.value.fix
     with pytest.raises(BadSetting, match="whole stack"):
         pdrm.Summary(k=1)
     with pytest.raises(BadSetting, match="below 1"):
         pdrm.Summary(discount=1.0)
-    assert agent_for(Task("multi-10x10"), "summary").discount == 0.9
+    assert Summary().settled(Task("multi-10x10")).discount == 0.9
 
 
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
@@ -172,22 +160,24 @@ def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
 
 
 def test_a_value_is_of_all_that_has_become_known():
-    """Of a move that becomes known the start hears at once, however far away it is."""
-    table, whole, changes = (
-        tabulate(MAZE.pushdown, MAZE.finite.labels),
-        world_of(MAZE.finite.arrays),
-        0,
-    )
-    value = Summaries(whole, table, 0.9).value(0, 0, (1,))
+    """The start hears at once of a move that becomes known, however far away it is."""
+    table = tabulate(MAZE.pushdown, MAZE.finite.labels)
+    whole = world_of(MAZE.finite.arrays)
+    changes = 0
+
+    def value(solver):
+        return np.nanmax(solver.action_values(0, 0, (1,)), initial=-np.inf)
+
+    best = value(WholeStack(whole, table, 0.9))
     for s, action in np.ndindex(*whole.next.shape):
         world = copy_world(whole)
         world.next[s, action] = -1
-        summaries = Summaries(world, table, 0.9, largest_unknown=0.0)
-        changes += summaries.value(0, 0, (1,)) < value - 1
+        solver = WholeStack(world, table, 0.9, largest_unknown=0.0)
+        changes += value(solver) < best - 1
         world.next[s, action] = whole.next[s, action]
-        summaries.note(s)
-        summaries.note(int(whole.next[s, action]))
-        assert summaries.value(0, 0, (1,)) == pytest.approx(value, rel=1e-6), (s, action)
+        solver.note(s)
+        solver.note(int(whole.next[s, action]))
+        assert value(solver) == pytest.approx(best, rel=1e-6), (s, action)
     assert changes > 3
 
 
@@ -207,27 +197,3 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
         for turn in range(4):
             way = seek(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0).tolist()
             assert [MAZE.finite.actions[action] for action in way] == ["u"]
-
-
-def test_best_actions_are_kept_by_what_they_depend_on():
-    learner, random = SummaryLearner(MAZE, pdrm.Summary(episodes=12), seed=0), Random(1)
-    learner.advance(12)
-    looked = learner.summaries.look
-    for height in (0, 1, 2, 7, 8, 9, 63, 64, 65, 70) * 6:
-        s, u = random.randrange(8), random.randrange(2)
-        stack = tuple(random.choices(range(1, 6), k=height))
-        kept = [learner._greedy(s, u, stack) for _ in range(2)]
-        learner._best.clear()
-        assert kept == [learner._greedy(s, u, stack)] * 2
-        for part in (
-            stack[:1],
-            stack[:8],
-            stack[:64],
-        ):  # what is kept of a shorter stack is not said of this one
-            learner._greedy(s, u, part)
-        assert kept[0] == learner._greedy(s, u, stack)
-        values, depth = looked(s, u, stack)
-        assert (
-            depth > height
-            or looked(s, u, (*stack[:depth], *random.choices(range(1, 6), k=9))).values == values
-        )

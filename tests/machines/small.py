@@ -41,3 +41,8 @@ def machine(*rules, stack=("#", "X"), otherwise=STAY, start="u", **more):
 
 def counting(*rules, counters=1, name="c", otherwise=STAY):
     return CountingRewardAutomaton(name, ("A", "B"), counters, "u", ("f",), otherwise, rules)
+
+
+def reward_machine(name, events, *rest):
+    """A reward machine: all but the stack is given."""
+    return PushdownRewardMachine(name, events, ("#",), *rest)

@@ -12,12 +12,11 @@ from pdrm.machines.conversions import MOST_CHANGE, counting_to_pushdown
 from pdrm.machines.counting import CountingConfiguration, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardConfiguration, RewardMachine
 from pdrm.machines.stacks import MOST_NODES, Stacks
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.golden import check_golden
-from tests.machines.small import UP, counting, machine, rule, said
+from tests.golden import check_golden, places_of
+from tests.machines.small import UP, counting, machine, reward_machine, rule, said
 
 A = frozenset("A")
 
@@ -80,9 +79,9 @@ FAULTS = {
     ),
     "counting-unknown-state": lambda: counting(UP).step(CountingConfiguration("w", (0,)), A),
     "counting-negative": lambda: counting(UP).step(CountingConfiguration("u", (0, -1)), A),
-    "reward-machine-unknown-state": lambda: RewardMachine(
+    "reward-machine-unknown-state": lambda: reward_machine(
         "r", ("A",), "u", (), Otherwise.stay(0), ()
-    ).step(RewardConfiguration("w"), A),
+    ).step(Configuration("w", ("#",)), A),
     "stacks-none": lambda: Stacks.empty(2, 0),
     "stacks-too-many": lambda: Stacks.empty(2, MOST_NODES + 1),
     "stacks-no-room": lambda: Stacks.empty(2, 2).node_of((1, 1)),
@@ -109,7 +108,7 @@ FAULTS = {
 def test_messages_are_as_agreed():
     check_golden(
         Path(__file__).parent / "messages.txt",
-        {name: said(fault) for name, fault in FAULTS.items()},
+        {name: places_of(said(fault)) for name, fault in FAULTS.items()},
     )
 
 

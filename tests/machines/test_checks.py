@@ -2,22 +2,20 @@
 
 import random
 from collections import deque
-from itertools import combinations, product
+from itertools import combinations
 
 import pytest
 
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.language.loading import parse
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play, reachable_heads
-from pdrm.machines.checks.zero_patterns import common_pattern
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import And, Event, Exactly, Not
+from pdrm.machines.labels import Alphabet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import ANY, Otherwise
+from pdrm.machines.transitions import ANY, Otherwise, Transition
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
-from tests.machines.small import said
+from tests.machines.small import reward_machine, said
 
 TRIALS = 1_000
 LONG = 3_000  # silent moves; a machine this small ends sooner or never
@@ -63,7 +61,7 @@ def test_determinism_equals_brute_force():
 def test_a_rule_that_was_made_twice_in_python_is_to_be_removed():
     chance = random.Random(3)
     one = next(found for found in iter(lambda: rule(chance, 0.0), None) if not found.silent)
-    with pytest.raises(Nondeterministic, match="is there twice: at most") as told:
+    with pytest.raises(Nondeterministic, match="at most one rule may apply") as told:
         PushdownRewardMachine(**parts(chance, [one, one]))
     assert "remove one" in told.value.fix
 
@@ -177,47 +175,30 @@ def test_uncovered_labels_equal_brute_force():
         fields = parts(chance, [rule(chance, 0) for _ in range(chance.randrange(4))])
         alphabet = Alphabet(fields["events"], fields["exclusive"])
         guards = [rule.guard for rule in fields["transitions"]]
-        left = alphabet.complement(guards)
+        sets = LabelSets(alphabet)
+        left = sets.left(guards)
         for label in alphabet.labels():
-            inside = alphabet.cubes(Exactly(label))[0]
             covered = any(guard.holds(label) for guard in guards)
-            assert [alphabet.meet(cube, inside) for cube in left].count(None) == len(left) - (
-                not covered
-            )
+            assert bool(left & sets.of(Exactly(label))) != covered
+            assert not left or left.formula().holds(label) != covered
+        assert not left or left.example() in set(alphabet.labels())
 
 
 def test_a_formula_with_too_many_cases_is_refused():
     from pdrm.language.loading import parse
 
     events = " ".join(f"e{i}" for i in range(40))
-    formula = " & ".join(f"(e{2 * i} | e{2 * i + 1})" for i in range(20))
+    formula = " | ".join(f"(e{i} & e{i + 20})" for i in range(20))
     with pytest.raises(PdrmError, match="E0304"):
-        parse(f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0")
+        parse(
+            f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0\nu -> u : {formula}, # / #, 0"
+        )
 
 
 def circle(states):
     """Silent moves round so many states, and a way in."""
     rules = "".join(f"s{i} -> s{(i + 1) % states} : eps, # / #, 0\n" for i in range(states))
     return f"name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> s3 : a, # / #, 0\n{rules}"
-
-
-def test_long_silent_circles_are_shown_in_part():
-    for states, shown, more in [
-        (5, 5, ""),
-        (6, 6, ""),
-        (7, 6, "\n    … (7 moves before it repeats)"),
-        (130, 6, "\n    … (100 moves before it repeats)"),
-    ]:
-        from pdrm.language.loading import parse
-
-        with pytest.raises(EndlessSilentMoves) as caught:
-            parse(circle(states))
-        listed = "".join(f"\n    s{i} -> s{(i + 1) % states} : eps, # / #, 0" for i in range(shown))
-        assert (
-            caught.value.message
-            == f"silent moves never end in state `s0` with `#` on top:{listed}{more}"
-        )
-        assert caught.value.where.line == 7
 
 
 def test_the_shortest_silent_circle_is_shown():
@@ -230,8 +211,7 @@ def test_the_shortest_silent_circle_is_shown():
         caught.value.message
         == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
     )
-    fix = "let one of these rules read a label, or lead to a state and top where no silent rule applies"
-    assert (caught.value.fix, caught.value.where.line) == (fix, 11)
+    assert caught.value.where.line == 11
 
 
 def test_endless_on_the_empty_stack_is_endless_on_any():
@@ -248,7 +228,7 @@ def test_silent_moves_that_double_are_judged_without_following_them():
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
     ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
     with pytest.raises(
-        EndlessSilentMoves, match="more than 1,000,000 silent moves follow each other in state `v`"
+        EndlessSilentMoves, match="silent moves follow each other in state `v`"
     ) as caught:
         parse(ends)
     assert caught.value.fix
@@ -271,7 +251,7 @@ def many_readings(chance):
         guards.append([sign for number, sign in enumerate(signs) if number != spare])
     chance.shuffle(guards)
     return [
-        RewardTransition("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0)
+        Transition.plain("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0)
         for signs in guards
     ]
 
@@ -280,36 +260,23 @@ EVERY = tuple(f"e{i}" for i in range(12))
 
 
 def test_clashes_among_many_rules_are_those_that_all_pairs_show():
-    """So many that they are split by questions; those that clash are listed in the order of the rules, five of them at most."""
+    """Those that clash are listed in the order of the rules, five of them at most."""
     chance, clashes = random.Random(6), 0
     for exclusive in ((), (EVERY[:3], EVERY[5:8])) * 4:
         rules, alphabet = many_readings(chance), Alphabet(EVERY, exclusive)
-        cubes = [alphabet.cubes(rule.guard) for rule in rules]
-        pairs = [
-            (one, other)
-            for one, other in combinations(range(len(rules)), 2)
-            if any(alphabet.meet(*both) for both in product(cubes[one], cubes[other]))
-        ]
+        read = [{label for label in alphabet.labels() if rule.guard.holds(label)} for rule in rules]
+        numbered = combinations(range(len(rules)), 2)
+        pairs = [(one, other) for one, other in numbered if read[one] & read[other]]
         try:
-            RewardMachine("m", EVERY, "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive)
+            reward_machine("m", EVERY, "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive)
             found = []
         except PdrmError as error:
             found = [one.message for one in error.errors]
         assert len(found) == min(5, len(pairs))
         for message, (one, other) in zip(found, pairs, strict=False):
-            assert message.endswith(f"\n    {rules[one]}\n    {rules[other]}")
+            assert message.endswith(f"\n    {rules[one].plain_text}\n    {rules[other].plain_text}")
         clashes += bool(found)
     assert 0 < clashes < 8
-
-
-def test_zero_patterns_that_pass_two_tests():
-    for one, other, both in (
-        ("-0", "1-", "10"),
-        ("--", "--", "00"),
-        ("0-", "1-", None),
-        ("", "", ""),
-    ):
-        assert common_pattern(tuple(one), tuple(other)) == (both if both is None else tuple(both))
 
 
 STACKED = "events a b\nstack # A\nstart u\nfinal d\notherwise stay 0\n"
@@ -350,20 +317,20 @@ def test_a_loop_variable_that_is_also_an_event_below():
 
 
 def test_lists_are_as_good_as_tuples_and_texts_are_not():
-    rules = [RewardTransition("u", "d", Event("a"), 1)]
-    built = RewardMachine(
+    rules = [Transition.plain("u", "d", Event("a"), 1)]
+    built = reward_machine(
         "m", ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"]
     )
     assert hash(built) == hash(
-        RewardMachine(
+        reward_machine(
             "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",)
         )
     )
     for exclusive in (("a", "b"), ["a", "b"], "ab", 3, ((1, 2),)):
         assert "E0110" in said(
-            RewardMachine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive
+            reward_machine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive
         )
     for events in ("ab", 3, (1, 2), None):
         assert "E0110" in said(
-            RewardMachine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules)
+            reward_machine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules)
         )

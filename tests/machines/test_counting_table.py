@@ -15,7 +15,7 @@ from pdrm.machines.counting import (
 from pdrm.machines.guards import Event
 from pdrm.machines.tables import IS_ANY, IS_NOT_ZERO, IS_ZERO, tabulate_counting
 from pdrm.machines.transitions import Otherwise
-from proofs.random_counting import counting_automaton
+from tests.properties.random_counting import counting_automaton
 
 MOST = 50
 

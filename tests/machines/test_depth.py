@@ -7,8 +7,8 @@ from pdrm.language.loading import parse
 from pdrm.machines.checks.pushdown_analysis import pops_in_a_step, symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_to_pushdown
-from proofs.random_counting import pushdown_machine
-from proofs.random_machines import random_machine
+from tests.properties.random_counting import pushdown_machine
+from tests.properties.random_machines import random_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A B\nstart u\nfinal f\nstates u v w\n"
 TALL = 4

@@ -6,7 +6,7 @@ from random import Random
 from pdrm.language.loading import parse
 from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
-from proofs.random_machines import random_machine
+from tests.properties.random_machines import random_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A B\nstart u\nfinal f\nstates u v w\n"
 TALL = 3

@@ -5,8 +5,8 @@ from random import Random
 
 from pdrm.language.loading import parse
 from pdrm.machines.checks.pushdown_analysis import highest_stack
-from proofs.random_counting import pushdown_machine
-from proofs.random_machines import random_machine
+from tests.properties.random_counting import pushdown_machine
+from tests.properties.random_machines import random_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A B\nstart u\nfinal f\nstates u v w\notherwise stay 0\n"
 

@@ -12,9 +12,9 @@ from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from proofs import acceptance, engines, features
-from proofs.random_machines import fitting
-from proofs.words_kernel import Runs, Words, run, run_words
+from tests.properties import acceptance, engines
+from tests.properties.random_machines import fitting
+from tests.properties.words_kernel import Runs, Words, run, run_words
 from tests.strategies import alphabets, machines_and_words, transitions
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()
@@ -222,16 +222,3 @@ def test_a_small_dose_of_the_proofs(monkeypatch):
         monkeypatch.setattr(proof, "MACHINES", 20)
         monkeypatch.setattr(proof, "WORDS", 50)
         assert proof.check(0) == 1_000
-
-
-def test_random_words_meet_what_is_easy_to_get_wrong():
-    shares = features.shares(machines=300, words=10)
-    often = (
-        "silent move",
-        "empty stack",
-        "undefined move",
-        "named top beats z",
-        "otherwise stay or go",
-    )
-    assert min(shares[feature] for feature in often) > 0.1
-    assert min(shares.values()) > 0.002

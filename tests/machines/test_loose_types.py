@@ -7,11 +7,9 @@ from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
 from pdrm.machines.rewards import number_text
-from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.machines.small import counting, machine, rule, said
+from tests.machines.small import counting, machine, reward_machine, rule, said
 
 A, B = Event("A"), Event("B")
 NUMBERS = [np.float64(-0.01), np.float32(-0.5), np.int64(3), 100_000, True]
@@ -23,8 +21,8 @@ def build(reward):
     yield counting(
         CountingTransition("u", "f", A, ["-"], [np.int64(2)], reward), otherwise=otherwise
     )
-    yield RewardMachine(
-        "r", ("A",), "u", ("f",), otherwise, (RewardTransition("u", "f", Exactly({"A"}), reward),)
+    yield reward_machine(
+        "r", ("A",), "u", ("f",), otherwise, (Transition.plain("u", "f", Exactly({"A"}), reward),)
     )
 
 
@@ -62,7 +60,7 @@ def test_what_is_no_reward():
         for call in (
             (Transition, "u", "f", A, "#", (), reward),
             (CountingTransition, "u", "f", A, ("-",), (0,), reward),
-            (RewardTransition, "u", "f", A, reward),
+            (Transition.plain, "u", "f", A, reward),
             (Otherwise.stay, reward),
             (Otherwise.go, "u", reward),
         ):
@@ -111,22 +109,13 @@ def test_a_rule_reads_a_guard():
         fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
         for call in (
             (Transition, "u", "f", guard, "#", (), 0),
-            (RewardTransition, "u", "f", guard, 0),
+            (Transition.plain, "u", "f", guard, 0),
             (CountingTransition, "u", "f", guard, ("-",), (0,), 0),
         ):
             assert (
                 said(*call)
                 == f"error[E0110]: a rule reads a guard, not {str(guard)[:40]!r}\n  fix: {fix}"
             )
-
-
-def test_tables_are_made_of_pushdown_machines():
-    others = [*build(0)][1:]
-    for other in (*others, "letter" * 11, None):
-        shown = f"{str(other)[:60]!r} ({type(other).__name__})"
-        told = said(tabulate, other, [frozenset("A")])
-        assert told.startswith("error[E0801]")
-        assert shown in told
 
 
 def test_a_change_in_json_that_is_not_whole_is_shown_as_it_is():

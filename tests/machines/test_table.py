@@ -2,9 +2,7 @@
 
 import subprocess
 import sys
-from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -13,7 +11,7 @@ from pdrm.language.loading import catalogue
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import BEGIN, begin_table, list_rewards, step_table, tabulate
+from pdrm.machines.tables import BEGIN, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Otherwise, Transition
 from tests.strategies import machines
 
@@ -101,22 +99,6 @@ def test_otherwise_is_a_move_like_any_other():
         assert step_table(table, 0, (), 0) == (after[0], (), after[2])
 
 
-def test_rewards_of_the_moves_are_those_of_the_rules_with_all_their_digits():
-    third = Fraction(1, 3)
-    machine = machine_of(
-        rule("v", Exactly({"a"}), "z", "A z", third),
-        rule("end", SILENT, "A", "", 2, source="v"),
-        rule("end", Exactly({"a"}), "#", "#", -1, source="v"),
-        rule("v", Exactly({"b"}), "B", "B", 0.5),
-        otherwise=Otherwise.go("v", 7),
-    )
-    labels = [frozenset("a"), frozenset("b"), NOTHING]
-    table = tabulate(machine, labels)
-    rewards = list_rewards(machine, labels, table)
-    assert rewards == table.reward.tolist()
-    assert {getattr(reward, "exact", reward) for reward in rewards} == {0, third, 2, -1, 0.5, 7}
-
-
 def test_only_pushdown_machines_have_tables():
     for wrong in ("letter", catalogue("letter-cra")):
         with pytest.raises(BadSetting) as caught:
@@ -147,14 +129,6 @@ def test_silent_moves_run_out_and_their_rewards_add_in_order():
     table = tabulate(machine, [NOTHING])
     assert begin_table(table) == (3, (), 0.1 + 0.2 + 0.3)
     assert step_table(table, 3, (), 0) == (3, (), 1e16 + 0.1 + 0.2 + 0.3)
-
-
-def test_minus_zero_stays_in_the_table_and_is_not_mixed_up_with_zero():
-    machine = machine_of(
-        rule("u", Event("a"), "A", "A", 0.0), rule("u", Event("a"), "B", "B", -0.0)
-    )
-    table = tabulate(machine, [frozenset("a")])
-    assert np.signbit(table.reward[table.move[0, 0, 2:]]).tolist() == [False, True]
 
 
 def test_a_bad_label_is_named_with_the_machine():

@@ -4,12 +4,11 @@ import pytest
 
 from pdrm.errors import CannotTranslate
 from pdrm.language.loading import parse
-from pdrm.machines.conversions import counting_to_pushdown, reward_machine_to_pushdown
+from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT, And, Event, Exactly, Not
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
+from pdrm.machines.guards import SILENT, And, Event, Not
 from pdrm.machines.transitions import Otherwise
-from proofs import peers_counting, translation
+from tests.properties import peers_counting, translation
 
 EVENTS = ("A", "B", "C")
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
@@ -161,38 +160,6 @@ def test_the_largest_changes_are_translated():
     run = machine.run([A, A])
     assert [len(step.after.stack) for step in run.steps] == [1, 1001, 1]
     assert (run.accepted, run.reward) == (True, 1)
-
-
-def test_a_reward_machine_keeps_its_rules_and_looks_at_no_symbol():
-    rules = (
-        RewardTransition("u0", "u1", Exactly(A), 0.5),
-        RewardTransition("u1", "done", Event("B"), 1),
-    )
-    plain = RewardMachine(
-        "plain",
-        EVENTS,
-        "u0",
-        ("done",),
-        Otherwise.go("dead", -1),
-        rules,
-        (("A", "B"),),
-        ("u0", "u1", "dead"),
-    )
-    machine = reward_machine_to_pushdown(plain)
-    assert [str(rule) for rule in machine.transitions] == [
-        "u0 -> u1 : {A}, eps / eps, 0.5",
-        "u1 -> done : B, eps / eps, 1",
-    ]
-    assert (machine.stack, machine.states, machine.exclusive) == (
-        ("#",),
-        ("u0", "u1", "dead"),
-        (("A", "B"),),
-    )
-    for word in ([], [A], [A, B], [A, B | C, A], [NOTHING, A], [A, C]):
-        one, other = plain.run(word), machine.run(word)
-        assert [step.reward for step in one.steps] == [step.reward for step in other.steps]
-        assert (one.after.state, one.accepted) == (other.after.state, other.accepted)
-        assert other.after.stack == ("#",)
 
 
 def test_random_automata_and_their_translations_pay_the_same(monkeypatch):

@@ -1,4 +1,6 @@
-"""Q-learning in a few lines, over the wrapper's numbers, to show that nothing more is needed."""
+"""Q-learning in a few lines, over the keys of observations, to show that nothing more is needed."""
+
+from collections import defaultdict
 
 import numpy as np
 
@@ -10,17 +12,17 @@ def learnt(env, steps, seeds=None, *, alpha=0.1, gamma=0.99, epsilon=0.2):
         random.random(steps) < epsilon,
         random.integers(env.action_space.n, size=steps),
     )
-    table = [[0.0] * int(env.action_space.n) for _ in range(int(env.observation_space.n))]
+    table = defaultdict(lambda: [0.0] * int(env.action_space.n))
     episode, over, here = 0, True, 0
     for explore, guess in zip(explores.tolist(), guesses.tolist(), strict=True):
         if over:
-            here, _ = env.reset(
-                seed=seeds[episode % len(seeds)] if seeds else 0 if episode == 0 else None
-            )
+            seed = seeds[episode % len(seeds)] if seeds else 0 if episode == 0 else None
+            here = env.key(env.reset(seed=seed)[0])
             episode += 1
         row = table[here]
         action = guess if explore else row.index(max(row))
-        there, reward, terminated, truncated, _ = env.step(action)
+        seen, reward, terminated, truncated, _ = env.step(action)
+        there = env.key(seen)
         row[action] += alpha * (
             reward + (0.0 if terminated else gamma * max(table[there])) - row[action]
         )
@@ -32,10 +34,12 @@ def mean_return(env, table, seeds):
     """The mean return of the greedy policy, an episode a seed."""
     returns = []
     for seed in seeds:
-        here, _ = env.reset(seed=seed)
+        here = env.key(env.reset(seed=seed)[0])
         total, over = 0.0, False
         while not over:
-            here, reward, terminated, truncated, _ = env.step(table[here].index(max(table[here])))
+            action = table[here].index(max(table[here]))
+            seen, reward, terminated, truncated, _ = env.step(action)
+            here = env.key(seen)
             total, over = total + reward, terminated or truncated
         returns.append(total)
     return float(np.mean(returns))

@@ -18,7 +18,7 @@ from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
 from pdrm.product.explore_kernel import BEYOND, NO_ROOM, begin_exploring, count, explore
 from pdrm.product.views import FullStack
-from proofs.random_counting import counting_automaton, pushdown_machine
+from tests.properties.random_counting import counting_automaton, pushdown_machine
 
 
 def labels_of(machine):

@@ -19,7 +19,7 @@ from pdrm.product.explore_kernel import (
 )
 from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
-from proofs.random_machines import random_machine
+from tests.properties.random_machines import random_machine
 
 
 class Walk:

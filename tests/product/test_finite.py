@@ -13,8 +13,8 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.machines.configurations import Configuration
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import Bound, FiniteProduct, actions_to, word_to
-from proofs.random_domains import random_domain
-from proofs.random_machines import random_machine
+from tests.properties.random_domains import random_domain
+from tests.properties.random_machines import random_machine
 
 
 def placed(where, machine, bound, s, here, before=None):

@@ -1,4 +1,4 @@
-"""The machine in JAX: full and deep stacks. That it is the readable step is a proof (`proofs/jax_machine.py`)."""
+"""The machine in JAX: full and deep stacks. That it is the readable step is a proof (`tests/properties/jax_machine.py`)."""
 
 import jax
 import pytest

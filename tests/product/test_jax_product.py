@@ -21,7 +21,7 @@ from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uni
 from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import FullStack, TopK
-from proofs.random_machines import random_machine
+from tests.properties.random_machines import random_machine
 
 
 def symbols_of(product, machine, state):

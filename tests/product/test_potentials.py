@@ -1,10 +1,8 @@
 """Potentials of the machine: values known by hand, in every engine the same, and wrapped environments that are paid by them.
-That they change no optimal action is a proof (`proofs/shaping.py`)."""
+That they change no optimal action is a proof (`tests/properties/shaping.py`)."""
 
-from functools import partial
 from random import Random
 
-import gymnasium
 import pytest
 
 import pdrm
@@ -12,11 +10,11 @@ from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
+from pdrm.product import Shaped, shaping
 from pdrm.product.explore_kernel import fill_potentials
-from pdrm.product.summaries import potentials
-from pdrm.product.summaries.potentials import Shaping, find_labels
-from proofs.random_machines import random_machine
-from proofs.wrapping import Case, Playback
+from pdrm.product.shaping import Shaping, find_labels
+from tests.properties.random_machines import random_machine
+from tests.properties.wrapping import Case, Playback
 
 EARN = parse(
     "events a b\nexclusive a b\nstack # A\nstart u\nfinal end\notherwise stay 0\n"
@@ -52,18 +50,16 @@ def test_high_stacks_and_what_cannot_be_read():
     assert letter.value("u1", ()) == 0  # the machine has no move there
 
 
-def test_values_do_not_depend_on_what_was_asked_before(monkeypatch):
-    monkeypatch.setattr(potentials, "MOST_CACHED", 3)
-    few, many = Shaping(discount=0.5).of(EARN), Shaping(discount=0.5).of(EARN)
-    monkeypatch.undo()
-    expected = [many.value("u", ("A",) * height + ("#",)) for height in range(9)]
-    monkeypatch.setattr(potentials, "MOST_CACHED", 3)
-    assert [few.value("u", ("A",) * height + ("#",)) for height in range(9)] == expected
+def test_values_do_not_depend_on_what_was_asked_before():
+    random, asked = Random(5), Shaping(discount=0.5).of(EARN)
+    for _ in range(40):
+        stack = tuple(random.choices(EARN.stack, k=random.randint(0, 5)))
+        assert asked.value("u", stack) == Shaping(discount=0.5).of(EARN).value("u", stack)
 
 
 def test_sweeps_that_are_cut_short_promise_no_more_than_there_is(monkeypatch):
     full = Shaping(discount=0.5).of(EARN)
-    monkeypatch.setattr(potentials, "MOST_SWEEPS", 1)
+    monkeypatch.setattr(shaping, "MOST_SWEEPS", 1)
     short = Shaping(discount=0.5).of(EARN)
     for state in EARN.states:
         for stack in (("#",), ("A", "#"), ("A", "A", "#")):
@@ -101,8 +97,6 @@ def test_what_is_refused():
         with pytest.raises(BadSetting):
             Shaping(**wrong)
     assert Shaping(discount=1.0, potential_discount=0.9).value_discount == 0.9
-    with pytest.raises(BadSetting, match="must be a Shaping"):
-        pdrm.wrap(gymnasium.make("FrozenLake-v1"), "letter", "info", shaping="machine")
 
 
 def test_kernels_keep_the_same_values_on_stacks():
@@ -117,7 +111,7 @@ def test_kernels_keep_the_same_values_on_stacks():
             tables = tables.grow()
         for node in range(int(stacks.made[0])):
             stack = tuple(machine.stack[symbol - 1] for symbol in stacks.stack_of(node))
-            assert tables.value[node].tolist() == potential._values_of(stack)
+            assert tables.value[node].tolist() == potential.find_values(stack).tolist()
 
 
 def test_in_jax():
@@ -147,12 +141,8 @@ def test_wrapped_environments_are_paid_what_cancels_out():
     word = [frozenset(event) for event in "aabab"]
     for truncates in (False, True):
         shaping = Shaping(discount=0.5, shift=2.0)
-        env = pdrm.wrap(
-            Playback(word, [1.0] * 5, Case(5, truncates, 1.0, ignores=False, nested=False)),
-            EARN,
-            "info",
-            shaping=shaping,
-        )
+        bare = Playback(word, [1.0] * 5, Case(5, truncates, 1.0, ignores=False, nested=False))
+        env = Shaped(pdrm.wrap(bare, EARN, "info"), shaping)
         env.reset()
         first = shaping.of(EARN).potential("u", ("#",))
         added, terminated, truncated, step = 0.0, False, False, 0
@@ -164,17 +154,3 @@ def test_wrapped_environments_are_paid_what_cancels_out():
         last = shaping.of(EARN).potential(told["state"], told["stack"]) if truncates else 0.0
         assert (terminated, truncated) == (not truncates, truncates)
         assert added == pytest.approx(0.5**5 * last - first)
-
-
-def test_vectors_of_wrapped_environments():
-    make = partial(
-        Playback,
-        [frozenset("a")],
-        [0.0],
-        Case(1, truncates=False, weight=1.0, ignores=False, nested=False),
-    )
-    envs = pdrm.product.wrap_vector([make, make], EARN, "info", shaping=Shaping(discount=0.5))
-    envs.reset()
-    assert (
-        envs.step([0, 0])[1].tolist() == [1 - Shaping(discount=0.5).of(EARN).value("u", ("#",))] * 2
-    )

@@ -53,7 +53,7 @@ def test_the_loop_is_printed_as_a_word():
         finding for finding in task(*WRONG[0][1:]).machine.findings() if finding.code == "W0606"
     ]
     assert [finding.message.partition(" pays")[0] for finding in alone] == [
-        "in state `s` with top #, the word `d u`"
+        "in state `s` with top a, the word `d u`"
     ]
 
 
@@ -80,13 +80,8 @@ def test_it_ends_in_time():
 
 def test_where_the_budget_does_not_last_nothing_is_said(monkeypatch):
     going_on, unreachable = WRONG[4], WRONG[5]
-    for name, least, asked in (
-        ("MOST_NODES", 1, (going_on, unreachable)),
-        ("MOST_SWEEPS", 2, (going_on,)),
-    ):
-        with monkeypatch.context() as patch:
-            patch.setattr(task_findings, name, least)
-            assert [inspect_task(task(*one[1:])) for one in asked] == [[]] * len(asked), name
+    monkeypatch.setattr(task_findings, "MOST_NODES", 1)
+    assert [inspect_task(task(*one[1:])) for one in (going_on, unreachable)] == [[], []]
 
 
 def test_moves_that_are_not_defined_are_no_way_to_an_end():
@@ -137,7 +132,7 @@ def test_the_command_says_so(pdrm, tmp_path):
     assert pdrm("check", path, "--domain", "maze-5x5").err.endswith(
         "next: pdrm explain W0606\n"
     )  # not to train it
-    assert pdrm("check", path).out.count("  more: pdrm explain W0604 (or W0606)\n") == 1
+    assert pdrm("check", path).out.count("  more: pdrm explain W0604\n") == 1
     assert pdrm("check", "letter", "--domain", "nowhere").code == 2
 
 

@@ -1,17 +1,18 @@
 import copy
 import pickle
-import threading
-from random import Random
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from stable_baselines3 import PPO
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 
 import pdrm
-from pdrm.errors import EpisodeOver
-from pdrm.product.labelling import snapshot
-from proofs.random_machines import random_machine
+from pdrm.domains.labelling import snapshot
+from pdrm.errors import CannotWrap, EpisodeOver, TaskWarning
+from pdrm.product import Shaped, Shaping
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
 A, B, C = (frozenset(letter) for letter in "ABC")
@@ -46,7 +47,7 @@ def test_an_episode_of_letter():
         "the machine's final state terminates"
     )
     assert steps[-1][4].pop("is_success")
-    assert steps[-1][4]["machine"].shows.startswith("machine `letter`")
+    assert steps[-1][4]["machine"].pop("shows").startswith("letter-")
     assert steps[-1][4] == {
         "label": C,
         "at": 7,
@@ -102,45 +103,6 @@ def test_the_environments_own_end_is_kept(ends):
     last = played(pdrm.wrap(Script([None, A, A], ends), "letter", "info"))[-1]
     assert last[2:4] == (ends == "terminated", ends == "truncated")
     assert last[4]["machine"]["state"] == "u0"
-
-
-def check_episodes_are_what_the_readable_machine_says(seed):
-    random = Random(seed)
-    machine = random_machine(random)
-    word = random.choices(list(machine.alphabet.labels()), k=20)
-    begin = machine.begin()
-    if begin.after.state in machine.final:
-        return
-    env = pdrm.wrap(Script([None, *word], "truncated"), machine, "info", k=3)
-    _, info = env.reset()
-    assert info["machine"]["reward"] == begin.reward
-    here = begin.after
-    for label in word:
-        try:
-            step = machine.step(here, label)
-        except pdrm.PdrmError as error:
-            with pytest.raises(type(error), match="at step"):
-                env.step(0)
-            return
-        here = step.after
-        observation, reward, terminated, _, info = env.step(0)
-        assert (info["machine"]["reward"], reward) == (step.reward, 0.5 + step.reward)
-        assert (
-            env.configuration
-            == here
-            == pdrm.machines.Configuration(info["machine"]["state"], info["machine"]["stack"])
-        )
-        assert observation["stack"].tolist() == [
-            machine.stack.index(s) + 1 for s in here.stack[:3]
-        ] + [0] * (3 - len(here.stack))
-        assert terminated == (here.state in machine.final)
-        if terminated:
-            return
-
-
-def test_episodes_are_what_the_readable_machine_says():
-    for seed in range(40):
-        check_episodes_are_what_the_readable_machine_says(seed)
 
 
 SILENT_START = """
@@ -229,11 +191,9 @@ def test_the_observation_before_is_not_changed_by_the_environment(shaped):
     assert told == [A, NOTHING, A]
 
 
-def test_what_cannot_change_or_cannot_be_copied_is_kept_as_it_is():
+def test_what_cannot_change_is_kept_as_it_is():
     for value in (3, "a", None, np.float32(1), Script):
         assert snapshot(value) is value
-    lock = threading.Lock()
-    assert snapshot(lock) is lock
     held = np.array([[1]], object)
     copied = snapshot((held, [held]))
     held[0, 0] = 2
@@ -356,3 +316,73 @@ def test_the_environment_is_for_labels_alone():
     )
     assert "env" not in env.reset(seed=0)[1]
     assert "env" not in env.step(1)[4]
+
+
+def test_observations_have_keys():
+    env = pdrm.wrap(Room(), TRIP, watch_room)
+    first, _ = env.reset(seed=0)
+    assert env.key(first) == env.key(copy.deepcopy(first))
+    moved = env.step(1)[0]
+    assert env.key(moved) != env.key(first)
+    assert {env.key(first), env.key(moved), env.key(copy.deepcopy(moved))} == {
+        env.key(first),
+        env.key(moved),
+    }
+    cards = pdrm.wrap(gymnasium.make("Blackjack-v1"), "letter", lambda *_: set(), k=2)
+    seen, _ = cards.reset(seed=0)
+    assert cards.key(seen) == (seen["observation"], 0, (1, 0))
+    flat = pdrm.wrap(corridor(), COINS, shopping, flatten=True)
+    assert flat.key(flat.reset(seed=0)[0]) == (0, 1, 0, 1, 0, 0, 0, 0, 1, 0)
+
+
+def test_an_agent_that_does_not_see_the_machine():
+    plain = pdrm.wrap(corridor(), COINS, shopping)
+    blind = pdrm.wrap(corridor(), COINS, shopping, k="none")
+    assert blind.observation_space == corridor().observation_space
+    assert blind.reset(seed=0)[0] == plain.reset(seed=0)[0]["observation"]
+    for action in (0, 1, 2):
+        (seen, *_), (hidden, *_) = (plain.step(action), blind.step(action))
+        assert hidden == seen["observation"]
+    assert list(pdrm.wrap(Room(), TRIP, watch_room, k="none").observation_space) == [
+        "body/speed",
+        "direction",
+        "image",
+    ]
+    flat = pdrm.wrap(corridor(), COINS, shopping, k="none", flatten=True)
+    assert flat.reset(seed=0)[0].tolist() == [0, 1, 0]
+    assert pdrm.Task("letter").env(k="none").reset(seed=0)[0] == 10
+
+
+def test_one_warning_if_the_environment_ends_every_episode_before_the_machine():
+    def play(env, episodes):
+        for _ in range(episodes):
+            played(env)
+
+    env = pdrm.wrap(Script([None, A, A]), "letter", "info")
+    play(env, 9)
+    with pytest.warns(TaskWarning, match="W0617"):
+        play(env, 1)
+    play(env, 20)  # warnings are errors in tests
+    for word, ends in (([None, A, A], "truncated"), ([None, A, B, C, C], "terminated")):
+        play(pdrm.wrap(Script(word, ends), "letter", "info"), 20)
+
+
+def test_shaping_goes_outside_of_what_records_returns():
+    shaping = Shaping(discount=0.9, scale=0.5)
+    bare = Monitor(pdrm.wrap(Script([None, A, B, C, C], "truncated"), "letter", "info"))
+    env, potential = Shaped(bare, shaping), shaping.of(pdrm.catalogue("letter"))
+    env.reset()
+    before, total = potential.potential("u0", ("#",)), 0.0
+    for _ in range(4):
+        _, reward, terminated, _, info = env.step(0)
+        told = info["machine"]
+        after = 0.0 if terminated else potential.potential(told["state"], told["stack"])
+        assert told["shaping"] == pytest.approx(0.9 * after - before)
+        true = told["reward"] + told["environment_reward"]
+        assert reward == pytest.approx(true + told["shaping"])
+        before, total = after, total + true
+    assert info["episode"]["r"] == pytest.approx(total)
+    with pytest.raises(CannotWrap):
+        Shaped(corridor(), shaping)
+    agent = PPO("MultiInputPolicy", env, n_steps=8, batch_size=8, device="cpu")
+    assert evaluate_policy(agent, env, n_eval_episodes=1)[0] == pytest.approx(total)

@@ -1,4 +1,5 @@
-import pickle
+"""What a user can do wrong with `wrap`, `wrap_vector` and labelling functions: the kind of the error, and where it was."""
+
 from collections import deque
 
 import gymnasium
@@ -6,7 +7,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
 
 import pdrm
 from pdrm.errors import (
@@ -20,13 +20,12 @@ from pdrm.errors import (
     EpisodeOver,
     FinishedAtReset,
     ImpossibleLabel,
-    LongVector,
     NoTransitionTable,
+    TaskWarning,
     UndefinedMove,
     UnknownEvent,
     UnknownMachine,
 )
-from pdrm.product.observation import Window
 from tests.product.tasks import COINS, Script, corridor, shopping
 
 A, B, C = frozenset("A"), frozenset("B"), frozenset("C")
@@ -41,9 +40,10 @@ def test_an_unknown_event_says_where_it_came_from():
     env.reset(seed=0)
     with pytest.raises(UnknownEvent) as raised:
         deque((env.step(0) for _ in range(100)), maxlen=0)
-    said = str(raised.value)
-    for part in ("`coyn`", "`coins_and_more`", "FrozenLake-v1", "at step ", "did you mean `coin`?"):
-        assert part in said
+    assert raised.value.fix == "did you mean `coin`?"
+    note = raised.value.__notes__[0]
+    for part in ("`coins_and_more` (test_wrap_errors.py:", "FrozenLake-v1", "at step "):
+        assert part in note
     with pytest.raises(EpisodeOver):
         env.step(0)
 
@@ -56,53 +56,29 @@ def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was()
     env.reset(seed=0)
     with pytest.raises(KeyError) as raised:
         env.step(0)
-    assert "faulty" in raised.value.__notes__[0]
     assert "at step 1 of an episode of" in raised.value.__notes__[0]
+    assert "faulty" in raised.value.__notes__[0]
     env = pdrm.wrap(corridor(), COINS, lambda *_: set(), labels_at_reset=lambda *_: {1 / 0})
     with pytest.raises(ZeroDivisionError) as divided:
         env.reset(seed=0)
-    assert "labels_at_reset" in divided.value.__notes__[0]
-
-
-def test_what_info_does_not_have_is_said_in_wrap_and_in_tables():
-    def compares(_before, _action, _after, info):
-        return {"coin"} if info["before"] else set()
-
-    env = pdrm.wrap(corridor(), COINS, compares)
-    env.reset(seed=0)
+    assert "at reset of" in divided.value.__notes__[0]
     with pytest.raises(KeyError) as raised:
-        env.step(0)
-    assert "give remember=" in raised.value.__notes__[1]
-    with pytest.raises(KeyError) as raised:
-        pdrm.from_gymnasium(corridor(), compares)
-    first, second = raised.value.__notes__
-    assert "`compares` at test_wrap_errors.py" in first
-    assert "for state 0, action 0, next state 0 of <" in first
-    assert "`env` alone" in second
-    with pytest.raises(ZeroDivisionError) as divided:
-        pdrm.from_gymnasium(corridor(), lambda *_: {1 / 0})
-    assert len(divided.value.__notes__) == 1
-    env = pdrm.wrap(
-        corridor(), COINS, lambda *step: {step[3]["befor"]}, remember=lambda env: env.unwrapped.s
-    )
-    env.reset(seed=0)
-    with pytest.raises(KeyError) as raised:
-        env.step(0)
-    assert len(raised.value.__notes__) == 1
+        pdrm.from_gymnasium(corridor(), faulty)
+    assert "state 0, action 0, next state 0 of <" in raised.value.__notes__[0]
 
 
-@pytest.mark.parametrize("source", ["info", "function"])
-def test_an_unknown_event_at_reset(source):
-    labels_at_reset = None if source == "info" else lambda _, info: info["label"]
+@pytest.mark.parametrize("labels_at_reset", [None, lambda _, info: info["label"]])
+def test_an_unknown_event_at_reset(labels_at_reset):
     env = pdrm.wrap(Script([{"X"}]), "letter", "info", labels_at_reset=labels_at_reset)
-    with pytest.raises(UnknownEvent, match=rf"{source}.*at reset"):
+    with pytest.raises(UnknownEvent) as raised:
         env.reset()
+    assert "at reset" in raised.value.__notes__[0]
 
 
 def test_exclusive_events():
     env = pdrm.wrap(corridor(), COINS, lambda *_: {"coin", "pay"})
     env.reset()
-    with pytest.raises(ImpossibleLabel, match="at step 1"):
+    with pytest.raises(ImpossibleLabel):
         env.step(0)
 
 
@@ -113,7 +89,7 @@ def test_no_rule_and_otherwise_error():
     env = pdrm.wrap(Script([None, A, A, A]), machine, "info")
     env.reset()
     env.step(0)
-    with pytest.raises(UndefinedMove, match=r"\{A\} at u, X #.*at step 2"):
+    with pytest.raises(UndefinedMove, match=r"\{A\} at u, X #"):
         env.step(0)
 
 
@@ -122,17 +98,19 @@ def test_no_rule_and_otherwise_error():
     [None, "A", b"A", {"A": True}, 1, {1}, [["A"]], (x for x in "A")],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_no_label(returned):
+def test_what_is_not_a_label(returned):
     env = pdrm.wrap(Script([None, A]), "letter", lambda *_: returned)
     env.reset()
-    with pytest.raises(BadLabel, match="return a set of event names"):
+    with pytest.raises(BadLabel):
         env.step(0)
+    with pytest.raises(BadLabel):
+        pdrm.from_gymnasium(corridor(), lambda *_: returned)
 
 
 def test_no_label_in_info():
     env = pdrm.wrap(corridor(), "letter", "info")
     env.reset()
-    with pytest.raises(BadLabel, match=r'info\["label"\]'):
+    with pytest.raises(BadLabel):
         env.step(0)
 
 
@@ -150,7 +128,7 @@ class Pays(Script):
 def test_rewards_are_finite(reward):
     env = pdrm.wrap(Pays(reward), "letter", "info")
     env.reset()
-    with pytest.raises(BadEnvironmentReward, match="step 1"):
+    with pytest.raises(BadEnvironmentReward):
         env.step(0)
 
 
@@ -158,158 +136,100 @@ FINISHED = "name m\nevents A\nstack #\nstart u\nfinal done\notherwise stay 0\nu 
 
 
 def test_an_episode_over_before_it_begins():
-    with pytest.raises(FinishedAtReset, match="`done`"):
+    with pytest.raises(FinishedAtReset):
         pdrm.wrap(Script([None]), pdrm.parse(FINISHED + "eps, # / #, 1"), "info")
     env = pdrm.wrap(Script([A, A]), pdrm.parse(FINISHED + "A, # / #, 1"), "info")
-    with pytest.raises(FinishedAtReset, match="at reset"):
+    with pytest.raises(FinishedAtReset):
         env.reset()
-
-
-class Talks(Script):
-    def reset(self, **given):
-        observation, info = super().reset(**given)
-        return observation, info | {"machine": "mine"}
-
-
-def test_the_entry_of_info_must_be_free():
-    with pytest.raises(CannotWrap, match="`machine`"):
-        pdrm.wrap(Talks([None]), "letter", "info").reset()
 
 
 TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
 
 
 @pytest.mark.parametrize(
-    ("machine", "error", "said"),
+    ("machine", "error"),
     [
-        ("leter", UnknownMachine, "letter"),
-        ("no/such.pdrm", CannotOpen, "no/such.pdrm"),
-        (pdrm.parse(TWO), CannotTranslate, "2 counters"),
-        (7, BadSetting, "7 is not a machine"),
+        ("leter", UnknownMachine),
+        ("no/such.pdrm", CannotOpen),
+        (pdrm.parse(TWO), CannotTranslate),
+        (7, BadSetting),
+        (shopping, BadSetting),
     ],
-    ids=["name", "path", "two counters", "number"],
+    ids=["name", "path", "two counters", "number", "labels"],
 )
-def test_what_is_no_machine(machine, error, said):
-    with pytest.raises(error, match=said):
+def test_what_is_not_a_machine(machine, error):
+    with pytest.raises(error):
         pdrm.wrap(corridor(), machine, shopping)
-
-
-@pytest.mark.parametrize(
-    "given", [{"labels": "label"}, {"labels": {"A"}}, {"labels": "info", "labels_at_reset": "x"}]
-)
-def test_what_is_no_labelling(given):
-    with pytest.raises(BadSetting, match="set of events"):
-        pdrm.wrap(corridor(), COINS, **given)
-
-
-def test_what_is_no_environment():
-    with pytest.raises(CannotWrap, match=r"gymnasium.make\('FrozenLake-v1'\)"):
-        pdrm.wrap("FrozenLake-v1", COINS, shopping)
-    with pytest.raises(CannotWrap, match="interface"):
-        pdrm.wrap(object(), COINS, shopping)
-    with pytest.raises(CannotWrap, match="shimmy"):
-        pdrm.wrap(type("Old", (), {"__module__": "gym.envs.toy"})(), COINS, shopping)
-    for given, fix in (
-        (DummyVecEnv([corridor]), r"make_vec_env\(lambda: pdrm.wrap"),
-        (Script, r"Script\(\)"),
-        (corridor, r"corridor\(\)"),
-    ):
-        with pytest.raises(CannotWrap, match=fix):
-            pdrm.wrap(given, COINS, shopping)
-    with pytest.raises(NoTransitionTable, match=r"gymnasium.make\('Taxi-v4'\)"):
-        pdrm.from_gymnasium("Taxi-v4", shopping)
-    vector = SyncVectorEnv([corridor])
-    with pytest.raises(CannotWrap, match="wrap_vector"):
-        pdrm.wrap(vector, COINS, shopping)
-    with pytest.raises(CannotWrap, match="wrap before vectorising"):
-        pdrm.product.wrap_vector(vector, COINS, shopping)
-    with pytest.raises(CannotWrap):
-        pdrm.product.wrap_vector([gymnasium.make("FrozenLake-v1")], COINS, shopping)
-    with pytest.raises(CannotWrap):
-        pdrm.product.wrap_vector([], COINS, shopping)
-
-
-def test_arguments_in_each_others_place():
-    for wrong in ((COINS, corridor(), shopping), ("letter", corridor(), shopping)):
-        with pytest.raises(CannotWrap, match="environment first"):
-            pdrm.wrap(*wrong)
-    for machine in (COINS, "letter"):
-        with pytest.raises(CannotWrap, match=r"`shopping` at tasks\.py:\d+ .*\n.*labels last"):
-            pdrm.wrap(corridor(), shopping, machine)
-
-
-def test_two_machines_are_one_that_is_combined():
-    once = pdrm.wrap(corridor(), COINS, shopping)
-    for form in ({}, {"flatten": True}):
-        with pytest.raises(CannotWrap, match=r"pdrm\.combine"):
-            pdrm.wrap(gymnasium.wrappers.TimeLimit(once, 9), "letter", shopping, **form)
-    with pytest.raises(CannotWrap) as refused:
-        pdrm.wrap(once, COINS, shopping)
-    assert str(once.env) in refused.value.fix
-    both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
-    assert pdrm.wrap(once.env, both, shopping).machine == both
-
-
-@pytest.mark.parametrize("given", [{"mode": "threads"}, {"autoreset": "sometimes"}], ids=str)
-def test_what_is_no_mode(given):
-    with pytest.raises(BadSetting, match="use"):
-        pdrm.product.wrap_vector([corridor], COINS, shopping, **given)
-
-
-def test_functions_that_take_something_else_are_refused():
-    with pytest.raises(BadSetting, match=r"labels\(observation, action, next_observation, info\)"):
-        pdrm.wrap(corridor(), COINS, lambda _s, _a, _t: set())
-    with pytest.raises(BadSetting, match=r"labels_at_reset\(observation, info\)"):
-        pdrm.wrap(corridor(), COINS, shopping, labels_at_reset=lambda _observation: None)
-    for remember in (7, lambda: None):
-        with pytest.raises(BadSetting, match="remember"):
-            pdrm.wrap(corridor(), COINS, shopping, remember=remember)
-    with pytest.raises(BadSetting, match="leave `remember` out"):
-        pdrm.wrap(Script([None, A]), "letter", "info", remember=lambda env: env)
-
-
-@pytest.mark.parametrize("given", [{"flatten": "yes"}, {"discrete": 1}, {"flatten": None}], ids=str)
-def test_what_is_no_flag(given):
-    with pytest.raises(BadSetting, match="must be True or False"):
-        pdrm.wrap(corridor(), COINS, shopping, **given)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"reward_weight": "none"}, {"reward_weight": float("inf")}, {"ignore_end": 1}],
-    ids=str,
-)
-def test_what_is_no_weight(given):
-    with pytest.raises(BadSetting, match="must be"):
-        pdrm.wrap(corridor(), COINS, shopping, **given)
-    with pytest.raises(BadSetting, match="must be"):
-        pdrm.from_gymnasium(corridor(), shopping, **given)
 
 
 def test_a_text_is_a_machine():
     assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS
 
 
-def test_an_environment_that_fills_the_entry_of_info_in_a_step():
-    class Filling(gymnasium.Wrapper):
-        def step(self, action):
-            *rest, info = self.env.step(action)
-            return *rest, {**info, "machine": "mine"}
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"labels": "label"},
+        {"labels": {"A"}},
+        {"labels": "info", "labels_at_reset": "x"},
+        {"labels": shopping, "remember": 7},
+    ],
+)
+def test_what_is_not_a_function(given):
+    with pytest.raises(BadSetting):
+        pdrm.wrap(corridor(), COINS, **given)
 
-    env = pdrm.wrap(Filling(gymnasium.make("FrozenLake-v1")), "letter", lambda *_: set())
-    env.reset(seed=0)
-    with pytest.raises(CannotWrap, match="`machine` already"):
-        env.step(0)
-    with pytest.raises(EpisodeOver):
-        env.step(0)
+
+def test_what_is_not_an_environment():
+    for wrong in ("FrozenLake-v1", object(), SyncVectorEnv([corridor]), corridor, COINS):
+        with pytest.raises(CannotWrap):
+            pdrm.wrap(wrong, COINS, shopping)
+    for wrong in ("Taxi-v4", gymnasium.make_vec("FrozenLake-v1", num_envs=2)):
+        with pytest.raises(NoTransitionTable):
+            pdrm.from_gymnasium(wrong, shopping)
+    for wrong in (SyncVectorEnv([corridor]), [corridor()], []):
+        with pytest.raises(CannotWrap):
+            pdrm.wrap_vector(wrong, COINS, shopping)
+    base = corridor()
+    with pytest.raises(CannotWrap, match="same environment"):
+        pdrm.wrap_vector([lambda: base] * 2, COINS, shopping)
+
+
+def test_two_machines_are_one_that_is_combined():
+    once = pdrm.wrap(corridor(), COINS, shopping)
+    for env in (once, gymnasium.wrappers.TimeLimit(once, 9)):
+        with pytest.raises(CannotWrap, match=r"pdrm\.combine"):
+            pdrm.wrap(env, "letter", shopping)
+    both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
+    assert pdrm.wrap(once.env, both, shopping).machine == both
+
+
+@pytest.mark.parametrize(
+    ("given", "error"), [({"mode": "threads"}, BadSetting), ({"autoreset": "some"}, ValueError)]
+)
+def test_what_is_not_a_mode(given, error):
+    with pytest.raises(error):
+        pdrm.wrap_vector([corridor], COINS, shopping, **given)
+
+
+@pytest.mark.parametrize("weight", ["none", float("inf"), True])
+def test_what_is_not_a_weight(weight):
+    with pytest.raises(BadSetting):
+        pdrm.wrap(corridor(), COINS, shopping, reward_weight=weight)
+    with pytest.raises(BadSetting):
+        pdrm.from_gymnasium(corridor(), shopping, reward_weight=weight)
 
 
 class Tells(gymnasium.Wrapper):
-    """Adds an entry to `info`."""
+    """Adds an entry to `info`, from the first step on or at reset too."""
 
-    def __init__(self, env, name):
+    def __init__(self, env, name, at_reset=False):
         super().__init__(env)
-        self.name = name
+        self.name, self.at_reset = name, at_reset
+
+    def reset(self, **given):
+        observation, info = super().reset(**given)
+        return observation, {**info, self.name: True} if self.at_reset else info
 
     def step(self, action):
         *rest, info = self.env.step(action)
@@ -317,13 +237,17 @@ class Tells(gymnasium.Wrapper):
 
 
 def test_no_entry_of_the_environments_own_info_is_hidden():
-    for name in ("env", "before"):
-        env = pdrm.wrap(
-            Tells(Script([None, A, A]), name), "letter", lambda *_: set(), remember=lambda _: 0
-        )
+    with pytest.raises(CannotWrap, match="`machine`"):
+        pdrm.wrap(Tells(Script([None]), "machine", at_reset=True), "letter", "info").reset()
+    for name in ("machine", "env", "before"):
+        bare = Tells(Script([None, A, A]), name)
+        env = pdrm.wrap(bare, "letter", lambda *_: set(), remember=lambda _: 0)
         env.reset()
-        with pytest.raises(CannotWrap, match=f"entry `{name}` already"):
+        with pytest.raises(CannotWrap, match=f"`{name}`"):
             env.step(0)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
+    for name in ("env", "before"):
         env = pdrm.wrap(Tells(Script([None, A, A]), name), "letter", "info")
         env.reset()
         assert env.step(0)[4][name] is True, "no function is given the environment here"
@@ -333,65 +257,60 @@ def test_no_entry_of_the_environments_own_info_is_hidden():
     assert (info["is_success"], info["machine"]["own_success"]) == (False, True)
 
 
-@pytest.mark.parametrize("form", [{"flatten": True}, {"discrete": True}])
-def test_observations_outside_of_their_space_are_refused(form):
+def test_observations_outside_of_their_space():
     for add in (16, -17):
         frozen = gymnasium.make("FrozenLake-v1")
         moved = gymnasium.wrappers.TransformObservation(
             frozen, lambda seen, add=add: seen + add, frozen.observation_space
         )
-        env = pdrm.wrap(moved, "letter", lambda *_: set(), **form)
-        with pytest.raises(
-            BadEnvironment, match=r"the observation is -?\d+, and its space Discrete\(16\)"
-        ):
-            env.reset(seed=0)
+        for form in ({}, {"flatten": True}):
+            with pytest.raises(BadEnvironment):
+                pdrm.wrap(moved, "letter", lambda *_: set(), **form).reset(seed=0)
 
-
-def test_a_later_observation_outside_of_its_space_is_refused_where_it_would_be_taken_for_another():
     class Jumps(Script):
         observation_space = gymnasium.spaces.Discrete(1)
 
-    for form in ({"flatten": True}, {"discrete": True}):
-        env = pdrm.wrap(Jumps([None, A, A]), "letter", "info", **form)
-        env.reset()
-        with pytest.raises(CannotWrap, match="is not in the environment's Discrete"):
-            env.step(0)
+    class Dials(Script):
+        observation_space = gymnasium.spaces.MultiDiscrete([3, 2])
+
+        def reset(self, **given):
+            return np.array(self.ends), super().reset(**given)[1]
+
+    env = pdrm.wrap(Jumps([None, A, A]), "letter", "info", flatten=True)
+    env.reset()
+    with pytest.raises(CannotWrap):
+        env.step(0)
+    seen = pdrm.wrap(Dials([A], (2, 1)), "letter", "info", flatten=True).reset()[0]
+    assert seen[:5].tolist() == [0, 0, 1, 0, 1]
+    with pytest.raises(CannotWrap):
+        pdrm.wrap(Dials([A], (2, 2)), "letter", "info", flatten=True).reset()
 
 
-def test_a_first_observation_of_another_shape_or_without_an_entry_is_refused_in_every_form():
+def test_a_first_observation_of_another_shape_or_without_an_entry():
     two = gymnasium.spaces.Box(0, 1, (2,))
     for space, seen, said in (
-        (two, np.zeros(3), r"the observation has the shape \(3,\), and its space \(2,\)"),
+        (two, np.zeros(3), r"the observation has the shape \(3,\)"),
         (gymnasium.spaces.Dict({"at": two}), {"at": np.zeros(3)}, "entry `at` has the shape"),
-        (gymnasium.spaces.Dict({"at": two}), {"here": np.zeros(2)}, "has no entry `at`"),
+        (gymnasium.spaces.Dict({"at": two}), {"here": np.zeros(2)}, "no entry `at`"),
         (gymnasium.spaces.Dict({"at": two}), np.zeros(2), "its space a dictionary"),
     ):
         for form in ({}, {"flatten": True}):
-            env = pdrm.wrap(
-                gymnasium.wrappers.TransformObservation(
-                    Script([None, A]), lambda _, seen=seen: seen, space
-                ),
-                "letter",
-                "info",
-                **form,
+            bare = gymnasium.wrappers.TransformObservation(
+                Script([None, A]), lambda _, seen=seen: seen, space
             )
             with pytest.raises(BadEnvironment, match=said):
-                env.reset()
+                pdrm.wrap(bare, "letter", "info", **form).reset()
     loose = gymnasium.wrappers.TransformObservation(
         Script([None, A]), lambda _: np.full(2, 1.1), two
     )
-    pdrm.wrap(
-        loose, "letter", "info", flatten=True
-    ).reset()  # float64, and out of bounds, as many environments are
+    env = pdrm.wrap(loose, "letter", "info", flatten=True)
+    env.reset()  # float64, and out of bounds, as many environments are
 
 
-def test_what_counts_rewards_goes_outside():
+def test_what_records_returns_goes_outside():
     for inside in (Monitor, gymnasium.wrappers.RecordEpisodeStatistics):
         counted = gymnasium.wrappers.TimeLimit(inside(Script([None, A, A])), 9)
-        with pytest.raises(
-            CannotWrap,
-            match=rf"{inside.__name__} inside[^\n]*\n.*outside: {inside.__name__}\(pdrm.wrap",
-        ):
+        with pytest.raises(CannotWrap, match=rf"outside: {inside.__name__}\(pdrm.wrap"):
             pdrm.wrap(counted, "letter", "info")
     own = gymnasium.wrappers.RecordEpisodeStatistics(Script([None, A, A]), stats_key="own")
     env = gymnasium.wrappers.RecordEpisodeStatistics(pdrm.wrap(own, "letter", "info"))
@@ -409,7 +328,7 @@ def test_why_there_is_no_episode_to_step_in():
     env.reset()
     for _ in range(4):
         env.step(0)
-    with pytest.raises(EpisodeOver, match="the machine reached its final state `u2`, at step 4"):
+    with pytest.raises(EpisodeOver, match="final state `u2`, at step 4"):
         env.step(0)
     env = pdrm.wrap(Script([None, A]), "letter", "info")
     env.reset()
@@ -420,19 +339,8 @@ def test_why_there_is_no_episode_to_step_in():
     env.reset()
     with pytest.raises(UnknownEvent):
         env.step(0)
-    with pytest.raises(EpisodeOver, match="an error broke it off"):
+    with pytest.raises(EpisodeOver, match="an error"):
         env.step(0)
-
-
-def test_what_others_call_the_configuration_is_answered():
-    env = pdrm.wrap(Script([None, A]), "letter", "info")
-    env.reset()
-    assert (env.configuration.state, env.configuration.stack) == ("u0", ("#",))
-    for name in ("machine_state", "stack", "state"):
-        with pytest.raises(AttributeError, match=r"env\.configuration\."):
-            getattr(env, name)
-    assert env.get_wrapper_attr("word") == [None, A], "the environment's own is found as before"
-    assert not hasattr(env, "word")
 
 
 def test_a_long_vector_is_warned_of():
@@ -440,65 +348,15 @@ def test_a_long_vector_is_warned_of():
     env = gymnasium.wrappers.TransformObservation(
         Script([None, A]), lambda _: np.zeros((210, 160, 3), np.uint8), picture
     )
-    with pytest.warns(LongVector, match=r"100,8\d\d numbers[^\n]*\n.*MultiInputPolicy"):
+    with pytest.warns(TaskWarning, match="W0616"):
         pdrm.wrap(env, "letter", "info", flatten=True)
     pdrm.wrap(env, "letter", "info")
 
 
-def test_numbers_are_not_made_of_vectors():
-    box = gymnasium.wrappers.TransformObservation(
-        Script([A]), lambda _: [0.0], gymnasium.spaces.Box(0, 1, (1,))
-    )
-    with pytest.raises(CannotWrap, match="flatten=True"):
-        pdrm.wrap(box, "letter", "info", discrete=True)
+class Plays(gymnasium.Env):
+    """An environment that returns something else than Gymnasium's."""
 
-
-def test_numbers_outside_of_their_space_are_refused_and_others_have_their_bit():
-    class Dials(Script):
-        observation_space = gymnasium.spaces.MultiDiscrete([3, 2])
-
-        def reset(self, **given):
-            return np.array(self.ends), super().reset(**given)[1]
-
-    seen = pdrm.wrap(Dials([A], (2, 1)), "letter", "info", flatten=True).reset()[0]
-    assert seen[:5].tolist() == [0, 0, 1, 0, 1]
-    with pytest.raises(CannotWrap, match="is not in the environment's MultiDiscrete"):
-        pdrm.wrap(Dials([A], (2, 2)), "letter", "info", flatten=True).reset()
-
-
-def test_an_observation_that_cannot_be_read_is_not_blamed_on_the_labelling():
-    class Odd(Script):
-        observation_space = gymnasium.spaces.Box(0, 1, (1,))
-
-        def reset(self, **given):
-            return "odd" if self.ends == "reset" else [0.5], super().reset(**given)[1]
-
-        def step(self, action):
-            return "odd", *super().step(action)[1:]
-
-    with pytest.raises(BadEnvironment, match="shape") as caught:
-        pdrm.wrap(Odd([A, A], "reset"), "letter", "info", flatten=True).reset()
-    assert "label" not in str(caught.value)
-    env = pdrm.wrap(Odd([A, A]), "letter", "info", flatten=True)
-    env.reset()
-    with pytest.raises(CannotWrap, match="the observation odd is not in") as caught:
-        env.step(0)
-    assert not getattr(caught.value, "__notes__", [])
-
-
-def test_what_is_no_view_is_refused():
-    with pytest.raises(BadSetting, match="is not a view of the stack"):
-        Window(COINS, "top")
-
-
-class Nothing(gymnasium.Env):
-    """An environment of which parts are missing or old."""
-
-    observation_space = gymnasium.spaces.Discrete(2)
-    action_space = gymnasium.spaces.Discrete(2)
-
-
-class Plays(Nothing):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
     began, moved = (0, {}), (0, 0.0, False, False, {})
 
     def __init__(self, **told):
@@ -511,79 +369,19 @@ class Plays(Nothing):
         return self.moved
 
 
-class Unseeded(Plays):
-    def reset(self):
-        return self.began
-
-
-class Stumbles(Plays):
-    def reset(self, **_given):
-        return len(self.began[0])
-
-
 def test_environments_that_do_not_keep_to_gymnasiums_interface():
-    def wrap(env):
-        return pdrm.wrap(env, "letter", lambda *_: set())
+    def wrap(**told):
+        return pdrm.wrap(Plays(**told), "letter", lambda *_: set())
 
-    with pytest.raises(
-        BadEnvironment, match=r"has no `reset` of its own\n.*return observation, \{\}"
-    ):
-        wrap(Nothing())
-    for name in ("observation_space", "action_space"):
-        with pytest.raises(BadEnvironment, match=f"has no `{name}`"):
-            wrap(gymnasium.wrappers.TimeLimit(Plays(**{name: None}), 9))
-    for began, said in (
-        (None, "returned None"),
-        (0, "only an observation"),
-        ((0, 1), "something else"),
-    ):
-        with pytest.raises(
-            BadEnvironment,
-            match=rf"`reset` of .*Plays.*{said}; Gymnasium's returns \(observation, info\)",
-        ):
-            wrap(Plays(began=began)).reset()
-    with pytest.raises(
-        BadEnvironment, match=r"`reset` of .*Unseeded.* does not take `seed`[^\n]*\n.*shimmy"
-    ):
-        wrap(gymnasium.wrappers.TimeLimit(Unseeded(), 9)).reset(seed=1)
-    with pytest.raises(TypeError, match="len"):
-        wrap(Stumbles()).reset()
-    for moved, said in (
-        ((0, 0.0, False, {}), r"returned 4 values; .*\n.*`done` of the old Gym is `terminated`"),
-        (None, "returned None"),
-        ((0, 0.0, False, False, None), "the info of"),
-    ):
-        env = wrap(Plays(moved=moved))
+    with pytest.raises(BadEnvironment, match="observation_space"):
+        wrap(observation_space=None)
+    for began in (None, 0, (0, 1)):
+        with pytest.raises(BadEnvironment):
+            wrap(began=began).reset()
+    for moved in ((0, 0.0, False, {}), None, (0, 0.0, False, False, None)):
+        env = wrap(moved=moved)
         env.reset()
-        with pytest.raises(BadEnvironment, match=said):
+        with pytest.raises(BadEnvironment):
             env.step(0)
         with pytest.raises(EpisodeOver):
             env.step(0)
-    env = wrap(Plays(moved=(0, None, False, False, {})))
-    env.reset()
-    with pytest.raises(BadEnvironmentReward, match="paid None"):
-        env.step(0)
-
-
-def test_one_environment_wrapped_twice_plays_one_episode_at_a_time():
-    base = corridor()
-    first, second = (
-        pdrm.wrap(base, COINS, shopping),
-        pdrm.wrap(gymnasium.wrappers.TimeLimit(base, 9), COINS, shopping),
-    )
-    first.reset(seed=0)
-    first.step(0)
-    second.reset(seed=0)
-    with pytest.raises(
-        EpisodeOver,
-        match=r"another machine on the same environment[^\n]*\n.*make an environment for each",
-    ):
-        first.step(0)
-    second.step(0)
-    first.reset(seed=0)
-    copied = pickle.loads(pickle.dumps(first))
-    copied.step(0)
-    second.reset(seed=0)
-    copied.step(0)
-    with pytest.raises(CannotWrap, match="same environment"):
-        pdrm.wrap_vector([lambda: base] * 2, COINS, shopping)

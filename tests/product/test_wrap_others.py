@@ -6,10 +6,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from stable_baselines3 import PPO
 
 import pdrm
-from pdrm.errors import SmallImage
+from pdrm.errors import TaskWarning
 from tests.product.plain_q import learnt, mean_return
 from tests.product.tasks import (
     COINS,
@@ -102,7 +101,7 @@ def test_the_coins_need_the_stack():
     """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
     returns = {}
     for k in (0, 1):
-        env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, k=k, discrete=True)
+        env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, k=k)
         returns[k] = mean_return(env, learnt(env, 50_000), range(1000, 1200))
     assert returns[1] > 0.95
     assert returns[0] < 0.5
@@ -113,7 +112,7 @@ def test_the_round_trip_by_taxi_needs_the_stack():
     returns = {}
     for k in (0, 1):
         bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
-        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k, discrete=True)
+        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k)
         returns[k] = mean_return(
             env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds
         )
@@ -227,7 +226,7 @@ def test_agents_of_stable_baselines_take_dictionaries():
         assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
     assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
     with warnings.catch_warnings():
-        warnings.simplefilter("error", SmallImage)
+        warnings.simplefilter("error", TaskWarning)
         env = pdrm.wrap(as_floats(gymnasium.wrappers.TimeLimit(Room(), 9)), TRIP, watch_room)
     assert sb3.DQN("MultiInputPolicy", env, **small).learn(20).num_timesteps == 20
 
@@ -252,29 +251,19 @@ def test_stable_baselines_own_vectors():
 
 
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
-    """Only where Stable-Baselines3 is installed, and only in a dictionary; `float_images` makes it numbers."""
+    """Only if Stable-Baselines3 is installed, and only in a dictionary."""
     room = minigrid(disable_env_checker=True)
     large = gymnasium.wrappers.TransformObservation(
         room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)
     )
-    with pytest.warns(
-        SmallImage, match=r"takes `observation`, of shape \(7, 7, 3\)[^\n]*\n.*float_images=True"
-    ):
+    with pytest.warns(TaskWarning, match="W0611"):
         pdrm.wrap(room, UNWIND, turns)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdrm.wrap(room, UNWIND, turns, flatten=True)
         pdrm.wrap(large, UNWIND, turns)
-        floats = pdrm.wrap(room, UNWIND, turns, float_images=True)
         monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)
-    assert floats.observation_space["observation"] == gymnasium.spaces.Box(
-        0, 255, (7, 7, 3), np.float32
-    )
-    seen = floats.reset(seed=0)[0]
-    assert floats.observation_space.contains(seen)
-    assert (seen["observation"] == room.reset(seed=0)[0]).all()
-    PPO("MultiInputPolicy", floats, n_steps=8, batch_size=8, device="cpu").learn(8)
 
 
 def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():

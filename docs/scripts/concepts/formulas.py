@@ -22,7 +22,7 @@ COFFEE = "!plant U (office & O coffee)"
 EVENTS = ["coffee", "office", "plant"]
 
 
-def task() -> pdrm.machines.RewardMachine:
+def task() -> pdrm.PushdownRewardMachine:
     """Bring coffee to the office, and step on no plant."""
     return pdrm.from_ltlf(COFFEE, EVENTS, fail=-1, exclusive=[EVENTS], name="coffee")
 
@@ -44,7 +44,7 @@ v -> done : eps,   # / #,       1
 """Close every bracket, for the first time."""
 
 
-def combination() -> pdrm.PushdownRewardMachine | pdrm.machines.RewardMachine:
+def combination() -> pdrm.PushdownRewardMachine:
     """Brackets beside a formula."""
     return pdrm.combine(
         {"pairs": pdrm.parse(PAIRS), "rest": pdrm.from_ltlf("F rest", ["rest"], reward=0.5)}

@@ -19,12 +19,12 @@ from pdrm.drawing.label_tokens import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import Line, Panel
-from pdrm.experiments.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.experiments.study import run_study
 from pdrm.language.loading import parse_word
 from pdrm.learning.agents import PAPER_SETTINGS
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import label_text
+from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import pushdown_machine
 
 MAZE, MACHINE = pdrm.domain("maze-5x5"), pushdown_machine("treasure-maze")

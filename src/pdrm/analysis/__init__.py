@@ -3,7 +3,7 @@
 `values` (with `value_kernel` and `graph_kernel`) bounds the value of every product state, `top_abstraction` those beyond the
 frontier; `exact` finds values in fractions where ties matter;
 `optimal` says which actions are optimal, as far as there is time (`time_limit`). `sufficient_k/` asks which k is enough, and has
-certificates with their checker. `solving` finds optimal values and actions with any stack, from summaries. `reach` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
+certificates with their checker. `solving` finds optimal values and actions with any stack, from the operators of `whole_stack`. `reach` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

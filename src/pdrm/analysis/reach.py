@@ -134,10 +134,11 @@ class Views:
     def steps(self, k: int) -> Numbers:
         """For each row of a k-policy (environment state, machine state, top k) in which the agent acts, the fewest steps
         to it, in order: the rows of its table within n steps are the numbers up to n."""
-        if k < 0:
-            raise BadSetting(f"k is {k}, but must be a non-negative integer", fix="use k=1")
+        if not isinstance(k, int) or k < 0:
+            raise BadSetting(f"k is {k!r}, but must be a non-negative integer", fix="use k=1")
         symbols = self.table.silent.shape[1]
-        if len(self.first) * symbols ** (k + 1) >= NEVER:
+        few = k < NEVER.bit_length()  # a huge power need not be computed
+        if not few or len(self.first) * symbols ** (k + 1) >= NEVER:
             raise BadSetting(f"k = {k} is more than rows can be indexed by", fix="use a smaller k")
         found, control = [np.zeros(0, np.int64)], 0
         acting = self.domain.states * len(self.table.silent)

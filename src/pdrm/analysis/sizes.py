@@ -1,41 +1,40 @@
-"""How large policies get: what Section 5 allows, what can be reached, what training has seen.
+"""The sizes of policies: what Section 5 allows, what can be reached, what training has seen.
 
-Theorems 1 to 4 as exact numbers, and the bounds that always hold. A theorem's number is a *blow-up*: how many times |S| × |U|
-rows a policy's table may take. `n` is the number of labels read (one more than the steps where a domain emits one at reset).
-`sizes_record` puts them side by side as plain JSON data for the command, the report and the claims. A bound can have thousands of
-digits: it is given as `{"exact": integer or null, "log10": number}`, exact where a JSON reader keeps it so.
+Theorems 1 to 4 as exact numbers, and bounds that always hold. A theorem's number is a *blow-up*: the
+rows that a policy's table may take for each of the |S| × |U| pairs of states. n is the number of
+labels read (one more than the steps if the domain emits a label at reset). A bound can have
+thousands of digits: in JSON it is `{"exact": integer or null, "log10": number}`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
-from pdrm.analysis.sufficient_k.questions import check_ks
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.product.finite_kernel import Numbers
 from pdrm.task import COUNTED, DomainLike, MachineLike, Task
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
-
 MOST_STEPS = 1_000_000
 """Steps of an episode at most: the bounds have about as many digits."""
 
 Record = dict[str, Any]
 Seen = Mapping[str, Any]
-"""What one trained table contains: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
+"""The content of a trained table: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
+
+
+# --- Four formulas
 
 
 def count_strings(symbols: int, length: int) -> int:
-    """How many strings of at most so many symbols there are: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
+    """The strings of at most `length` symbols: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
 
     >>> [count_strings(symbols, 3) for symbols in (1, 2, 5)]
     [4, 15, 156]
@@ -47,10 +46,11 @@ def count_strings(symbols: int, length: int) -> int:
 
 
 def theorem_1(growth: StackGrowth, n: int) -> int | None:
-    """Theorem 1, a policy that sees the whole stack: the strings of at most n·m·(e + 1) symbols, as printed.
+    """Theorem 1, a policy that sees the whole stack: strings of at most n·m·(e + 1) symbols.
 
-    Theorem 3's number is the same: the automaton that simulates the stack has a counter configuration for each string.
-    None where e does not exist. Where the initial symbol can go, the number printed may be too small: see `count_stack_strings`.
+    Theorem 3's number is the same: the automaton that simulates the stack has a counter
+    configuration for each string. None if e does not exist. If the initial symbol can be replaced,
+    the number may be too small: see `count_stack_strings`.
 
     >>> theorem_1(StackGrowth(symbols=1, added=2, silent_pushes=1, begun=1, step=4), 10)
     41
@@ -66,20 +66,23 @@ def theorem_2(growth: StackGrowth, k: int) -> int:
 
 
 def theorem_4(n: int) -> int:
-    """Theorem 4, any automaton for marked palindromes: 2ⁿ words of n letters, which it must tell apart.
+    """Theorem 4, any automaton for marked palindromes: the 2ⁿ words of n letters, told apart.
 
-    Its states tell some of them apart, so this bounds pairs of state and counters; the counters alone are at least
-    2ⁿ / |U| (the paper's Ω(2ⁿ), with its constant).
+    Its states tell some of them apart, so this bounds pairs of state and counters; the counters
+    alone are at least 2ⁿ / |U| (the paper's Ω(2ⁿ), with its constant).
     """
     return 1 << n
 
 
 def count_stack_strings(growth: StackGrowth, n: int) -> int:
-    """The strings no longer than the highest stack after n labels: what Theorem 1 means, true of every machine.
+    """The strings no longer than the highest stack after n labels: Theorem 1, true of any machine.
 
-    The stack the episode begins with is counted, and what a step adds is taken from the machine rather than m(e + 1).
+    The stack at the beginning is counted, and the growth of a step is taken from the machine.
     """
     return count_strings(growth.symbols, growth.longest(n))
+
+
+# --- And a count
 
 
 def sizes_record(
@@ -91,8 +94,16 @@ def sizes_record(
     seen: Sequence[Seen] = (),
     most: int = MOST_ROWS,
 ) -> Record:
-    """The sizes for episodes of so many steps (the domain's limit unless given). `counting`: an automaton with one counter
-    for the same task; without one, the two counters that simulate the stack are counted.
+    """The sizes as JSON data.
+
+    Args:
+        task: The task.
+        steps: Steps of an episode (default: the domain's limit).
+        k: The k-policies to count.
+        counting: An automaton with one counter for the same task (default: the two counters that
+            simulate the stack are counted).
+        seen: The tables of trained runs.
+        most: Product states that are listed, at most.
 
     >>> record = sizes_record(Task("letter"), steps=100, k=1)
     >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
@@ -100,54 +111,83 @@ def sizes_record(
     >>> record["holds"]
     True
     """
-    domain, machine = task.finite, task.pushdown
+    domain = task.finite
+    machine = task.pushdown
     limit = domain.step_limit if steps is None else steps
     if not 0 <= limit <= MOST_STEPS:
         raise BadSetting(
-            f"episodes of {limit:,} steps",
-            fix=f"use integers from 0 to {MOST_STEPS}, such as 20 (--steps 20)",
+            f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MOST_STEPS}, such as 20"
         )
-    growth, walk, views = (
-        stack_growth(machine),
-        survey(domain, machine, limit, most),
-        find_views(domain, machine),
+    growth = stack_growth(machine)
+    walk = survey(domain, machine, limit, most)
+    views = find_views(domain, machine)
+    pairs = domain.states * len(machine.states)
+    first = int((domain.arrays.start_label != NO_LABEL).any())
+    counters = (
+        walk if counting is None else survey(domain, counting_to_pushdown(counting), limit, most)
     )
-    fewest = {symbols: views.steps(symbols) for symbols in check_ks(k)}
-    factor = domain.states * len(machine.states)
-    scale = _Scale(growth, limit, int((domain.arrays.start_label != NO_LABEL).any()))
-    counters = walk
-    if counting is not None:  # its translation's stack is the counter in boxes (Appendix B)
-        walked = survey(domain, counting_to_pushdown(counting), limit, most)
-        counters = replace(walked, counters=walked.strings)
-    counted = [
-        scale.size("stack strings", 1, 1, walk, walk.strings),
-        scale.size("full policy", 1, factor, walk, walk.rows),
-        *(_k_size(k, factor * theorem_2(growth, k), found, limit) for k, found in fewest.items()),
-        scale.size("counter configurations", 3, 1, counters, counters.counters),
-        scale.size("CRA policy", 3, factor, counters, counters.rows),
+    vectors = walk.counters if counting is None else counters.strings
+
+    def size(
+        what: str, theorem: int, factor: int, walked: Reached, counts: Sequence[int]
+    ) -> Record:
+        """A size that grows with the episode: `factor` rows for each string."""
+        place = walked.within(limit)
+        within = walked.steps if place is None else limit
+        counted = counts[-1 if place is None else place]
+        bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
+        strings = [theorem_1(growth, n + first) for n in (limit, within)]
+        printed = [None if number is None else factor * number for number in strings]
+        return {
+            "what": what,
+            "theorem": theorem,
+            "printed": to_json(printed[0]),
+            "bound": to_json(bounds[0]),
+            "bound_within": to_json(bounds[1]),
+            "reachable": counted,
+            "within": within,
+            "holds": counted <= bounds[1],
+            "printed_holds": None if printed[1] is None else counted <= printed[1],
+        }
+
+    def k_size(symbols: int) -> Record:
+        """The size of a k-policy: its bound does not depend on the episode."""
+        fewest = views.steps(symbols)
+        bound = pairs * theorem_2(growth, symbols)
+        return {
+            "what": f"{symbols}-policy",
+            "theorem": 2,
+            **dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound)),
+            "reachable": int((fewest <= limit).sum()),
+            "within": limit,
+            "k": symbols,
+            **dict.fromkeys(("holds", "printed_holds"), len(fewest) <= bound),
+        }
+
+    sizes = [
+        size("stack strings", 1, 1, walk, walk.strings),
+        size("full policy", 1, pairs, walk, walk.rows),
+        *map(k_size, sorted({k} if isinstance(k, int) else set(k))),
+        size("counter configurations", 3, 1, counters, vectors),
+        size("CRA policy", 3, pairs, counters, counters.rows),
     ]
-    for size in counted:
-        size["seen"] = _collect_seen(size["what"], seen)
+    names = ("symbols", "added", "silent_pushes", "begun", "step")
     return {
         "domain": domain.name,
         "machine": machine.name,
         "counting": None if counting is None else counting.name,
         "environment_states": domain.states,
         "machine_states": len(machine.states),
-        **{
-            name: getattr(growth, name)
-            for name in ("symbols", "added", "silent_pushes", "begun", "step")
-        },
+        **{name: getattr(growth, name) for name in names},
         "steps": limit,
-        "labels": limit + scale.first,
-        "sizes": counted,
-        "growth": _sample_growth(scale, walk, fewest, factor),
-        "holds": all(size["holds"] for size in counted),
+        "labels": limit + first,
+        "sizes": [{**one, "seen": _collect_seen(one["what"], seen)} for one in sizes],
+        "holds": all(one["holds"] for one in sizes),
     }
 
 
 class Sizes(dict[str, Any]):
-    """What `pdrm.sizes` found: the record of `sizes_record`, which a notebook shows as the table that `pdrm sizes` prints.
+    """The record of `sizes_record`, which a notebook shows as the table that `pdrm sizes` prints.
 
     >>> answer = sizes("letter", steps=100, k=1)
     >>> answer
@@ -203,10 +243,13 @@ def sizes(
     steps: int | None = None,
     k: int | Iterable[int] = (0, 1, 2),
 ) -> Sizes:
-    """How many rows each kind of policy takes: what the theorems allow, and what can be reached.
+    """Count the rows that each kind of policy takes: what the theorems allow, what can be reached.
 
-    task: a `Task`, or a domain, its name or its file. machine: as for `Task`, in place of the task's own. steps: of an episode; None:
-    the domain's limit. k: the k-policies to count.
+    Args:
+        task: A `Task`, or a domain, its name or its file.
+        machine: A machine instead of the task's own, as for `Task`.
+        steps: Steps of an episode (default: the domain's limit).
+        k: The k-policies to count.
 
     >>> sizes("maze-5x5", k=1)["sizes"][2]["reachable"]
     59
@@ -246,60 +289,8 @@ def to_json(value: int | None) -> Record | None:
     }
 
 
-class _Scale(NamedTuple):
-    """Sizes that grow with the episode: the machine's growth, the steps asked for, the labels read before the first (0 or 1)."""
-
-    growth: StackGrowth
-    limit: int
-    first: int
-
-    def size(
-        self, what: str, theorem: int, factor: int, walk: Reached, counts: Sequence[int]
-    ) -> Record:
-        """One of them: `factor` rows per string, and what the walk counted, as far as it got."""
-        place = walk.within(self.limit)
-        counted, within = (counts[-1], walk.steps) if place is None else (counts[place], self.limit)
-        small, small_bound = self.printed(factor, within), self.bound(factor, within)
-        return {
-            "what": what,
-            "theorem": theorem,
-            "printed": to_json(self.printed(factor, self.limit)),
-            "bound": to_json(self.bound(factor, self.limit)),
-            "bound_within": to_json(small_bound),
-            "reachable": counted,
-            "within": within,
-            "holds": counted <= small_bound,
-            "printed_holds": None if small is None else counted <= small,
-        }
-
-    def bound(self, factor: int, steps: int) -> int:
-        """The rows there are room for within so many steps."""
-        return factor * count_stack_strings(self.growth, steps + self.first)
-
-    def printed(self, factor: int, steps: int) -> int | None:
-        """The same by the number that the paper prints."""
-        strings = theorem_1(self.growth, steps + self.first)
-        return None if strings is None else factor * strings
-
-
-def _k_size(k: int, bound: int, fewest: Numbers, limit: int) -> Record:
-    """The size of a k-policy: the bound does not depend on the episode."""
-    counted = int((fewest <= limit).sum())
-    bounds = dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound))
-    holds = {"holds": len(fewest) <= bound, "printed_holds": len(fewest) <= bound}
-    return {
-        "what": f"{k}-policy",
-        "theorem": 2,
-        **bounds,
-        "reachable": counted,
-        "within": limit,
-        "k": k,
-        **holds,
-    }
-
-
 def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
-    """The most of a size that the runs of each agent reached."""
+    """The largest number that the runs of each agent reached."""
     found: dict[tuple[str, str], list[int]] = {}
     for one in seen:
         agent, k = str(one["agent"]), str(one["k"])
@@ -312,25 +303,3 @@ def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
         {"agent": agent, "k": k, "runs": len(counts), "most": max(counts)}
         for (agent, k), counts in found.items()
     ]
-
-
-def _sample_growth(
-    scale: _Scale, walk: Reached, fewest: Mapping[int, Numbers], factor: int
-) -> list[Record]:
-    """The sizes after all numbers of steps up to 20, then about ten per decade and the round ones, how far the walk got, and
-    the last; null where the walk did not get."""
-    spread = {round(20 * 1.25**power) for power in range(60)}
-    round_ones = {digit * 10**power for power in range(7) for digit in (1, 2, 5)}
-    rows = []
-    for n in sorted({*range(21), *spread, *round_ones, walk.steps, scale.limit}):
-        if n <= scale.limit:
-            place = walk.within(n)
-            names = ("strings", "rows", "counters")
-            counted = {
-                name: None if place is None else getattr(walk, name)[place] for name in names
-            }
-            views = {str(k): int((found <= n).sum()) for k, found in fewest.items()}
-            rows.append(
-                {"steps": n, "bound": to_json(scale.bound(factor, n)), **counted, "views": views}
-            )
-    return rows

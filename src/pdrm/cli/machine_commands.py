@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from enum import StrEnum
@@ -13,6 +12,7 @@ import typer
 
 from pdrm.cli.arguments import complete_catalogue, complete_domain, complete_machine
 from pdrm.cli.output import (
+    STANDARD_OUTPUT,
     Json,
     coloured,
     end_with_json,
@@ -36,58 +36,6 @@ from pdrm.errors import (
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
     from pdrm.machines.configurations import Run
-    from pdrm.task import Task
-
-# --- A run on the terminal: a row for each move with the stack before and after; and the same for programs.
-
-
-def print_run(run: Run[Any]) -> None:
-    """The run as a table, and how it ended."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from pdrm.drawing.trace import HEADINGS, describe_end, trace_run
-
-    console = Console(highlight=False)
-    rows = trace_run(run)
-    stacked = any(
-        row.before or row.after for row in rows
-    )  # a reward machine has neither a stack nor counters
-    shown = [
-        number for number, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")
-    ]
-    table = Table(*(HEADINGS[number] for number in shown), box=None, header_style="bold")
-    for row in rows:
-        table.add_row(*(row[number] for number in shown))
-    console.print(table)
-    console.print(describe_end(run), markup=False)
-
-
-def run_record(run: Run[Any]) -> dict[str, Any]:
-    """The run as JSON: an entry for each label, the stack top first."""
-    steps = [
-        {"label": sorted(step.label), **_after(step.after), "reward": step.reward}
-        for step in run.steps[1:]
-    ]
-    start = {**_after(run.steps[0].after), "reward": run.steps[0].reward}
-    return {
-        "accepted": run.accepted,
-        "reward": run.reward,
-        "unread": run.unread,
-        "start": start,
-        "steps": steps,
-    }
-
-
-def _after(configuration: Any) -> dict[str, Any]:
-    names = [name for name in ("stack", "counters") if hasattr(configuration, name)]
-    return {
-        "state": configuration.state,
-        **{name: list(getattr(configuration, name)) for name in names},
-    }
-
-
-# --- The commands about one machine: check, step, draw, convert, fmt, catalogue.
 
 File = Annotated[
     str,
@@ -96,6 +44,12 @@ File = Annotated[
         autocompletion=complete_machine,
     ),
 ]
+MachineOutput = Annotated[
+    Path,
+    typer.Option("-o", "--output", help="The file to write: .pdrm, .json or a drawing; - prints."),
+]
+PAYS_WRONGLY = ("W0606", "W0607", "W0608")
+"""Warnings that say: change the task before you train, it pays for the wrong thing or has no end."""
 
 
 class Kind(StrEnum):
@@ -105,16 +59,12 @@ class Kind(StrEnum):
     COUNTING = "counting"
 
 
-PAYS_WRONGLY = ("W0606", "W0607", "W0608")
-"""Warnings after which a task is to be mended before it is trained: it pays for the wrong thing, or cannot be achieved."""
-
-
 def check(
     file: File,
     domain: Annotated[
         str | None,
         typer.Option(
-            help="Also check it as a task in this domain: a name, or a map or .npz file. (Other commands take the domain first, and the machine with --machine.)",
+            help="Also check it as a task in this domain: a name, or a map or .npz file.",
             autocompletion=complete_domain,
         ),
     ] = None,
@@ -122,67 +72,64 @@ def check(
 ) -> None:
     """Check a machine and list what no rule covers.
 
-    Syntax, names, determinism, endless silent moves; loops that pay. With --domain also whether it pays for the wrong thing there:
-    never ending, going round, final states out of reach.
+    Syntax, names, determinism, endless silent moves, loops that pay. With --domain also whether the
+    task there pays for the wrong thing: never ending, going round, final states out of reach.
 
     Example: pdrm check letter --domain letter
     """
     try:
-        with warnings.catch_warnings(record=True) as noticed:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", EarlyAcceptance)
             machine = _machine(file)
-        task = None if domain is None else _task(domain, machine)
+        early = [one.message.finding for one in caught if isinstance(one.message, EarlyAcceptance)]
+        findings = [*early, *machine.findings()]
+        if domain is not None:
+            findings = _add_task_findings(findings, domain, machine)
     except PdrmError as error:
         if not as_json:
             raise
         end_with_json(error, warnings=[])
-    early = [one.message.finding for one in noticed if isinstance(one.message, EarlyAcceptance)]
-    findings = [*early, *machine.findings()]
-    if task is not None:
-        from pdrm.product.task_findings import inspect_task
-
-        findings = [
-            _in_task(one, task) for one in findings if one.code not in ("W0606", "W0612")
-        ] + inspect_task(task)
     if as_json:
-        print_json(
-            {
-                "ok": True,
-                "errors": [],
-                "warnings": [finding_record(finding) for finding in findings],
-            }
-        )
+        records = [finding_record(finding) for finding in findings]
+        print_json({"ok": True, "errors": [], "warnings": records})
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     _print_findings(findings, machine)
-    wrong = next(
-        (finding.code for finding in findings if task is not None and finding.code in PAYS_WRONGLY),
-        None,
-    )
-    if wrong is not None:
-        next_command("pdrm explain {}", wrong)
+    wrong = [finding.code for finding in findings if finding.code in PAYS_WRONGLY]
+    if domain is not None and wrong:
+        next_command("pdrm explain {}", wrong[0])
     elif domain is not None:
         next_command("pdrm train {} --machine {}", domain, file)
-    else:
-        _next("pdrm draw {} -o {}", file, file, f"{machine.name}.svg")
+    elif file != "-":
+        next_command("pdrm draw {} -o {}", file, f"{machine.name}.svg")
 
 
-def _task(domain: str, machine: AnyMachine) -> Task:
+def _add_task_findings(findings: list[Finding], domain: str, machine: AnyMachine) -> list[Finding]:
+    """The findings of a machine in a task; what the task says better or makes untrue is left out."""
+    from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
 
-    return Task(domain, machine)
-
-
-def _in_task(finding: Finding, task: Task) -> Finding:
-    """What is said of a machine alone, in a task: an event that the domain emits is declared although no rule reads it."""
+    task = Task(domain, machine)
     emitted = frozenset[str]().union(*task.labels)
-    if finding.code == "W0604" and any(
-        finding.message.startswith(f"event `{event}` ") for event in emitted
-    ):
-        said = f"no rule mentions {finding.message.partition(' is declared')[0]}; it has to be declared, because `{task.name}` emits it"
-        return Finding("W0604", said, finding.where)
-    return finding
+    unread = tuple(f"event `{event}` " for event in emitted)  # declared because it is emitted
+    kept = [
+        one
+        for one in findings
+        if one.code not in ("W0606", "W0612")
+        and not (one.code == "W0604" and one.message.startswith(unread))
+    ]
+    return kept + inspect_task(task)
+
+
+def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
+    """Warnings one by one; the cases that `otherwise` decides under one heading."""
+    undefined = [finding for finding in findings if finding.code == "W0602"]
+    print_findings([finding for finding in findings if finding.code != "W0602"], err=False)
+    if undefined:
+        typer.echo(f"note[W0602]: if no rule applies, `otherwise {machine.otherwise}` decides:")
+    for finding in undefined:
+        typer.echo(f"  {finding.message.partition(': `otherwise')[0]}")
 
 
 def step(
@@ -204,59 +151,90 @@ def step(
     run = _machine(file).run(parse_word(word))
     if as_json:
         print_json(run_record(run))
-    else:
-        print_run(run)
-        _next("pdrm draw {} --word {} -o trace.svg", file, file, word)
+        return
+    print_run(run)
+    if file != "-":
+        next_command("pdrm draw {} {} -o trace.svg", file, word)
+
+
+def print_run(run: Run[Any]) -> None:
+    """Print a row for each move, with the stack before and after, and how the run ended."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from pdrm.drawing.trace import HEADINGS, describe_end, trace_run
+
+    rows = trace_run(run)
+    stacked = any(row.before or row.after for row in rows)
+    shown = [at for at, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")]
+    table = Table(*(HEADINGS[at] for at in shown), box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*(row[at] for at in shown))
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(describe_end(run), markup=False)
+
+
+def run_record(run: Run[Any]) -> dict[str, Any]:
+    """The run as JSON: an entry for each label, the stack top first."""
+    first, *steps = run.steps
+    return {
+        "accepted": run.accepted,
+        "reward": run.reward,
+        "unread": run.unread,
+        "start": {**_after(first.after), "reward": first.reward},
+        "steps": [
+            {"label": sorted(one.label), **_after(one.after), "reward": one.reward} for one in steps
+        ],
+    }
+
+
+def _after(configuration: Any) -> dict[str, Any]:
+    record = {"state": configuration.state}
+    if hasattr(configuration, "stack"):
+        record["stack"] = list(configuration.stack)
+    if hasattr(configuration, "counters"):
+        record["counters"] = list(configuration.counters)
+    return record
 
 
 def draw(
     file: File,
+    word: Annotated[str, typer.Argument(help="Draw the run on this word as a table instead.")] = "",
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where to draw: .svg, .png, .pdf, .dot or .tex.")
-    ],
-    word: Annotated[
-        str | None, typer.Option(help="Draw the run on this word as a table instead.")
-    ] = None,
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The file to write: .svg, .png, .pdf, .dot or .tex; - prints SVG.",
+        ),
+    ] = STANDARD_OUTPUT,
 ) -> None:
-    """Draw a machine, or its run on a word, as SVG, PNG, DOT or TikZ.
+    """Draw a machine, or its run on a word, as SVG, PNG, PDF, DOT or TikZ.
 
     Example: pdrm draw letter -o letter.svg
     """
-    from pdrm.drawing.render import draw as draw_machine
-    from pdrm.drawing.render import draw_run
+    from pdrm.drawing.render import draw as draw_picture
     from pdrm.language.loading import parse_word
 
     machine = _machine(file)
-    if word is None:
-        draw_machine(machine, output)
-    else:
-        draw_run(machine.run(parse_word(word)), output)
-    typer.echo(f"wrote {output}")
+    _write_drawing(draw_picture(machine.run(parse_word(word)) if word else machine), output)
 
 
 def convert(
     file: File,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")
-    ],
-    to: Annotated[
-        Kind | None, typer.Option(help="Also translate the machine to this kind.")
-    ] = None,
+    output: MachineOutput = STANDARD_OUTPUT,
+    to: Annotated[Kind | None, typer.Option(help="Also translate it to this kind.")] = None,
 ) -> None:
     """Convert a machine to another format or kind.
 
-    Reads .pdrm, grammars, regular expressions, temporal formulas, JSON, Toro Icarte's reward machines and automata-lib's DPDAs (as JSON). Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
-    """
-    from pdrm.drawing.render import FORMATS as DRAWINGS
-    from pdrm.drawing.render import draw as draw_machine
-    from pdrm.language.loading import save
+    Reads .pdrm, grammars, regular expressions, temporal formulas, JSON, Toro Icarte's reward machines
+    and automata-lib's DPDAs (as JSON).
 
+    Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
+    """
     _refuse_to_overwrite(file, output)
-    machine, drawing = _translate(_machine(file), to), output.suffix.lower() in DRAWINGS
-    (draw_machine if drawing else save)(machine, output)
-    typer.echo(f"wrote {output}")
-    if not drawing:
-        next_command("pdrm check {}", output)
+    _write_machine(_translate(_machine(file), to), output)
 
 
 def combine(
@@ -266,59 +244,45 @@ def combine(
             help="Machines: files, or names of the catalogue.", autocompletion=complete_machine
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Where to write: .pdrm or .json (or a drawing).")
-    ],
+    output: MachineOutput = STANDARD_OUTPUT,
     when: Annotated[
-        str,
-        typer.Option(
-            help="Final when this holds of the parts that are finished: and, or, or a formula over their names."
-        ),
+        str, typer.Option(help="Final when this holds of the parts: and, or, or a formula.")
     ] = "and",
     weight: Annotated[
-        list[str] | None, typer.Option(help="NAME=NUMBER: what a part pays is multiplied by it.")
+        list[str] | None, typer.Option(help="NAME=NUMBER: the factor of a part's rewards.")
     ] = None,
     accept: Annotated[
         str, typer.Option(help="first: as soon as it holds; end: when the event `end` is read.")
     ] = "first",
 ) -> None:
-    """Combine machines into one that runs them side by side and pays the sum.
+    """Combine machines into one that runs them together and pays the sum.
 
-    A part is called as its file. Example: pdrm combine letter echo --when "letter | echo" --weight echo=0.5 -o both.pdrm
+    A part has the name of its file.
+
+    Example: pdrm combine letter echo --when "letter | echo" --weight echo=0.5 -o both.pdrm
     """
-    from pdrm.drawing.render import FORMATS as DRAWINGS
-    from pdrm.drawing.render import draw as draw_machine
     from pdrm.language.combining import combine as combine_machines
-    from pdrm.language.loading import save
 
-    for file in files:
-        _refuse_to_overwrite(file, output)
     parts: dict[str, AnyMachine] = {}
     for file in files:
+        _refuse_to_overwrite(file, output)
         name = Path(file).stem
         if name in parts:
-            fix = "rename one of the files: a part is called as its file"
-            raise BadSetting(f"two parts are called `{name}`", fix=fix)
+            raise BadSetting(f"two parts are called `{name}`", fix="rename one of the files")
         parts[name] = _machine(file)
-    machine = combine_machines(
-        parts, when, weights=dict(map(_read_weight, weight or ())), accept=accept, name=output.stem
-    )
-    drawing = output.suffix.lower() in DRAWINGS
-    (draw_machine if drawing else save)(machine, output)
-    typer.echo(f"wrote {output}\n  {_size(machine)}")
-    if not drawing:
-        next_command("pdrm check {}", output)
+    weights = dict(_read_weight(text) for text in weight or ())
+    name = "combined" if output == STANDARD_OUTPUT else output.stem
+    _write_machine(combine_machines(parts, when, weights=weights, accept=accept, name=name), output)
 
 
 def _read_weight(text: str) -> tuple[str, float]:
     """The part and the number of a `--weight`."""
-    from pdrm.language.syntax import NUMBER
-    from pdrm.machines.rewards import read_decimal
-
     name, _, number = text.rpartition("=")
-    if not name or not NUMBER.fullmatch(number):
-        raise BadSetting(f"`--weight {text[:40]}` cannot be read", fix="write --weight NAME=NUMBER")
-    return name, read_decimal(number)
+    try:
+        return name, float(number)
+    except ValueError:
+        fault = f"`--weight {text[:40]}` cannot be read"
+        raise BadSetting(fault, fix="write --weight NAME=NUMBER") from None
 
 
 def fmt(
@@ -331,9 +295,9 @@ def fmt(
 
     Example: pdrm fmt task.pdrm
     """
-    from pdrm.files import write_atomically
+    from pdrm.files import read_bytes, write_atomically
     from pdrm.language.loading import kind_of, parse
-    from pdrm.language.source import decode, read_bytes
+    from pdrm.language.source import decode
     from pdrm.language.writer import lay_out
 
     before = decode(read_bytes(file), str(file))
@@ -376,56 +340,55 @@ def catalogue(
     next_command("pdrm catalogue letter > task.pdrm")
 
 
-def _refuse_to_overwrite(file: str, output: Path) -> None:
-    """Refuse to write over the file that is read: what is written has neither its comments nor its loops."""
-    from pdrm.language.loading import catalogue_names
-
-    is_file = file != "-" and file not in catalogue_names()
-    if is_file and os.path.exists(file) and os.path.exists(output) and output.samefile(file):
-        fault = f"{output} is the file that is read: its comments and loops would be lost"
-        raise CannotWrite(
-            fault, fix="name another file after -o (`pdrm fmt` lays a file out in place)"
-        )
-
-
-def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
-    """Warnings one by one; the cases that `otherwise` decides under one heading."""
-    undefined = [finding for finding in findings if finding.code == "W0602"]
-    print_findings([finding for finding in findings if finding not in undefined], err=False)
-    if undefined:
-        typer.echo(f"note[W0602]: where no rule applies, `otherwise {machine.otherwise}` decides:")
-    for finding in undefined:
-        typer.echo(f"  {finding.message.partition(': `otherwise')[0]}")
-
-
-def _next(command: str, file: str, *names: object) -> None:
-    """What one would do next, unless the machine came from a pipe."""
-    if file != "-":
-        next_command(command, *names)
-
-
-def machine_text(file: str) -> str:
-    """The text of a machine: in the catalogue, in a file, or on standard input (`-`)."""
-    from pdrm.files import means_name
-    from pdrm.language.loading import catalogue_names, catalogue_text
-    from pdrm.language.source import decode, read_bytes
+def _machine(file: str) -> AnyMachine:
+    """The machine in a file, on standard input (`-`), or in the catalogue."""
+    from pdrm.files import means_name, read_bytes
+    from pdrm.language.loading import catalogue_names, catalogue_text, parse
+    from pdrm.language.source import decode
     from pdrm.limits import LARGEST_TEXT
 
     if file == "-":
-        return decode(sys.stdin.buffer.read(LARGEST_TEXT + 1), "<stdin>")
+        data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+        return parse(decode(data, "<stdin>"), "<stdin>")
     if file in catalogue_names():
-        return catalogue_text(file)
+        return parse(catalogue_text(file), file)
     if means_name(file, catalogue_names()):
         fault = f"the catalogue has no machine `{file}`, and there is no such file"
         raise UnknownMachine(fault, fix=did_you_mean(file, catalogue_names()))
-    return decode(read_bytes(Path(file)), file)
+    return parse(decode(read_bytes(Path(file)), file), file)
 
 
-def _machine(file: str) -> AnyMachine:
-    """The machine in a file, on standard input, or in the catalogue."""
-    from pdrm.language.loading import parse
+def _write_machine(machine: AnyMachine, output: Path) -> None:
+    """Write a machine as text, as JSON or as a drawing, by the ending of the output."""
+    from pdrm.drawing.render import FORMATS as DRAWINGS
+    from pdrm.drawing.render import draw as draw_picture
+    from pdrm.language.loading import save
+    from pdrm.language.writer import to_text
 
-    return parse(machine_text(file), "<stdin>" if file == "-" else file)
+    if output == STANDARD_OUTPUT:
+        typer.echo(to_text(machine), nl=False)
+    elif output.suffix.lower() in DRAWINGS:
+        _write_drawing(draw_picture(machine), output)
+    else:
+        save(machine, output)
+        typer.echo(f"wrote {output}\n  {_size(machine)}")
+        next_command("pdrm check {}", output)
+
+
+def _write_drawing(picture: Any, output: Path) -> None:
+    if output == STANDARD_OUTPUT:
+        typer.echo(picture.render("svg").decode())
+    else:
+        picture.save(output)
+        typer.echo(f"wrote {output}")
+
+
+def _refuse_to_overwrite(file: str, output: Path) -> None:
+    """Refuse to write over the file that is read, because its comments and loops would be lost."""
+    source = Path(file)
+    if source.is_file() and output.exists() and output.samefile(source):
+        fault = f"{output} is the file that is read: its comments and loops would be lost"
+        raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out)")
 
 
 def _translate(machine: AnyMachine, to: Kind | None) -> AnyMachine:
@@ -441,9 +404,8 @@ def _translate(machine: AnyMachine, to: Kind | None) -> AnyMachine:
             return pushdown_machine(machine)
         case Kind.COUNTING, PushdownRewardMachine():
             return pushdown_to_counting(machine)
-    raise CannotTranslate(
-        f"`{machine.name}` has no stack to count with", fix="translate it to pushdown first"
-    )
+    fault = f"`{machine.name}` has no stack to count with"
+    raise CannotTranslate(fault, fix="translate it to pushdown first")
 
 
 def _size(machine: AnyMachine) -> str:
@@ -451,21 +413,18 @@ def _size(machine: AnyMachine) -> str:
     from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.pushdown import PushdownRewardMachine
 
-    parts: dict[str, Any] = {
-        "states": len(machine.states),
+    sizes = {
+        "state": len(machine.states),
         "final": len(machine.final),
-        "events": len(machine.events),
+        "event": len(machine.events),
     }
     kind = "reward machine"
-    if isinstance(machine, PushdownRewardMachine):
-        kind, parts["stack symbols"] = "pushdown reward machine", len(machine.stack)
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
+        kind = "pushdown reward machine"
+        sizes["stack symbol"] = len(machine.stack)
     elif isinstance(machine, CountingRewardAutomaton):
-        kind, parts["counters"] = "counting reward automaton", machine.counters
-    parts |= {"rules": len(machine.transitions), "otherwise": machine.otherwise}
-    numbers = (
-        f"{what} {number}"
-        if what == "otherwise"
-        else f"{number} {what.removesuffix('s') if number == 1 else what}"
-        for what, number in parts.items()
-    )
-    return f"{kind}: {', '.join(numbers)}"
+        kind = "counting reward automaton"
+        sizes["counter"] = machine.counters
+    sizes["rule"] = len(machine.transitions)
+    counts = [f"{n} {name}{'' if n == 1 or name == 'final' else 's'}" for name, n in sizes.items()]
+    return f"{kind}: {', '.join(counts)}, otherwise {machine.otherwise}"

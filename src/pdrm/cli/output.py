@@ -1,4 +1,4 @@
-"""What the commands print: text for people (coloured only on a terminal), JSON for programs."""
+"""Output of the commands: text for people (coloured only on a terminal), JSON for programs."""
 
 from __future__ import annotations
 
@@ -24,30 +24,29 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
 INTERRUPTED = 130
+STANDARD_OUTPUT = Path("-")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def check_integer(option: str, value: int, least: int, most: int, example: int) -> None:
     """Refuse a number out of its range."""
     if not least <= value <= most:
-        raise BadSetting(
-            f"--{option} takes an integer from {least} to {most:,}", fix=f"--{option} {example}"
-        )
+        fault = f"--{option} takes an integer from {least} to {most:,}"
+        raise BadSetting(fault, fix=f"--{option} {example}")
 
 
 def coloured(text: str, **style: Any) -> str:
-    """The text in a style, where colours are wanted (NO_COLOR and dumb terminals want none)."""
+    """Style the text, unless NO_COLOR or a dumb terminal asks for plain text."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return text if plain else typer.style(text, **style)
 
 
 def print_error(error: PdrmError) -> None:
-    """The error on standard error, with the command that explains it."""
+    """Print the error on standard error, with the command that explains it."""
     for number, one in enumerate(error.errors):
         if number:
             typer.echo(err=True)
-        said, mark, fix = str(one).rpartition("\n  fix: ")
-        first, _, rest = f"{said}{mark}{fix}".partition("\n")
+        first, _, rest = str(one).partition("\n")
         typer.echo(coloured(first, fg="red", bold=True), err=True)
         if rest:
             typer.echo(rest, err=True)
@@ -55,28 +54,23 @@ def print_error(error: PdrmError) -> None:
 
 
 def print_findings(findings: Sequence[Finding], *, err: bool = True) -> None:
-    """Warnings, and once the command that explains them."""
+    """Print warnings, and once the command that explains them."""
     for finding in findings:
         typer.echo(str(finding), err=err)
-    codes = list(dict.fromkeys(finding.code for finding in findings))
-    if codes:
-        others = f" (or {', '.join(codes[1:])})" if codes[1:] else ""
-        typer.echo(f"  more: pdrm explain {codes[0]}{others}", err=err)
+    if findings:
+        typer.echo(f"  more: pdrm explain {findings[0].code}", err=err)
 
 
 @contextmanager
 def show_warnings() -> Iterator[None]:
-    """Have warnings about a task printed on standard error as errors are, not as Python prints a warning."""
+    """Print warnings about a task on standard error as errors are, not as Python prints a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", TaskWarning)
-        plain, told = warnings.showwarning, set[str]()
+        plain = warnings.showwarning
 
         def show(message: Warning | str, *details: Any) -> None:
             if isinstance(message, TaskWarning):
-                typer.echo(str(message), err=True)
-                if message.code not in told:
-                    typer.echo(f"  more: pdrm explain {message.code}", err=True)
-                told.add(message.code)
+                print_findings([message.finding])
             else:
                 plain(message, *details)
 
@@ -85,49 +79,41 @@ def show_warnings() -> Iterator[None]:
 
 
 def write_any_text() -> None:
-    """Have what an encoding has no sign for written as an escape, on standard output and error: a message that names a file
-    or a machine must not fail for that name."""
+    """Escape what the encoding of standard output and error lacks: a name must not fail a message."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on standard output, in signs that its encoding has."""
+    """Print one JSON value on standard output, in characters that its encoding has."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf_8")
     typer.echo(json.dumps(value, indent=2, ensure_ascii=plain))
 
 
 def next_command(command: str, *names: object) -> None:
-    """What one would do next, as the last line; on standard error, so that pipes stay clean.
+    """Print the next useful command as the last line, on standard error so that pipes stay clean.
 
-    names: what stands for each `{}` of the command; quoted where the shell needs it.
+    `names` replace each `{}` of the command, quoted if the shell needs it. `pdrm --quiet` prints none.
     """
+    if "PDRM_QUIET" in os.environ:
+        return
     said = command.format(*(quote(str(name)) for name in names)) if names else command
     typer.echo(coloured(f"next: {said}", dim=True), err=True)
 
 
-NEAREST = 3
-"""Runs that are named where the one that is asked for is not there."""
-
-
 def name_runs(runs: list[Path] | None) -> list[Path]:
-    """The runs that were given, by default those in `runs`: one is loaded, of several the error names the last. Where a run is missing and
-    others are beside it, the error names the nearest."""
-    from pdrm.learning.run_loop import SPEC
+    """The runs that were given (default: those in `runs`); a missing one is answered with close matches."""
+    from pdrm.learning.run_folder import SPEC
 
     for folder in runs or ():
-        beside = (
-            {}
-            if folder.exists()
-            else {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
-        )
-        nearest = get_close_matches(folder.name, beside, n=NEAREST, cutoff=0)
-        if nearest:
-            named = ", ".join(str(beside[name]) for name in nearest)
-            raise BadRunFolder(
-                f"there is no run {folder}", fix=f"the nearest that there are: {named}"
-            )
+        if folder.exists():
+            continue
+        others = {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
+        if others:
+            closest = get_close_matches(folder.name, others, n=3, cutoff=0)
+            named = ", ".join(str(others[name]) for name in closest)
+            raise BadRunFolder(f"there is no run {folder}", fix=f"closest matches: {named}")
     return runs or [Path("runs")]
 
 
@@ -148,11 +134,10 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
 
 
 def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:
-    """Print on standard error what is more often a mistake in a task, unless JSON is printed, which is to have it; the records for that. Only once: the
-    library is not to warn of it again."""
+    """Warn once of likely mistakes in a task, unless `quiet`; return the warnings as JSON records."""
     from pdrm.product.task_findings import inspect_task
 
-    own = not (task.catalogued and task.text is None)  # the catalogue's have nothing of it
+    own = not (task.catalogued and task.text is None)
     findings = inspect_task(task) if own else []
     task.warned = True
     print_findings(findings if not quiet else ())
@@ -166,6 +151,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def _place(where: Where | None) -> dict[str, int | str | None]:
     """Line and column, or for a value in JSON the keys that lead to it."""
-    if where is None or not where.line:
-        return {"line": None, "column": None, **({"path": where.path} if where is not None else {})}
-    return {"line": where.line, "column": where.column}
+    if where is not None and where.line:
+        return {"line": where.line, "column": where.column}
+    path = {} if where is None else {"path": where.path}
+    return {"line": None, "column": None, **path}

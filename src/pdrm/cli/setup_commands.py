@@ -1,4 +1,4 @@
-"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, what an error means."""
+"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, error codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pdrm.cli.arguments import complete_code
 from pdrm.cli.output import Json, coloured, next_command, print_json
 from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
 
-# --- `pdrm doctor`: what is installed, what is missing, where JAX runs, and the one-line fix for each.
+# --- `pdrm doctor`: what is installed, what is missing, and where JAX runs.
 
 CORE = "core"
 FOR = {
@@ -37,13 +37,13 @@ FOR = {
     "tensorboard": "logging to TensorBoard",
     "wandb": "logging to Weights & Biases",
 }
-"""What each group of packages is for; groups that are not listed are for developers."""
+"""The purpose of each group of packages; groups that are not listed are for developers."""
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*\(?([^;)]*)\)?(?:\s*;(.*))?")
 EXTRA = re.compile(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
 ASK_JAX = (
     "import json, jax; print(json.dumps([[d.platform, d.device_kind] for d in jax.devices()]))"
 )
-SECONDS = 60
+PIP = f"{quote(sys.executable)} -m pip install"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +54,9 @@ class Package:
     wanted: str
     """The versions that will do, such as `>=1.0`."""
     version: str | None
-    """The one installed."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether it is installed, in no older version than the lower bound."""
-        bound = re.search(r">=\s*([\d.]+)", self.wanted)
-        return self.version is not None and (
-            bound is None or _numbers(self.version) >= _numbers(bound[1])
-        )
-
-    @property
-    def state(self) -> str:
-        """The version, or what is wrong."""
-        installed = f"{self.name} {self.version}"
-        return (
-            f"no {self.name}"
-            if self.version is None
-            else installed
-            if self.ok
-            else f"{installed} is too old"
-        )
+    """The installed version."""
+    ok: bool
+    """It is installed, and not older than the lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +69,44 @@ class Group:
 
     @property
     def ok(self) -> bool:
-        """Whether all are there."""
+        """All are there."""
         return all(package.ok for package in self.packages)
 
     @property
     def fix(self) -> str:
         """The command that installs what is missing."""
         lacking = [quote(f"{one.name}{one.wanted}") for one in self.packages if not one.ok]
-        return f"{quote(sys.executable)} -m pip install {' '.join(lacking)}" if lacking else ""
+        return f"{PIP} {' '.join(lacking)}" if lacking else ""
 
 
 def doctor(as_json: Json = False) -> None:
     """Say what is installed, what is missing, on which device JAX runs, and how to fix it.
 
-    The exit code is 1 where something that everything needs is missing. Example: pdrm doctor
+    The exit code is 1 if something that everything needs is missing.
+
+    Example: pdrm doctor
     """
     found = groups()
     devices = jax_devices() if any(group.name == "jax" and group.ok for group in found) else None
-    core, python, system = found[0].ok, platform.python_version(), platform.platform()
+    core = found[0].ok
+    python, system = platform.python_version(), platform.platform()
     if as_json:
+        records = [
+            {
+                "name": group.name,
+                "for": group.purpose,
+                "ok": group.ok,
+                "packages": [asdict(package) for package in group.packages],
+                "fix": group.fix,
+            }
+            for group in found
+        ]
         about = {"ok": core, "pdrm": __version__, "python": python, "platform": system}
-        print_json({**about, "groups": [_record(group) for group in found], "jax": devices})
+        print_json({**about, "groups": records, "jax": devices})
     else:
         typer.echo(f"pdrm {__version__}, Python {python} ({sys.executable}), {system}")
         for group in found:
-            _print(group)
+            _print_group(group)
         if devices is not None:
             _print_jax(devices)
         next_command("pdrm new garden" if core else found[0].fix)
@@ -125,52 +120,22 @@ def groups() -> list[Group]:
     for text in metadata.requires("pdrm") or []:
         if match := REQUIREMENT.fullmatch(text):
             extra = EXTRA.search(match[3] or "")
-            needed.get(extra[1] if extra else CORE, []).append(
-                Package(match[1], match[2].strip(), _version(match[1]))
-            )
+            group = extra[1] if extra else CORE
+            needed.get(group, []).append(find_package(match[1], match[2].strip()))
     return [
         Group(name, FOR[name], tuple(packages)) for name, packages in needed.items() if packages
     ]
 
 
-def jax_devices() -> dict[str, Any]:
-    """Where JAX runs, asked in a process of its own: a broken driver can hang or crash it."""
-    command = [sys.executable, "-c", ASK_JAX]
+def find_package(name: str, wanted: str) -> Package:
+    """Look up an installed package."""
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
-        devices = json.loads(ended.stdout)
-    except (subprocess.SubprocessError, OSError, ValueError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        return {
-            "devices": [],
-            "fault": str(said).strip().splitlines()[-1],
-            "fix": _newest_jax("jax"),
-        }
-    unused = all(kind == "cpu" for kind, _ in devices) and shutil.which("nvidia-smi") is not None
-    fix = _newest_jax(f"jax[{_cuda()}]") if unused else ""
-    return {
-        "devices": devices,
-        "fault": "there is an NVIDIA GPU that JAX does not use" if unused else "",
-        "fix": fix,
-    }
-
-
-def _newest_jax(package: str) -> str:
-    return f"{quote(sys.executable)} -m pip install --upgrade {quote(package)}"
-
-
-def _cuda() -> str:
-    """JAX's newest extra for NVIDIA's GPUs."""
-    extras = metadata.metadata("jax").get_all("Provides-Extra") or []
-    found = [extra for extra in extras if re.fullmatch(r"cuda\d+", extra)]
-    return max(found, key=lambda extra: int(extra.removeprefix("cuda")), default="cuda12")
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return None
+        return Package(name, wanted, None, False)
+    bound = re.search(r">=\s*([\d.]+)", wanted)
+    ok = bound is None or _numbers(version) >= _numbers(bound[1])
+    return Package(name, wanted, version, ok)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -178,44 +143,54 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
 
 
-def _record(group: Group) -> dict[str, Any]:
-    packages = [asdict(package) | {"ok": package.ok} for package in group.packages]
-    return {
-        "name": group.name,
-        "for": group.purpose,
-        "ok": group.ok,
-        "packages": packages,
-        "fix": group.fix,
-    }
+def jax_devices() -> dict[str, Any]:
+    """The devices of JAX, asked in a separate process, because a broken driver can hang or crash it."""
+    command = [sys.executable, "-c", ASK_JAX]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        devices = json.loads(ended.stdout)
+    except subprocess.CalledProcessError as error:
+        fault = error.stderr.strip().splitlines()[-1]
+        return {"devices": [], "fault": fault, "fix": f"{PIP} --upgrade jax"}
+    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
+        return {"devices": [], "fault": str(error), "fix": f"{PIP} --upgrade jax"}
+    unused = all(kind == "cpu" for kind, _ in devices) and shutil.which("nvidia-smi") is not None
+    if not unused:
+        return {"devices": devices, "fault": "", "fix": ""}
+    extras = metadata.metadata("jax").get_all("Provides-Extra") or []
+    newest = max((extra for extra in extras if re.fullmatch(r"cuda\d+", extra)), default="cuda12")
+    fault = "there is an NVIDIA GPU that JAX does not use"
+    return {"devices": devices, "fault": fault, "fix": f"{PIP} --upgrade {quote(f'jax[{newest}]')}"}
 
 
-def _print(group: Group) -> None:
-    mark = (
-        coloured("ok", fg="green")
-        if group.ok
-        else coloured("missing", fg="red" if group.name == CORE else "yellow")
-    )
+def _print_group(group: Group) -> None:
+    missing = coloured("missing", fg="red" if group.name == CORE else "yellow")
+    mark = coloured("ok", fg="green") if group.ok else missing
     typer.echo(f"{group.name}: {mark} ({group.purpose})")
-    typer.echo(f"  {', '.join(package.state for package in group.packages)}")
+    states = []
+    for package in group.packages:
+        old = "" if package.ok else " is too old"
+        states.append(
+            f"{package.name} {package.version}{old}" if package.version else f"no {package.name}"
+        )
+    typer.echo(f"  {', '.join(states)}")
     if not group.ok:
         typer.echo(f"  fix: {group.fix}")
 
 
 def _print_jax(found: dict[str, Any]) -> None:
-    devices = [
-        kind if name in (kind, "") else f"{kind} ({name})" for kind, name in found["devices"]
-    ]
+    devices = [f"{kind} ({name})" if name != kind else kind for kind, name in found["devices"]]
     typer.echo(f"JAX runs on: {', '.join(devices) or 'nothing'}")
     if found["fault"]:
         typer.echo(f"  {found['fault']}\n  fix: {found['fix']}")
 
 
-# --- `pdrm new`: a small project that trains at once, to change step by step into one's own.
+# --- `pdrm new`: a small project that trains at once, to change step by step into your own.
 
 NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 PLACE = "@NAME@"
 FIRST = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.py"}
-"""What one would do first, by the kind of project."""
+"""The first command to run, by the kind of project."""
 
 
 def new(

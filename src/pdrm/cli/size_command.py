@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 LONGEST = 20
 """Digits of a k that are read: more are too many in any case."""
 MACHINE_FILES = (".pdrm", ".json")
-SHOWN = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-"""Steps in the table of growth."""
 
 
 def sizes(
@@ -49,9 +47,6 @@ def sizes(
     runs: Annotated[
         Path | None, typer.Option(help="A folder of trained runs, to count their tables.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Draw the growth: .svg, .png or .pdf.")
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Count table rows: bounds, reachable, seen in training.
@@ -71,23 +66,18 @@ def sizes(
     ks = _reachable_ks(found, steps) if ks is None else ks
     record = sizes_record(found, steps=steps, k=ks, counting=counting, seen=seen)
     record["blowup"] = _blowup(found)
-    if output is not None:
-        from pdrm.drawing.plots import sizes_plot, write_plot
-
-        write_plot(sizes_plot(record), output)
     if as_json:
         print_json(record)
         return
     print_sizes(record)
-    if output is not None:
-        typer.echo(f"wrote {output}")
     _next(task, found, machine)
 
 
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
     `sizes_record` takes them."""
-    from pdrm.learning.run_loop import POLICY, read_spec
+    from pdrm.learning.run_folder import POLICY
+    from pdrm.learning.run_spec import read_spec
 
     if not folder.is_dir():
         raise BadRunFolder(
@@ -223,34 +213,8 @@ def print_sizes(record: dict[str, Any]) -> None:
             _seen_text(size["seen"]) or "-",
         )
     console.print(table, "")
-    _print_growth(console, record)
     if record["blowup"]:
         _print_blowup(console, record["blowup"])
-
-
-def _print_growth(console: Any, record: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from pdrm.analysis.sizes import number_text
-
-    ks = [size["k"] for size in record["sizes"] if "k" in size]
-    columns = (
-        "steps",
-        "full policy: bound",
-        "full policy",
-        "stack strings",
-        *(f"{k}-policy" for k in ks),
-    )
-    table = Table(*columns, box=None, header_style="bold")
-    walked = record["sizes"][1]["within"]
-    for row in record["growth"]:
-        if row["steps"] in (*SHOWN, walked, record["steps"]):
-            counts = (
-                "-" if row[name] is None else f"{row[name]:,}" for name in ("rows", "strings")
-            )
-            views = (f"{row['views'][str(k)]:,}" for k in ks)
-            table.add_row(f"{row['steps']:,}", number_text(row["bound"]), *counts, *views)
-    console.print(table, "")
 
 
 def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
@@ -262,7 +226,6 @@ def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
         "configurations",
         "counters",
         "counters, ≤ n letters",
-        "moves per letter",
         "1-policy",
     )
     table = Table(
@@ -272,12 +235,11 @@ def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
         box=None,
     )
     for row in rows:
-        moves = "not run" if row["most_moves"] is None else f"{row['most_moves']:,}"
         counts = (
             f"{row[name]:,}"
             for name in ("n", "least", "configurations", "counters", "counters_within")
         )
-        table.add_row(*counts, moves, str(row["one_policy_rows"]))
+        table.add_row(*counts, str(row["one_policy_rows"]))
     console.print(table, "")
 
 

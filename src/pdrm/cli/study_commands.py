@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,12 +22,10 @@ from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import Judged, Part
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
-    from pdrm.learning.settings import Agent
-    from pdrm.task import Task
+    from pdrm.learning.execution import Workers
+    from pdrm.paper.evidence import JudgedClaim
 
 # --- The options of every command that runs studies.
 
@@ -46,6 +43,7 @@ Memory = Annotated[
 Report = Annotated[
     Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")
 ]
+Folder = Annotated[Path, typer.Argument(help="The folder that `pdrm reproduce` has written.")]
 
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
@@ -62,7 +60,7 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
         typer.echo(
-            f"stopped; what was done is in {folder}, and the same command goes on from there",
+            f"stopped; what was done is in {folder}, and the same command resumes",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
@@ -93,15 +91,15 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study; stop with Ctrl-C, go on with the same command.
+    """Run a study; stop with Ctrl-C, resume with the same command.
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.execution import Workers
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
-    from pdrm.report.build import write_own_report
+    from pdrm.learning.execution import Workers
+    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
@@ -143,7 +141,7 @@ COLOURS = {"holds": "green", "does not hold": "red", "not run": "yellow"}
 
 
 def claims(
-    output: Report = Path("report"),
+    folder: Folder = Path("report"),
     seeds: Seeds = None,
     details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
     readings: Annotated[
@@ -156,15 +154,15 @@ def claims(
     Example: pdrm claims --details
     """
     if readings:
-        print_readings(output, seeds, details=details, as_json=as_json)
+        print_readings(folder, seeds, details=details, as_json=as_json)
         return
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_claims import judge_claims
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import Evidence
 
-    evidence = Evidence(output, seeds)
+    evidence = Evidence(folder, seeds)
     if not evidence.anything:
         raise NotRecorded(
-            f"{output} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
+            f"{folder} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
         )
     found = judge_claims(evidence)
     if as_json:
@@ -177,7 +175,8 @@ def claims(
 
 def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.experiments.paper.paper_readings import cells, count_holding, readings_record
+    from pdrm.paper.claims_section import numbers_text
+    from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
     if as_json:
@@ -187,21 +186,20 @@ def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: b
         typer.echo(f"{claim}: holds under {count_holding(found, claim)} readings")
         for cell in found:
             if cell.record["id"] == claim:
-                holding, parts = cell.parts
-                by = cell.record["seeds"]
-                rests = "" if by is None else f", {by} seed{'s' * (by != 1)}"
                 came = ", came with pdrm" if cell.came_with_package else ""
                 shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
-                typer.echo(f"  {shown} {cell.reading:<16} {holding} of {parts} parts{rests}{came}")
+                typer.echo(f"  {shown} {cell.reading:<16} {cell.rests}{came}")
                 for part in cell.record["parts"] if details else ():
                     typer.echo(
-                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({_texts(part['numbers'])})"
+                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({numbers_text(part['numbers'])})"
                     )
     next_command("pdrm reproduce letter --reading repository")
 
 
-def print_claims(found: Sequence[Judged], *, details: bool) -> None:
+def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    from pdrm.paper.claims_section import numbers_text
+
     for one in found:
         typer.echo(
             f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}"
@@ -220,33 +218,24 @@ def print_claims(found: Sequence[Judged], *, details: bool) -> None:
         for part in one.parts:
             if details or not part.holds:
                 typer.echo(
-                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({_numbers(part)})"
+                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({numbers_text(part.numbers)})"
                 )
 
 
-def _numbers(part: Part) -> str:
-    return _texts(part.numbers)
-
-
-def _texts(numbers: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {'never' if value is None else f'{value:g}' if isinstance(value, float) else value}"
-        for name, value in numbers.items()
-        if not isinstance(value, dict | list)
-    )
-
-
-# --- `pdrm report`: the page, from what is recorded in a folder.
+# --- `pdrm report`: the page, from what is recorded in folders.
 
 
 def report(
-    runs: Annotated[
+    folders: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Runs to compare: their folders, folders that hold runs, or a study's folder. [what -o holds]"
+            help="The folder of a study or of `pdrm reproduce`; or folders of runs to compare. [report]"
         ),
     ] = None,
-    output: Report = Path("report"),
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The folder for the report. [the first of a study]"),
+    ] = None,
     seeds: Seeds = None,
     theory: Annotated[
         bool, typer.Option(help="With what can be proved: which k is enough, sizes.")
@@ -255,88 +244,78 @@ def report(
         bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
-    """Write the report again from the runs in a folder, of the paper's figures or of a study of your own; nothing is run.
+    """Write the report again from recorded runs, of the paper's figures or of your own; nothing is run.
 
-    Example: pdrm report -o report; for some runs of `pdrm train`: pdrm report runs/letter-* -o compared
+    Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.paper.claims import Evidence
-    from pdrm.experiments.paper.paper_figures import EVERY
-    from pdrm.experiments.paper.recorded import known_lines
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
     from pdrm.files import ensure_folder
-    from pdrm.report.build import PAGE, write_page
-    from pdrm.report.verdicts import COLUMNS, results_markdown
+    from pdrm.learning.run_folder import SPEC
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.evidence import Evidence
+    from pdrm.paper.figures import EVERY, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import PAGE, write_page
 
-    if runs:
-        kept = Store.below(runs[0])
-        own = load_studies(runs[0], kept) if len(runs) == 1 else []
-        studies, store = ([study.seeded(seeds) for study in own], kept) if own else _study_of(runs)
-        _own_report(studies, store, ensure_folder(output), markdown=markdown)
-        return
-    evidence = Evidence(output, seeds)
-    if own := load_studies(output, evidence.store):
-        _own_report(
-            [study.seeded(seeds) for study in own], evidence.store, output, markdown=markdown
+    first = folders[0] if folders else Path("report")
+    store = Store.below(first)
+    own = load_studies(first, store) if len(folders or ()) < 2 else []
+    here = []
+    if own:
+        own = [one.seeded(seeds) for one in own]
+    elif len(folders or ()) < 2 and not (first / SPEC).exists():
+        lines = known_lines(
+            [study(name).seeded(seeds) for name in EVERY], Evidence(first, seeds).store
         )
+        here = [curves for _, curves in lines if curves.origin is None]
+    if not own and not here:
+        if not folders:
+            fault = f"{first} holds no runs of the paper's figures, and no study"
+            raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
+        own, store = _study_of(folders)
+        output = output or Path("report")
+    place = ensure_folder(output or first)
+    if own:
+        _own_report(own, store, place, markdown=markdown)
         return
-    lines = known_lines([study.seeded(seeds) for study in EVERY], evidence.store)
-    here = [curves for _, curves in lines if curves.origin is None]
-    if not here:
-        fault = f"{output} holds no runs of the paper's figures, and no study of your own"
-        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
     if markdown:
-        typer.echo(results_markdown(here, COLUMNS))
+        typer.echo(results_markdown(here))
         return
-    before = (output / PAGE).exists()
-    typer.echo(
-        f"{'replaced' if before else 'wrote'} {write_page(output, seeds=seeds, theory=theory)}"
-    )
+    said = "replaced" if (first / PAGE).exists() else "wrote"
+    typer.echo(f"{said} {write_page(first, seeds=seeds, theory=theory)}")
     next_command("pdrm claims --details")
 
 
 def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
-    """A study of some runs, those that folders hold among them: a panel for each task, a line for each agent."""
-    from pdrm.experiments.panel import Line, Panel
+    """A study of some runs: a panel for each task, a line for each agent."""
+    from pdrm.experiments.panel import Line, Panel, name_agents, name_tasks
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
-    from pdrm.learning.run_loop import list_runs
+    from pdrm.learning.run_folder import list_runs
 
     found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    roots = list(
-        {run.folder.absolute().parent: run.folder.parent for run in reversed(found)}.values()
-    )
-    agents: dict[Task, dict[Agent, None]] = {}
-    for run in found:
-        agents.setdefault(run.spec.task, {})[run.spec.agent] = None
-    panels: list[Panel] = []
-    for task, own in agents.items():
-        names = [f"{agent.name} {agent.k}" for agent in own]
-        called = [
-            name if names.count(name) == 1 else f"{name} ({place + 1})"
-            for place, name in enumerate(names)
-        ]
-        lines = tuple(Line(name=name, agent=agent) for name, agent in zip(called, own, strict=True))
-        same = sum(panel.name.partition(" (")[0] == task.name for panel in panels)
-        panels.append(
-            Panel(
-                name=task.name if not same else f"{task.name} ({same + 1})",
-                domain=task,
-                lines=lines,
-            )
+    roots = list(dict.fromkeys(run.folder.parent for run in found))
+    tasks = list(dict.fromkeys(run.spec.task for run in found))
+    panels = []
+    for task, name in zip(tasks, name_tasks(tasks), strict=True):
+        own = dict.fromkeys(run.spec.agent for run in found if run.spec.task == task)
+        lines = tuple(
+            Line(name=called, agent=agent)
+            for called, agent in zip(name_agents(list(own)), own, strict=True)
         )
+        panels.append(Panel(name=name, domain=task, lines=lines))
     seeds = sorted({run.spec.seed for run in found})
-    return [Study(panels=tuple(panels), seeds=seeds, name="runs")], Store(
-        roots[-1], tuple(roots[-2::-1])
-    )
+    study = Study(panels=tuple(panels), seeds=seeds, name="runs")
+    return [study], Store(roots[0], tuple(roots[1:]))
 
 
-def _own_report(studies: list[Study], store: Store, output: Path, *, markdown: bool) -> None:
-    """The same for studies of one's own."""
+def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
+    """The report of studies of your own."""
     from pdrm.experiments.study import recorded
-    from pdrm.report.build import write_own_report
-    from pdrm.report.verdicts import results_markdown
+    from pdrm.paper.claims_section import results_markdown
+    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:
@@ -377,35 +356,31 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, judge its claims, write the report.
 
-    Stop with Ctrl-C, go on with the same command. Example: pdrm reproduce letter --seeds 2
+    Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
     if reading is not None or figure == ["readings"]:
-        from pdrm.experiments.execution import Workers
+        from pdrm.learning.execution import Workers
 
         limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
         _reproduce_readings(figure or [], reading, seeds, limits, output)
         return
-    from pdrm.experiments.execution import Workers
-    from pdrm.experiments.paper.claims import CLAIMS_FILE, Evidence, write_claims
-    from pdrm.experiments.paper.paper_claims import judge_claims
-    from pdrm.experiments.paper.paper_figures import DEEP, FOUND, figures
-    from pdrm.experiments.paper.recorded import known_lines
-    from pdrm.report.build import write_report
-    from pdrm.report.theory_section import find_facts_meanwhile
+    from pdrm.learning.execution import Workers
+    from pdrm.paper.claims import judge_claims
+    from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
+    from pdrm.paper.figures import DEEP, figures, study
+    from pdrm.paper.recorded import known_lines
+    from pdrm.paper.report import write_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     studies = figures(figure or [], seeds)
-    with (
-        nullcontext() if figure else find_facts_meanwhile(output, typer.echo)
-    ):  # they take a minute of one core
-        outcome = run_shown(studies, output, chosen)
+    outcome = run_shown(studies, output, chosen)
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
     print_claims(judged, details=False)
     lines = outcome.lines
     if not figure:
-        lines = known_lines([*studies, FOUND, *DEEP], evidence.store)
+        lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
     write_report(lines, judged, evidence, theory=not figure)
     for name in ("curves.csv", "summary.csv", CLAIMS_FILE, "index.html"):
         typer.echo(f"wrote {output / name}")
@@ -418,10 +393,10 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.paper.paper_figures import STUDIES
-    from pdrm.experiments.paper.paper_readings import READINGS, judge_reading, note_run, reading_of
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded, write_tables
+    from pdrm.paper.figures import STUDIES, study
+    from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
@@ -431,12 +406,11 @@ def _reproduce_readings(
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
-        for line in one.rate():
-            typer.echo(f"  {line}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
         print_claims(judge_reading(one, one.figure, output, seeds), details=False)
-    studies = [study.seeded(seeds) for study in (*STUDIES, *(one.study for one in chosen))]
+    every = [*map(study, STUDIES), *(one.study for one in chosen)]
+    studies = [one.seeded(seeds) for one in every]
     write_tables(recorded(studies, Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)

@@ -1,12 +1,8 @@
-"""`pdrm train`, `pdrm evaluate`, `pdrm agents` and `pdrm domains`: learn a task, try what was learnt, see what there is.
-
-`pdrm train` is a study with one line. Its options for settings are the fields of the agents.
-"""
+"""`pdrm train`, `pdrm evaluate`, `pdrm agents` and `pdrm domains`: learn a task, try what was learnt, see what there is."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,44 +26,18 @@ from pdrm.errors import (
     UnknownSetting,
     did_you_mean,
 )
-from pdrm.learning.agents import AGENTS, DEFAULT_DEEP, DEFAULT_TABLE, MOST_SEEDS, kind_of
-from pdrm.learning.settings import MOST, MOST_TEST_EPISODES, describe_settings, parse_setting
 from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.learning.evaluation import Evaluation
-    from pdrm.learning.run import Run
-    from pdrm.learning.settings import Agent
+    from pdrm.learning.guest import AnyAgent
+    from pdrm.learning.run import OptimalValue, Run
     from pdrm.task import Task
 
-MOST_WORKERS = 1_000
+MOST = 2**31 - 1
 MOST_NAMED = 3
 """Runs that `next:` names; of more, the first."""
-TABULAR = [kind for kind in AGENTS.values() if not kind.deep]
-
-INSTEAD = {
-    "episodes": "--steps 100000",
-    "learning_rate": "--set learning_rate=3e-4",
-    "epsilon": "--set exploration_initial_eps=1 (dqn)",
-    "epsilon_least": "--set exploration_final_eps=0.05 (dqn)",
-    "counterfactuals": "--set counterfactuals=2 (dqn, sac)",
-}
-"""What tells a deep agent what an option tells a tabular one."""
-
-
-WHAT, HOW_LONG, KEPT = "What is trained", "How long", "Where it is kept, and how it is run"
-TABLES, ANY_AGENT = "Settings of tables", "Settings of networks, and of any agent"
-"""What the options of `train` are about, as its help shows them."""
-LIMITS = (
-    "episodes",
-    "step_limit",
-    "seconds_per_episode",
-    "updates_per_episode",
-    "operations_per_episode",
-    "test_every",
-    "test_episodes",
-)
 
 
 def train(
@@ -81,128 +51,99 @@ def train(
     agent: Annotated[
         str | None,
         typer.Option(
-            help="q, cprm (counterfactual), hrm (options), summary (whole stack, ours), cra-q, cra-cql (counting automata); or deep: ppo, rppo "
-            "(recurrent), dqn, sac. [q; ppo for WaterWorld]",
+            help="An agent (see `pdrm agents`). [q; ppo for WaterWorld]",
             autocompletion=complete_agent,
-            rich_help_panel=WHAT,
         ),
     ] = None,
     k: Annotated[
         str | None,
         typer.Option(
-            "--k",
-            help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none. [1]",
-            rich_help_panel=WHAT,
+            "--k", help="Stack symbols the policy sees: 0, 1, 2, … or full; deep agents also none."
         ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(help="How many runs, with seeds 0, 1, …. [1]", rich_help_panel=WHAT),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="One run with this seed, in place of --seeds.", rich_help_panel=WHAT),
     ] = None,
     machine: Annotated[
         str | None,
         typer.Option(
-            help="A machine file or catalogue name in place of the domain's own.",
+            help="A machine file or catalogue name instead of the domain's own.",
             autocompletion=complete_machine,
-            rich_help_panel=WHAT,
         ),
     ] = None,
     success: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A final machine state that means success; may be repeated. [all, of the catalogue's those not lost]",
-            rich_help_panel=WHAT,
-        ),
+        typer.Option(help="A final machine state that means success; may be repeated."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many runs, with seeds 0, 1, …. [1]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="One run with this seed.")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="Training episodes (tables). [the task's]")
     ] = None,
     steps: Annotated[
-        int | None,
-        typer.Option(
-            help="Training steps (deep agents): their total_timesteps.", rich_help_panel=HOW_LONG
-        ),
+        int | None, typer.Option(help="Training steps (networks): total_timesteps. [the task's]")
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            help="name=value: any setting of the agent (`pdrm agents NAME` lists them); may be repeated.",
-            rich_help_panel=ANY_AGENT,
+            help="name=value: any setting (`pdrm agents NAME` lists them); may be repeated.",
         ),
     ] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="The folder for runs.", rich_help_panel=KEPT)
-    ] = Path("runs"),
-    workers: Annotated[int, typer.Option(help="Runs at a time.", rich_help_panel=KEPT)] = 1,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for runs.")] = Path(
+        "runs"
+    ),
+    workers: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     log: Annotated[
-        str | None,
-        typer.Option(
-            help="Also log to tensorboard (in the run's folder) or wandb.", rich_help_panel=KEPT
-        ),
+        str | None, typer.Option(help="Also log to tensorboard (in the run's folder) or wandb.")
     ] = None,
     as_json: Json = False,
-    **settings: Any,
 ) -> None:
-    """Train agents; stop with Ctrl-C, go on with the same command.
+    """Train agents; stop with Ctrl-C, resume with the same command.
 
-    Settings that are not given are the paper's for its own domains, or, in a domain of your own, those shown. Example: pdrm train maze-10x10 --agent cprm --k 1 --seeds 5
-
-    Your own domain and task: pdrm train my_map.txt --machine my.pdrm. Deep agents: pdrm train echo --agent ppo --steps 50000
+    Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
-    from pdrm.experiments.execution import Keeping, Planned, Workers, run_all
-    from pdrm.experiments.monitor import monitor
-    from pdrm.experiments.store import Store
     from pdrm.files import ensure_folder
-    from pdrm.learning.run_loop import RunSpec
+    from pdrm.learning.execution import Keep, Planned, Workers, train_all
+    from pdrm.learning.run import Run
+    from pdrm.learning.run_folder import CHECKPOINT, is_done
+    from pdrm.learning.run_spec import RunSpec
+    from pdrm.learning.sinks import check_sink
     from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
 
-    check_integer("seeds", 1 if seeds is None else seeds, 1, MOST_SEEDS, 5)
+    check_integer("seeds", 1 if seeds is None else seeds, 1, 100_000, 5)
     check_integer("seed", seed or 0, 0, MOST, 0)
+    check_integer("workers", workers, 1, 1_000, 2)
     if seed is not None and seeds is not None:
         raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
-    check_integer("workers", workers, 1, MOST_WORKERS, 2)
     if log is not None:
-        from pdrm.experiments.sinks import check_sink
-
         check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
-    given = {name: value for name, value in settings.items() if value is not None}
-    chosen = _agent(task, agent, k, steps, given, set_)
-    runs = [
-        Planned(RunSpec(task, chosen, one), f"seed {one}")
-        for one in ([seed] if seed is not None else range(seeds or 1))
-    ]
-    runs[0].spec.check()
+    given = {"k": k, "episodes": episodes, "total_timesteps": steps}
+    chosen = _agent(task, agent, given, set_ or ())
+    specs = [RunSpec(task, chosen, one) for one in (range(seeds or 1) if seed is None else [seed])]
+    specs[0].check()
     print_findings(inspect_task(task))
-    store = Store(ensure_folder(output))
-    before = {run.spec.id for run in runs if store.done(run.spec)}
-    if chosen.deep and not as_json and len(before) < len(runs):
-        typer.echo(
-            f"compiling `{chosen.name}` for {task.name}; the first test comes after that", err=True
-        )
+    task.warned = True
+    root = ensure_folder(output)
+    before = {spec.id for spec in specs if is_done(root / spec.name)}
+    planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     try:
-        with monitor(runs, store, workers, quiet=as_json):
-            failures = run_all(
-                runs, store, Workers(count=workers), Keeping(largest_policy=None, log=log)
-            )
+        keep = Keep(log=log)
+        chosen_workers = Workers(count=workers)
+        failures = train_all(planned, root, chosen_workers, keep, shown=not as_json).failures
     except KeyboardInterrupt:
-        kept = any(store.kept(run.spec) for run in runs)
-        learnt = f"what was learnt is in {output}, and the same command goes on from there"
-        typer.echo(
-            f"stopped; {learnt}"
-            if kept
-            else "stopped before the first test: there is nothing to keep",
-            err=True,
-        )
+        kept = any((root / spec.name / CHECKPOINT).exists() for spec in specs) or before
+        said = "before the first test: there is nothing to keep"
+        if kept or any(is_done(root / spec.name) for spec in specs):
+            said = f"what was learnt is in {output}, and the same command resumes"
+        typer.echo(f"stopped; {said}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     for failure in failures:
         typer.echo(failure.why, err=True)
     if failures:
         raise typer.Exit(2)
-    trained = [store.run(run.spec) for run in runs]
+    trained = [Run(spec, root / spec.name) for spec in specs]
     if as_json:
         print_json([_summary(run) for run in trained])
         return
@@ -215,113 +156,54 @@ def train(
         next_command(f"pdrm evaluate{' {}' * len(named)}", *(run.folder for run in named))
 
 
-def _agent(
-    task: Task,
-    name: str | None,
-    k: str | None,
-    steps: int | None,
-    settings: dict[str, Any],
-    words: list[str] | None,
-) -> Agent:
-    """The agent that is meant; options that it does not use are refused."""
-    from pdrm.learning.agents import agent_for
+def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[str]) -> AnyAgent:
+    """The agent that is meant, with these settings."""
+    from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
+    from pdrm.learning.guest import agent_for
+    from pdrm.learning.settings import parse_setting
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
+    settings = {setting: value for setting, value in given.items() if value is not None}
     kind = kind_of(called)
-    known = {field.name for field in fields(kind)}
-    given = {**settings, **({} if steps is None else {"total_timesteps": steps})}
-    for setting in given:
-        if setting not in known or (
-            kind.deep and setting != "total_timesteps" and setting in INSTEAD
-        ):
-            option = "--steps" if setting == "total_timesteps" else f"--{setting.replace('_', '-')}"
-            fix = (
-                INSTEAD.get(setting, f"--set {setting}=…")
-                if kind.deep
-                else "leave it out, or choose another --agent"
-            )
-            raise UnknownSetting(f"agent `{called}` does not use {option}", fix=fix)
-    given |= dict(parse_setting(kind, word) for word in words or [])
-    return agent_for(task, called, given | ({} if k is None else {"k": k}))
-
-
-def _options() -> list[inspect.Parameter]:
-    """One option per setting of the tabular agents, from the fields and their docstrings."""
-    found: dict[str, inspect.Parameter] = {}
-    for kind in TABULAR:
-        for field in fields(kind):
-            if field.name == "k" or field.name in found:
-                continue
-            words = describe_settings(kind)[field.name].replace("None: ", "if not given, ")
-            users = [
-                other.name for other in TABULAR if field.name in {one.name for one in fields(other)}
-            ]
-            some = "" if len(users) == len(TABULAR) else f" (for {', '.join(users)})"
-            shown = getattr(field.default, "value", field.default)
-            default = "" if shown is None else f" [the paper's, else {shown}]"
-            kinds: dict[str, type] = {"str": str, "Counterfactuals": str, "bool": bool}
-            value: Any = kinds.get(str(field.type), float if "float" in str(field.type) else int)
-            annotation = Annotated[
-                value | None,
-                typer.Option(
-                    help=f"{words.rstrip('. ')}{some}.{default}",
-                    rich_help_panel=HOW_LONG if field.name in LIMITS else TABLES,
-                ),
-            ]
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            found[field.name] = inspect.Parameter(
-                field.name, keyword, default=None, annotation=annotation
-            )
-    return list(found.values())
-
-
-_SIGNATURE = inspect.signature(train, eval_str=True)
-train.__signature__ = _SIGNATURE.replace(  # type: ignore[attr-defined]
-    parameters=[
-        *(
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for one in list(_SIGNATURE.parameters.values())[:-1]
-        ),
-        *_options(),
-    ]
-)
+    unused, used = ("episodes", "--steps") if kind.deep else ("total_timesteps", "--episodes")
+    if unused in settings:
+        option = "--episodes" if kind.deep else "--steps"
+        raise UnknownSetting(f"agent `{called}` does not use {option}", fix=f"{used} 10000")
+    settings |= dict(parse_setting(kind, word) for word in words)
+    return agent_for(called, settings)
 
 
 def _summary(run: Run) -> dict[str, Any]:
     """A run for programs."""
     result, curve = run.result, run.curve
-    learnt = {run.spec.agent.unit: int(curve.at[-1]), "final_return": curve.final_return}
-    learnt |= {name: result[name] for name in ("rows", "cut_off") if name in result}
     own = {"folder": str(run.folder), "id": run.spec.id, "seed": run.spec.seed}
-    return {**own, **learnt, "sha256": result["policy_sha256"]}
+    trained = {"episodes": int(curve.episodes[-1]), "timesteps": int(curve.timesteps[-1])}
+    facts: dict[str, Any] = {name: result[name] for name in ("rows", "cut_off") if name in result}
+    final = {"final_return": curve.final_return, "sha256": result["policy_sha256"]}
+    return {**own, **trained, **facts, **final}
 
 
 def _print(run: Run, *, done_before: bool) -> None:
     """A run for people."""
+    from pdrm.learning.agents import Deep
     from pdrm.learning.curve import format_return
 
-    found, unit = _summary(run), run.spec.agent.unit
+    found = _summary(run)
     rows = f", {found['rows']:,} table rows" if "rows" in found else ""
     before = " (done before)" if done_before else ""
-    said = f"seed {run.spec.seed}: {found[unit]:,} {unit}, final test return {format_return(found['final_return'])}{rows}"
-    typer.echo(f"{said}{before} -> {run.folder}")
-    if found.get("cut_off"):
+    trained = f"{found['episodes']:,} episodes, {found['timesteps']:,} steps"
+    final = f"final test return {format_return(found['final_return'])}"
+    typer.echo(f"seed {run.spec.seed}: {trained}, {final}{rows}{before} -> {run.folder}")
+    if found.get("cut_off") and isinstance(agent := run.spec.agent, Deep):
+        from pdrm.learning.deep.deep_learner import needed_depth
+
         share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
-        said = f"  {share} of the training episodes were cut off by a full stack"
-        typer.echo(f"{said}\n  fix: {_more_depth(run)}", err=True)
+        needed, now = needed_depth(run.spec.task, agent), agent.depth or 0
+        depth = needed if needed > now else 2 * (now or needed)
+        said = f"  {share} of the training episodes were truncated by a full stack"
+        typer.echo(f"{said}\n  fix: --set depth={depth}", err=True)
     if (warning := run.warning) is not None:
-        typer.echo(f"  {warning.message}\n  fix: {warning.shell_fix}", err=True)
-
-
-def _more_depth(run: Run) -> str:
-    """What to set so that stacks have more room."""
-    from pdrm.learning.agents import Deep
-    from pdrm.learning.deep.deep_learner import needed_depth
-
-    agent = run.spec.agent
-    assert isinstance(agent, Deep)
-    needed, now = needed_depth(run.spec.task, agent), agent.depth or 0
-    return f"--set depth={needed if needed > now else 2 * (now or needed)}"
+        typer.echo(f"  {warning.message}\n  fix: {warning.fix}", err=True)
 
 
 def agents(
@@ -335,27 +217,26 @@ def agents(
 
     Example: pdrm agents cprm
     """
+    from pdrm.learning.agents import AGENTS, kind_of
+    from pdrm.learning.settings import describe_settings, usual_value
+
     kinds = list(AGENTS.values()) if name is None else [kind_of(name)]
     if as_json:
         print_json({kind.name: describe_settings(kind) for kind in kinds})
         return
     for kind in kinds:
-        typer.echo(
-            f"{kind.name:<9}{(kind.__doc__ or '').partition('.')[0].strip().replace(chr(10), ' ')}"
-        )
+        first = (kind.__doc__ or "").partition(".")[0].strip().replace("\n", " ")
+        typer.echo(f"{kind.name:<9}{first}")
     if name is None:
         next_command("pdrm agents cprm")
         return
+    texts = describe_settings(kinds[0])
     for field in fields(kinds[0]):
-        default = (
-            ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
-        )
-        typer.echo(
-            f"  {field.name + '=' + str(default):<32}{describe_settings(kinds[0])[field.name]}"
-        )
-    next_command(
-        f"pdrm train {'echo' if kinds[0].deep else 'letter'} --agent {name} --set {field.name}=…"
-    )
+        usual = usual_value(kinds[0], field)
+        value = ",".join(map(str, usual)) if isinstance(usual, tuple) else usual
+        typer.echo(f"  {f'{field.name}={value}':<32}{texts[field.name]}")
+    domain = "echo" if kinds[0].deep else "letter"
+    next_command(f"pdrm train {domain} --agent {name} --set {field.name}=…")
 
 
 def evaluate(
@@ -371,79 +252,57 @@ def evaluate(
     With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-*
     """
     from pdrm.learning.run import Run
+    from pdrm.progress import COMPILING, say_if_slow
 
-    check_integer("episodes", episodes, 1, MOST_TEST_EPISODES, 100)
+    check_integer("episodes", episodes, 1, 1_000_000, 100)
     check_integer("seed", seed, 0, MOST, 0)
     found = [Run.load(run) for run in name_runs(runs)]
     for run in found:
         if not run.done:
-            typer.echo(
-                f"{run.folder} is not finished: repeat the command that started it to resume",
-                err=True,
-            )
-    records = [run.evaluate(episodes, seed) for run in found]
-    known: dict[tuple[Task, float], float | None] = {}
-    for run, record in zip(found, records, strict=True):
-        task = run.spec.task, record["discount"]
-        if task not in known:
-            known[task] = run.optimal_value()
-        record["optimal_value"] = known[task]
+            said = "is not finished: repeat the command that started it to resume"
+            typer.echo(f"{run.folder} {said}", err=True)
+    with say_if_slow(COMPILING):
+        records = [run.evaluate(episodes, seed) for run in found]
+        optima = [run.optimal_value() for run in found]
+    for record, optimum in zip(records, optima, strict=True):
+        record["optimal_value"] = optimum.value
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
         return
-    for run, record in zip(found, records, strict=True):
+    for run, record, optimum in zip(found, records, optima, strict=True):
         if len(found) > 1:
             typer.echo(f"{run.folder}:")
-        _print_evaluation(run.spec.task, record)
-    next_command(
-        f"pdrm {'film' if found[0].spec.task.continuous else 'replay'} {{}}", found[0].folder
-    )
+        _print_evaluation(record, optimum)
+    watch = "film" if found[0].spec.task.continuous else "replay"
+    next_command(f"pdrm {watch} {{}}", found[0].folder)
 
 
-def _print_evaluation(task: Task, record: Evaluation) -> None:
+def _print_evaluation(record: Evaluation, optimum: OptimalValue) -> None:
     """What episodes paid, how sure that is, what would be optimal, and how they ended."""
     typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
-    if (error := _standard_error(record["returns"])) > 0:
-        typer.echo(
-            f"  standard error of the mean return: ± {error:.3g} (starts and moves are drawn at random)"
-        )
-    if record["optimal_value"] is not None:
-        typer.echo(f"  {_describe_optimum(task, record)}")
+    error = _standard_error(record["returns"])
+    if error > 0:
+        said = "starts and moves are drawn at random"
+        typer.echo(f"  standard error of the mean return: ± {error:.3g} ({said})")
+    above = optimum.value is not None and record["mean_discounted_return"] > optimum.value
+    lucky = "; the mean of a sample can be above it" if above and error > 0 else ""
+    typer.echo(f"  optimal value: {optimum} (without a step limit{lucky})")
     for line in record.lines():
         typer.echo(f"  {line}")
 
 
 def _standard_error(returns: Sequence[float]) -> float:
-    """Of the mean of a sample: 0 where all episodes pay the same, or there is one only."""
+    """Of the mean of a sample: 0 if all episodes pay the same, or there is only one."""
     from statistics import stdev
 
     return stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
-
-
-def _describe_optimum(task: Task, record: Mapping[str, Any]) -> str:
-    """The optimal value beside what was achieved, and the command that finds it, where the task is in the catalogue."""
-    own = "" if record["discount"] == task.discount else f" --discount {record['discount']:g}"
-    named = task.catalogued and task.text is None
-    source = f"pdrm solve {task.name}{own}" if named else "as pdrm solve finds it"
-    lucky = (
-        record["mean_discounted_return"] is not None
-        and record["mean_discounted_return"] > record["optimal_value"]
-    )
-    above = (
-        "; the mean of a sample can be above it"
-        if lucky and _standard_error(record["returns"]) > 0
-        else ""
-    )
-    value = f"the optimal value, discounted as much, is {record['optimal_value']:.6g}"
-    return f"{value} ({source}; without a step limit{above})"
 
 
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "name": lambda row: row["name"],
     "size": lambda row: (row["states"] is None, row["states"] or 0),
 }
-"""What `pdrm domains --sort` goes by; a continuous domain is larger than any other."""
-
+"""The orders of `pdrm domains --sort`; a continuous domain is larger than any other."""
 
 SHOWN_STATES = 200
 """States that are printed; with --json all are."""

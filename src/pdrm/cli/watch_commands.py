@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from pdrm.cli.output import check_integer, name_runs, next_command
-from pdrm.learning.settings import MOST
+from pdrm.cli.train_commands import MOST
 
-# --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters beside the grid, one key on, one back.
+# --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to the grid, one key forward, one back.
 
 KEYS = {"n": 1, " ": 1, "\r": 1, "C": 1, "l": 1, "b": -1, "p": -1, "D": -1, "h": -1}
 """Forward: n, space, enter, → or l. Back: b, p, ← or h. (Arrow keys end in C and D.)"""
-HINT = "n or → on, b or ← back, q quit"
+HINT = "n or → forward, b or ← back, q quit"
 
 
 def replay(
@@ -28,9 +28,9 @@ def replay(
         bool, typer.Option("--plain", help="Print every moment at once, without keys.")
     ] = False,
 ) -> None:
-    """Watch trained policies, the stack (or the counters) beside the grid.
+    """Watch trained policies, the stack (or the counters) next to the grid.
 
-    Keys: n or → one step on, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-*
+    Keys: n or → one step forward, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-*
     """
     from pdrm.learning.run import Run
 
@@ -66,7 +66,7 @@ def _show(screens: list[str]) -> None:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-# --- `pdrm film`: an episode of a trained agent as an animated picture, its machine and stack beside it.
+# --- `pdrm film`: an episode of a trained agent as an animated picture, next to its machine and stack.
 
 
 def film(
@@ -84,7 +84,7 @@ def film(
         int | None, typer.Option(help="Steps from picture to picture. [1; 10 in WaterWorld]")
     ] = None,
 ) -> None:
-    """Film a trained agent, the machine's state and stack beside it.
+    """Film a trained agent, next to the machine's state and stack.
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
@@ -97,9 +97,8 @@ def film(
     (folder,) = name_runs(None if run is None else [run])
     found = Run.load(folder)
     went, task = found.film(output, seed, every), found.spec.task
-    limit = getattr(found.spec.agent, "step_limit", None) or task.domain.step_limit
-    cut = went["end"] not in task.machine.final and went["steps"] >= limit
-    end = f"{'cut off' if cut else 'ended'} in {went['end']}"
+    ended = "ended" if went["end"] in task.machine.final else "stopped"
+    end = f"{ended} in {went['end']}"
     typer.echo(
         f"{went['steps']:,} steps, return {format_return(went['return'])}, {end} -> {output}"
     )

@@ -1,4 +1,4 @@
-"""Where an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
+"""Domains in which an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
 
 Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium, so that
 `gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
@@ -6,7 +6,8 @@ Nothing here knows of machines. Importing this chapter registers its environment
 - `finite_domain`: the labelled MDP as arrays, and what must hold of it; `outcomes` builds one from a readable function;
 - `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name;
 - `array_domain`, `gymnasium_table` and `domain_files`: domains from arrays, from Gymnasium's tables, and in files;
-- `finite_env`: a domain as a Gymnasium environment; `pictures`: what a state looks like;
+- `labelling`: labelling functions for environments of others;
+- `finite_env`: a domain as a Gymnasium environment; `pictures`: states as text and images;
 - `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
 """
 
@@ -26,13 +27,12 @@ if TYPE_CHECKING:
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
     from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-    from pdrm.domains.paper_domains import domain, names, settings
+    from pdrm.domains.paper_domains import domain, names
 
 __all__ = [
     # By name, and in files
     "domain",
     "names",
-    "settings",
     "find_domain",
     "load_domain",
     "save_domain",

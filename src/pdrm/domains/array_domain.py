@@ -1,18 +1,17 @@
-"""A user's own domain from arrays (`from_arrays`), and a domain in one `.npz` file.
+"""A domain from arrays (`from_arrays`), and a domain in one `.npz` file.
 
-In a file the arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a number.
-Required are the arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults of
-`from_arrays`. Domains that test this one are in the same file, their names beginning with `test0.`, `test1.` …. Nothing in
-a file is run: no pickle.
+In a file the arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a
+number. Required are the arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults
+of `from_arrays`. Domains on which this one is evaluated are in the same file, their names beginning with `test0.`,
+`test1.` …. Nothing in a file is run: no pickle.
 """
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,8 @@ from pdrm.domains.finite_domain import (
     Picture,
     Scene,
 )
-from pdrm.domains.outcomes import OptionalFields
 from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
-from pdrm.files import MALFORMED, Arrays, parse_json, read_arrays
+from pdrm.files import MALFORMED, Arrays, encode_arrays, need, parse_record, read_arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
@@ -47,11 +45,26 @@ def from_arrays(
     events: Sequence[str] | None = None,
     actions: Sequence[str] | None = None,
     state_names: Sequence[str] | None = None,
-    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
-    """The domain in the arrays, each [S, A] (one outcome of each action) or [S, A, O]; see `DomainArrays`.
+    """Build a domain from arrays, each [state, action] (one outcome of each action) or [state, action, outcome].
 
-    `reward` may be one number; `start` is a state, or the probability of each; without `events`, those of the labels.
+    Args:
+        name: The domain's name.
+        next: The next states.
+        label: The labels of the outcomes, as positions in `labels`.
+        labels: The labels, each a set of events.
+        step_limit: Steps after which an episode is truncated.
+        probability: The probabilities of the outcomes.
+        reward: The environment's own rewards, or one number for all.
+        terminal: For each state, True if the environment ends there.
+        start: A state, or the probability of each.
+        start_label: The label emitted at reset, or -1 for none.
+        events: The events, in order (default: those of the labels, sorted).
+        actions: The names of the actions (default: numbers).
+        state_names: The names of the states (default: numbers).
+
+    Returns:
+        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
 
     >>> line = from_arrays("line", [[0, 1], [0, 1]], [[0, 1], [0, 0]], [(), ("end",)], step_limit=10)
     >>> line.arrays.next.shape, line.arrays.probability.ravel().tolist(), line.actions
@@ -59,32 +72,35 @@ def from_arrays(
     """
     following = _to_outcomes(name, "next", next, np.int32)
     shape = following.shape
-    chances = (
-        np.ones(shape)
-        if probability is None
-        else _to_outcomes(name, "probability", probability, np.float64)
-    )
-    if probability is None and shape[2] > 1:
-        raise BadArrays(
-            f"domain `{name}` has {shape[2]} outcomes and no probabilities",
-            fix="give `probability`",
-        )
-    reward = np.full(shape, reward, np.float64) if np.ndim(reward) == 0 else reward
-    pays = _to_outcomes(name, "reward", reward, np.float64)
-    ends = np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_)
-    emitted = _to_outcomes(name, "label", label, np.int32)
+    if probability is None:
+        if shape[2] > 1:
+            fault = f"domain `{name}` has {shape[2]} outcomes and no probabilities"
+            raise BadArrays(fault, fix="give `probability`")
+        probability = np.ones(shape)
     begin = {start: 1.0} if isinstance(start, int) else start
-    starts = np.array(list(begin), np.int32), np.array(list(begin.values()), np.float64)
     arrays = DomainArrays(
-        following, chances, emitted, pays, ends, *starts, np.full(len(begin), start_label, np.int32)
+        next=following,
+        probability=_to_outcomes(name, "probability", probability, np.float64),
+        label=_to_outcomes(name, "label", label, np.int32),
+        reward=_to_outcomes(
+            name, "reward", np.full(shape, reward) if np.ndim(reward) == 0 else reward, np.float64
+        ),
+        terminal=np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_),
+        start_state=np.array(list(begin), np.int32),
+        start_probability=np.array(list(begin.values()), np.float64),
+        start_label=np.full(len(begin), start_label, np.int32),
     )
     sets = tuple(frozenset(events_of) for events_of in labels)
-    declared = tuple(sorted(frozenset().union(*sets))) if events is None else tuple(events)
-    acts, called = (
+    declared = sorted(frozenset().union(*sets)) if events is None else events
+    return FiniteDomain(
+        name,
+        arrays,
+        sets,
+        tuple(declared),
         tuple(actions or map(str, range(shape[1]))),
+        step_limit,
         tuple(state_names or map(str, range(shape[0]))),
     )
-    return FiniteDomain(name, arrays, sets, declared, acts, step_limit, called, **words)
 
 
 def _to_outcomes(
@@ -94,15 +110,14 @@ def _to_outcomes(
     try:
         given = np.array(values)
         array = given.astype(kind)
-        kept = bool(np.all((array == given) | (given != given)))
+        kept = np.array_equal(array, given, equal_nan=True)
     except (TypeError, ValueError) as error:
         fault = f"domain `{name}`: `{field}` is not an array of numbers"
         raise BadArrays(fault, fix="give nested lists or an array") from error
     if array.ndim not in (2, 3) or not kept:
-        fix = f"[state, action] or [state, action, outcome] of {kind.__name__}"
-        raise BadArrays(
-            f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}", fix=fix
-        )
+        fault = f"domain `{name}`: `{field}` has shape {given.shape} of {given.dtype}"
+        fix = f"give [state, action] or [state, action, outcome] of {kind.__name__}"
+        raise BadArrays(fault, fix=fix)
     return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)
 
 
@@ -110,10 +125,9 @@ def _to_outcomes(
 
 VERSION = 1
 WORDS = "words"
-OPTIONAL = ("probability", "reward", "terminal")
-STARTS = ("start_state", "start_probability", "start_label")
-PLAIN = ("name", "events", "actions", "step_limit", "state_names", "machine", "lowest", "highest")
-"""Fields of a domain that are JSON values as they are."""
+TEXTS = ("name", "machine")
+LISTS = ("events", "actions", "state_names")
+NUMBERS = ("step_limit", "lowest", "highest")
 
 
 def domain_bytes(domain: FiniteDomain) -> bytes:
@@ -123,13 +137,11 @@ def domain_bytes(domain: FiniteDomain) -> bytes:
     >>> parse_array_file(domain_bytes(domain("letter")), "copy").describe(0)
     'row 0, column 0; A shows'
     """
-    buffer = io.BytesIO()
-    np.savez(buffer, **_collect_arrays(domain, ""))  # type: ignore[arg-type]
-    return buffer.getvalue()
+    return encode_arrays(_collect_arrays(domain, ""))
 
 
 def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
-    """The domain in a file's bytes; `name` is used where it gives none."""
+    """The domain in a file's bytes; `name` is used if it gives none."""
     try:
         return _build_domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
@@ -142,16 +154,23 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
 
 def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
     """Everything a domain is, by name."""
-    words: dict[str, Any] = {field: getattr(domain, field) for field in PLAIN}
-    words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
+    words: dict[str, Any] = {
+        "pdrm_domain": VERSION,
+        "name": domain.name,
+        "machine": domain.machine,
+        "labels": [sorted(label) for label in domain.labels],
+        "events": domain.events,
+        "actions": domain.actions,
+        "state_names": domain.state_names,
+        "step_limit": domain.step_limit,
+        "lowest": domain.lowest,
+        "highest": domain.highest,
+    }
     if domain.picture is not None:
         scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
-        words["picture"] = {
-            "scenes": scenes,
-            "scene": domain.picture.scene,
-            "cell": domain.picture.cell,
-        }
-    found: Arrays = {f"{prefix}{field}": getattr(domain.arrays, field) for field in ARRAY_TYPES}
+        scene, cell = domain.picture.scene, domain.picture.cell
+        words["picture"] = {"scenes": scenes, "scene": scene, "cell": cell}
+    found = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
     found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
     for number, test in enumerate(domain.tests):
         found |= _collect_arrays(test, f"{prefix}test{number}.")
@@ -159,69 +178,58 @@ def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
 
 
 def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
-    """The domain whose arrays' names begin so."""
-    words = parse_json(str(arrays[prefix + WORDS]).encode("utf-8", "surrogatepass"))
-    _check_words(words)
-    optional: dict[str, Any] = {
-        field: arrays[prefix + field] for field in OPTIONAL if prefix + field in arrays
+    """The domain whose arrays' names begin with the prefix."""
+    words = _read_words(arrays[prefix + WORDS])
+    own = {field: arrays[prefix + field] for field in ARRAY_TYPES if prefix + field in arrays}
+    given: dict[str, Any] = {
+        field: own[field] for field in ("probability", "reward", "terminal") if field in own
     }
-    optional |= {field: words[field] for field in PLAIN if field in words}
-    called, limit = optional.pop("name", name), words["step_limit"]
-    following, label = arrays[f"{prefix}next"], arrays[f"{prefix}label"]
+    given |= {field: words[field] for field in LISTS if words.get(field) is not None}
+    called = words.get("name") or name
+    limit = words["step_limit"]
     domain = from_arrays(
-        called, following, label, words["labels"], **{**optional, "step_limit": limit}
+        called, own["next"], own["label"], words["labels"], step_limit=limit, **given
     )
-    if f"{prefix}start_state" in arrays:
-        begins = {
-            field: arrays[prefix + field].astype(ARRAY_TYPES[field][0], casting="same_kind")
-            for field in STARTS
+    if "start_state" in own:
+        begin = {
+            field: own[field].astype(ARRAY_TYPES[field][0], casting="same_kind")
+            for field in ("start_state", "start_probability", "start_label")
         }
-        domain = replace(domain, arrays=domain.arrays._replace(**begins))
+        domain = replace(domain, arrays=domain.arrays._replace(**begin))
     tests = list[FiniteDomain]()
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
         tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
-    picture = _build_picture(words["picture"], domain.states) if words.get("picture") else None
-    return replace(domain, picture=picture, tests=tuple(tests))
+    return replace(
+        domain,
+        picture=_build_picture(words["picture"]) if words.get("picture") else None,
+        machine=words.get("machine"),
+        lowest=words.get("lowest"),
+        highest=words.get("highest"),
+        tests=tuple(tests),
+    )
 
 
-def _check_words(words: Any) -> None:
-    """Raise unless each word that is there is of its kind."""
-    if not isinstance(words, dict):
-        raise ValueError("its words are not a JSON object")
-    if words.get("pdrm_domain", VERSION) != VERSION:
-        raise ValueError(
-            f"it has version {words['pdrm_domain']}, and this program reads version {VERSION}"
-        )
-    lists = [
-        words[field]
-        for field in ("events", "actions", "state_names")
-        if words.get(field) is not None
-    ]
-    if not all(isinstance(values, list) for values in (*lists, words["labels"], *words["labels"])):
-        raise ValueError("labels, events, actions and state_names must be lists")
-    names = [word for values in (*lists, *words["labels"]) for word in values]
-    names += [words[field] for field in ("name", "machine") if words.get(field) is not None]
-    if not all(isinstance(word, str) for word in names):
-        raise ValueError("events, labels, actions and names must be strings")
-    for field in ("lowest", "highest"):
-        if not isinstance(words.get(field), int | float | None):
-            raise ValueError(f"`{field}` is not a number")
+def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
+    """The words of a file, each of its kind."""
+    words = parse_record(str(array).encode("utf-8", "surrogatepass"))
+    version = words.get("pdrm_domain", VERSION)
+    need((version == VERSION, f"it has version {version}, and this program reads {VERSION}"))
+
+    def texts(value: object) -> bool:
+        return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+    labels = words["labels"]
+    need((isinstance(labels, list) and all(map(texts, labels)), "`labels` are not lists of texts"))
+    for field in LISTS:
+        need((words.get(field) is None or texts(words[field]), f"`{field}` is not a list of texts"))
+    for field in TEXTS:
+        need((isinstance(words.get(field), str | None), f"`{field}` is not a text"))
+    for field in NUMBERS:
+        need((isinstance(words.get(field), int | float | None), f"`{field}` is not a number"))
+    return words
 
 
-def _build_picture(record: dict[str, Any], states: int) -> Picture:
-    """The picture, which must show every state inside its scene."""
+def _build_picture(record: dict[str, Any]) -> Picture:
     scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
-    picture = Picture(
-        scenes, tuple(map(int, record["scene"])), tuple((int(r), int(c)) for r, c in record["cell"])
-    )
-    height, width = picture.size
-    even = all(
-        len(scene.rows) == height and all(len(row) == width for row in scene.rows)
-        for scene in scenes
-    )
-    shown = len(picture.scene) == len(picture.cell) == states and all(
-        0 <= n < len(scenes) for n in picture.scene
-    )
-    if not (even and shown and all(0 <= r < height and 0 <= c < width for r, c in picture.cell)):
-        raise ValueError("its picture does not show every state inside the grid")
-    return picture
+    cells = tuple((int(row), int(column)) for row, column in record["cell"])
+    return Picture(scenes, tuple(map(int, record["scene"])), cells)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
 from pdrm.domains.array_domain import domain_bytes, parse_array_file
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
@@ -17,15 +17,14 @@ from pdrm.limits import LARGEST_DOMAIN
 
 ARRAYS = ".npz"
 ZIPPED = b"PK"
-"""What the bytes of an `.npz` begin with, whatever its name."""
-
+"""The first bytes of an `.npz`, whatever its name."""
 
 GYMNASIUM_ID = re.compile(r"-v\d+$")
-"""How the names of Gymnasium's environments end."""
+"""The end of the name of an environment of Gymnasium."""
 
 
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
-    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them. path: of the file.
+    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -45,8 +44,6 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
         raise BadDomainFile(
             fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain"
         ) from error
-    from pdrm.domains.map_file import parse_map_file
-
     return parse_map_file(text, file.stem, str(file))
 
 
@@ -68,48 +65,26 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
 
 
 def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
-    """The domain of a name of the catalogue, else of a file (`./letter` where there is a file of the same name).
+    """The domain of a name of the catalogue, else of a file (`./letter` if there is a file of the same name).
 
     >>> find_domain("letter").name
     'letter'
     """
-    _refuse_environment(name)
-    if not means_name(name, names()):
-        return load_domain(name)
     if name in names():
         return domain(str(name))
+    if not Path(name).exists() and GYMNASIUM_ID.search(Path(name).as_posix()):
+        fault = f"`{name}` is an environment of Gymnasium, and a domain is needed"
+        fix = (
+            f'wrap it: pdrm.wrap(gymnasium.make("{name}"), machine, labels); '
+            "pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table"
+        )
+        raise UnknownDomain(fault, fix=fix)
+    if not means_name(name, names()):
+        return load_domain(name)
     if name in SIDES:
-        raise UnknownDomain(
-            f"`{name}` is continuous, and this needs a finite domain",
-            fix=f"pdrm.train({name!r}) (pdrm train {name})",
-        )
-    files = [f"{name}{ending}" for ending in (".txt", ARRAYS) if Path(f"{name}{ending}").exists()]
-    guess = (
-        f"did you mean the file {files[0]}?"
-        if files
-        else did_you_mean(str(name), (*names(), *SIDES))
-    )
-    fix = f"{guess} (or give the path of a map or an {ARRAYS} file)"
+        fault = f"`{name}` is continuous, and this needs a finite domain"
+        raise UnknownDomain(fault, fix=f"pdrm.train({name!r})")
+    files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
+    known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
+    fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)
-
-
-def _refuse_environment(name: str | os.PathLike[str]) -> None:
-    """Raise if this is the name of an environment of Gymnasium: by its ending, or because Gymnasium, where it is imported, has it."""
-    called = Path(name).as_posix()
-    known = getattr(sys.modules.get("gymnasium"), "registry", {})
-    if (not GYMNASIUM_ID.search(called) and called not in known) or Path(name).exists():
-        return
-    kwargs = getattr(known.get(called), "kwargs", {})
-    if own := called.startswith("pdrm/") and (kwargs.get("domain") or kwargs.get("world")):
-        raise UnknownDomain(
-            f"`{called}` is what Gymnasium calls the domain `{own}`", fix=f'pdrm.Task("{own}")'
-        )
-    fix = (
-        "wrap it, and train it with Stable-Baselines3:\n"
-        f'       env = pdrm.wrap(gymnasium.make("{called}"), machine, labels, flatten=True)\n'
-        '       stable_baselines3.PPO("MlpPolicy", env).learn(100_000)\n'
-        "       (pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table)"
-    )
-    raise UnknownDomain(
-        f"`{called}` is an environment of Gymnasium, and a domain is needed", fix=fix
-    )

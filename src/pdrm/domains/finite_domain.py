@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where
+from pdrm.errors import BadArrays, BadDomainSetting, UnknownConfiguration, Where, did_you_mean
 from pdrm.lazy import Displayed
 
 Label = frozenset[str]
@@ -23,9 +22,6 @@ Label = frozenset[str]
 StateLike = int | str | Sequence[int]
 """A state by its number, its name, or its row and column on a grid."""
 
-NEAR = 3
-"""Names of states that an error lists."""
-
 NO_LABEL = -1
 """In `start_label`: the domain emits nothing at reset (a machine reads the empty label, and does not read this)."""
 
@@ -33,7 +29,9 @@ WALL, FLOOR = "#", "."
 """Cells of a grid that are not places."""
 
 ROUNDING = 1e-9
-"""How far a sum of probabilities may be from 1."""
+"""Tolerance of a sum of probabilities."""
+
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 MOST_STEPS = 2**31 - 1
 """The highest step limit."""
@@ -53,7 +51,7 @@ ARRAY_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the grid shows apart from the agent: rows of walls, floor and places, and a word on what has happened."""
+    """The grid without the agent: rows of walls, floor and places, and a note on what has happened."""
 
     rows: tuple[str, ...]
     note: str = ""
@@ -79,7 +77,7 @@ class Picture:
 
 
 class DomainArrays(NamedTuple):
-    """What a domain does: S states, A actions, at most O outcomes of each action, K outcomes of a reset.
+    """The dynamics of a domain: S states, A actions, at most O outcomes of each action, K outcomes of a reset.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> arrays = domain("maze-5x5").arrays
@@ -96,7 +94,7 @@ class DomainArrays(NamedTuple):
     reward: npt.NDArray[np.float64]
     """[S, A, O]: the environment's own reward."""
     terminal: npt.NDArray[np.bool_]
-    """[S]: whether the environment ends there."""
+    """[S]: True if the environment ends there."""
     start_state: npt.NDArray[np.int32]
     """[K]: the state of each outcome of a reset."""
     start_probability: npt.NDArray[np.float64]
@@ -116,9 +114,9 @@ class FiniteDomain(Displayed):
     """
 
     name: str
-    """What it is called."""
+    """The domain's name."""
     arrays: DomainArrays
-    """What it does."""
+    """The dynamics."""
     labels: tuple[Label, ...]
     """The labels that it emits, by the numbers that the arrays have for them."""
     events: tuple[str, ...]
@@ -126,21 +124,21 @@ class FiniteDomain(Displayed):
     actions: tuple[str, ...]
     """The names of the actions, by number."""
     step_limit: int
-    """Steps after which an episode is cut off (`truncated`, never `terminated`)."""
+    """Steps after which an episode is truncated."""
     state_names: tuple[str, ...]
     """The names of the states, by number."""
     picture: Picture | None = None
-    """How to draw each state, for domains that happen on a grid."""
+    """The pictures of the states, for domains on a grid."""
     machine: str | None = None
     """The catalogue machine that this domain goes with."""
     lowest: float | None = None
-    """The lowest return of an episode with that machine, undiscounted, where known."""
+    """The lowest return of an episode with that machine, undiscounted, if known."""
     highest: float | None = None
-    """The highest return of an episode with that machine, undiscounted, where known."""
+    """The highest return of an episode with that machine, undiscounted, if known."""
     tests: tuple[FiniteDomain, ...] = ()
-    """The domains that test what is learnt here, with the same states, actions and labels; none means this one."""
+    """The domains on which a policy is evaluated (default: this one), with the same states, actions and labels."""
     sources: Mapping[str, Where] = field(default_factory=dict)
-    """Where in a map file each event comes from, for messages; it is not saved."""
+    """The line of a map file that names each event, for messages; it is not saved."""
 
     def __post_init__(self) -> None:
         check_words(self.name, self.labels, self.events)
@@ -149,6 +147,8 @@ class FiniteDomain(Displayed):
         check_arrays(
             self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names)
         )
+        if self.picture is not None:
+            check_picture(self.name, self.picture, self.states)
         for test in self.tests:
             self.check_shares(test)
 
@@ -157,12 +157,12 @@ class FiniteDomain(Displayed):
 
     @property
     def states(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.state_names)
 
     @property
     def tested_on(self) -> tuple[FiniteDomain, ...]:
-        """The domains that test what was learnt here: `tests`, or this one."""
+        """The domains on which a policy is evaluated: `tests`, or this one."""
         return self.tests or (self,)
 
     def find_labels(self) -> tuple[Label, ...]:
@@ -192,9 +192,9 @@ class FiniteDomain(Displayed):
         if other.states != self.states:
             differs = f"it has {other.states} states, not {self.states}"
         elif other.actions != self.actions:
-            differs = f"its actions are {_list_some(other.actions)}, not {_list_some(self.actions)}"
+            differs = f"it has other actions: {' '.join(other.actions[:8])}"
         elif other.labels != self.labels:
-            differs = _compare_labels(self.labels, other.labels)
+            differs = "it has other labels"
         else:
             return
         raise BadArrays(
@@ -207,86 +207,45 @@ class FiniteDomain(Displayed):
         return self.state_names[state]
 
     def find_state(self, called: StateLike) -> int:
-        """The number of a state. called: its number, its name as `describe` has it, or on a grid its row and column, where only one
-        state is there.
+        """The number of a state, given its number, its name, or on a grid its row and column, if only one state is there.
 
         >>> from pdrm.domains.paper_domains import domain
         >>> maze = domain("maze-5x5")
         >>> maze.find_state("row 3, column 3"), maze.find_state((3, 3)), maze.find_state(7)
         (7, 7, 7)
         """
-        if isinstance(called, str) and called.isascii() and called.isdecimal():
-            called = int(called)
-        if isinstance(called, int | np.integer) and not isinstance(called, bool):
-            if 0 <= called < self.states:
-                return int(called)
-            fault = f"{called} is not the number of a state of `{self.name}`"
-            raise UnknownConfiguration(fault, fix=f"states are 0 to {self.states - 1}")
+        cells = self.picture.cell if self.picture is not None else ()
         if isinstance(called, str):
-            found = [number for number, name in enumerate(self.state_names) if name == called]
-            return self._choose(
-                found,
-                f"called `{called}`",
-                f"{self._name_near(called)}; or a number up to {self.states - 1}",
-            )
-        cell = tuple(np.asarray(called).tolist()) if np.shape(called) == (2,) else ()
-        if self.picture is not None and cell and all(type(part) is int for part in cell):
-            where = f"row {cell[0]}, column {cell[1]}"
-            found = [number for number, one in enumerate(self.picture.cell) if one == cell]
-            return self._choose(found, f"at {where}", self._name_near_cells(cell))
-        ways = "its number or its name" + ", or its row and column, such as (1, 2)" * (
-            self.picture is not None
-        )
-        fix = f"give {ways}; 0 is {self.state_names[0]!r}"
-        raise UnknownConfiguration(f"{str(called)[:60]} is not a state of `{self.name}`", fix=fix)
-
-    def _name_near(self, called: str) -> str:
-        """The names of some states that are most like this."""
-        return "the nearest: " + "; ".join(
-            get_close_matches(called, self.state_names, n=NEAR, cutoff=0.0)
-        )
-
-    def _name_near_cells(self, cell: tuple[int, ...]) -> str:
-        """The names of the states that are nearest to a cell of the grid."""
-        cells = enumerate(self.picture.cell if self.picture else ())
-        ordered = sorted(cells, key=lambda one: abs(one[1][0] - cell[0]) + abs(one[1][1] - cell[1]))
-        return "the nearest: " + "; ".join(
-            dict.fromkeys(self.state_names[number] for number, _ in ordered[:NEAR])
-        )
-
-    def _choose(self, found: Sequence[int], what: str, fix: str) -> int:
-        """The one state that was found; raise where there is none, or several."""
+            found = [n for n, name in enumerate(self.state_names) if called in (name, str(n))]
+        elif np.ndim(called):
+            found = [n for n, cell in enumerate(cells) if np.array_equal(cell, called)]
+        else:
+            found = [n for n in range(self.states) if n == called]
         if len(found) == 1:
             return found[0]
-        if not found:
-            raise UnknownConfiguration(f"no state of `{self.name}` is {what}", fix=fix)
-        some = ", ".join(
-            f"{number} ({self.describe(number)})" for number in found[:NEAR]
-        ) + ", …" * (len(found) > NEAR)
-        raise UnknownConfiguration(
-            f"{len(found)} states of `{self.name}` are {what}",
-            fix=f"give the number of one: {some}",
-        )
+        if found:
+            fault = f"{len(found)} states of `{self.name}` are called {called!r}"
+            some = ", ".join(f"{n} ({self.describe(n)})" for n in found[:3])
+            raise UnknownConfiguration(fault, fix=f"give the number of one: {some}")
+        fix = f"states are 0 to {self.states - 1}; {did_you_mean(str(called), self.state_names)}"
+        fault = f"{str(called)[:60]!r} is not a state of `{self.name}`"
+        raise UnknownConfiguration(fault, fix=fix)
 
     def starting(self, *chosen: int) -> FiniteDomain:
-        """The same domain, starting with some outcomes of its reset only (and normalised by the same returns). chosen: their
-        numbers."""
+        """The same domain, starting with some outcomes of its reset only, given by their numbers."""
         count = len(self.arrays.start_state)
-        for k in chosen:
-            if not 0 <= k < count:
-                raise BadDomainSetting(
-                    f"`{self.name}` has no start {k}", fix=f"its starts are 0 to {count - 1}"
-                )
+        if not all(0 <= start < count for start in chosen):
+            fault = f"`{self.name}` has no start {max(chosen)}"
+            raise BadDomainSetting(fault, fix=f"its starts are 0 to {count - 1}")
         kept = np.array(chosen, np.int64)
         chance = self.arrays.start_probability[kept]
         arrays = self.arrays._replace(
             start_state=self.arrays.start_state[kept],
-            start_probability=chance / chance.sum() if len(chosen) > 1 else np.ones(len(chosen)),
+            start_probability=chance / chance.sum() if len(chosen) > 1 else np.ones(1),
             start_label=self.arrays.start_label[kept],
         )
-        return replace(
-            self, name=f"{self.name}, start {', '.join(map(str, chosen))}", arrays=arrays, tests=()
-        )
+        name = f"{self.name}, start {', '.join(map(str, chosen))}"
+        return replace(self, name=name, arrays=arrays, tests=())
 
 
 def pick(probability: npt.NDArray[np.float64], number: float) -> int:
@@ -304,23 +263,18 @@ def pick(probability: npt.NDArray[np.float64], number: float) -> int:
     return last  # the sum fell short of 1 by rounding
 
 
-# --- What must hold of arrays and words; a fault names the state, the action and the outcome
+# --- Checks. A fault names the state, the action and the outcome
 
 
 def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -> None:
     """Labels use declared events, and nothing is listed twice."""
-    if len(set(events)) < len(events):
-        raise BadArrays(f"domain `{name}` lists an event twice", fix="list each event once")
-    if len(set(labels)) < len(labels):
-        raise BadArrays(
-            f"domain `{name}` lists a label twice",
-            fix="list each label once and refer to it by position",
-        )
+    for kind, listed in (("an event", events), ("a label", labels)):
+        if len(set(listed)) < len(listed):
+            fault = f"domain `{name}` lists {kind} twice: {', '.join(map(str, listed))[:200]}"
+            raise BadArrays(fault, fix="list each once")
     for position, label in enumerate(labels):
-        for event in sorted(label - set(events)):
-            fault = (
-                f"domain `{name}`: label {position} holds `{event}`, which is not among its events"
-            )
+        if unknown := sorted(label - set(events)):
+            fault = f"domain `{name}`: label {position} holds `{unknown[0]}`, which is not among its events"
             raise BadArrays(fault, fix="declare the event")
 
 
@@ -338,112 +292,58 @@ def check_range(name: str, lowest: float | None, highest: float | None) -> None:
         raise BadDomainSetting(fault, fix="the lowest must be below the highest, or leave both out")
 
 
+def check_picture(name: str, picture: Picture, states: int) -> None:
+    """Every state is shown inside its scene, and scenes have one size."""
+    height, width = picture.size
+    even = all(
+        len(scene.rows) == height and all(len(row) == width for row in scene.rows)
+        for scene in picture.scenes
+    )
+    inside = all(0 <= row < height and 0 <= column < width for row, column in picture.cell)
+    known = all(0 <= scene < len(picture.scenes) for scene in picture.scene)
+    if not (even and inside and known and len(picture.scene) == len(picture.cell) == states):
+        fault = f"domain `{name}`: its picture does not show every state inside the grid"
+        raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
+
+
 def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
     """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
-    _check_kinds(name, arrays)
-    outcomes, starts = arrays.next.shape[2], len(arrays.start_state)
-    for array, (_, axes) in ARRAY_TYPES.items():
-        shape = (starts,) if array.startswith("start_") else (states, actions, outcomes)[:axes]
-        found = getattr(arrays, array).shape
-        if found != shape:
-            raise BadArrays(
-                f"domain `{name}`: `{array}` has shape {found}, not {shape}",
-                fix="make the shapes agree",
-            )
-    if min(states, actions, outcomes, starts) < 1:
+    outcomes, starts = arrays.next.shape[-1], len(arrays.start_state)
+    sizes = (states, actions, outcomes)
+    if min(*sizes, starts) < 1:
         fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
         raise BadArrays(fault, fix="give at least one of each")
-    used = arrays.probability > 0
-    _refuse(
-        name,
-        "next",
-        arrays.next,
-        (arrays.next < 0) | (arrays.next >= states),
-        f"states are 0 to {states - 1}",
-    )
-    _refuse(
-        name,
-        "label",
-        arrays.label,
-        (arrays.label < 0) | (arrays.label >= labels),
-        f"labels are 0 to {labels - 1}",
-    )
-    _refuse(
-        name,
-        "reward",
-        arrays.reward,
-        used & ~np.isfinite(arrays.reward),
-        "rewards are finite numbers",
-    )
-    _check_probability(name, "probability", arrays.probability)
-    _check_probability(name, "start_probability", arrays.start_probability)
-    start, first = arrays.start_state, arrays.start_label
-    _refuse(
-        name, "start_state", start, (start < 0) | (start >= states), f"states are 0 to {states - 1}"
-    )
-    _refuse(
-        name,
-        "start_label",
-        first,
-        (first < -1) | (first >= labels),
-        f"labels are 0 to {labels - 1}, -1 for none",
-    )
-
-
-def _list_some(words: tuple[str, ...]) -> str:
-    return " ".join(words[:8]) + (f" … ({len(words)})" if len(words) > 8 else "")
-
-
-def _compare_labels(labels: tuple[Label, ...], others: tuple[Label, ...]) -> str:
-    """The first label that differs."""
-    for position, (label, other) in enumerate(zip(labels, others, strict=False)):
-        if label != other:
-            names = ["{" + ", ".join(sorted(found)) + "}" for found in (other, label)]
-            return f"its label {position} is {names[0]}, not {names[1]}"
-    return f"it has {len(others)} labels, not {len(labels)}"
-
-
-def _check_kinds(name: str, arrays: DomainArrays) -> None:
-    for called, (kind, axes) in ARRAY_TYPES.items():
-        array = getattr(arrays, called)
-        found = (
-            f"{array.dtype} with {array.ndim} axes"
-            if isinstance(array, np.ndarray)
-            else type(array).__name__
-        )
-        if found != f"{kind} with {axes} axes" or not array.flags.c_contiguous:
+    for called, array in arrays._asdict().items():
+        kind, axes = ARRAY_TYPES[called]
+        shape = (starts,) if called.startswith("start_") else sizes[:axes]
+        right = isinstance(array, np.ndarray) and array.dtype == kind and array.shape == shape
+        if not right or not array.flags.c_contiguous:
+            found = f"{getattr(array, 'dtype', type(array).__name__)} of shape {np.shape(array)}"
             fault = (
-                f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} with {axes} axes"
+                f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} of shape {shape}"
             )
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
+    first, chance, reward = arrays.start_label, arrays.probability, arrays.reward
+    unpaid = np.where(chance > 0, reward, 0.0)
+    _check_entries(name, "next", arrays.next, 0, states - 1)
+    _check_entries(name, "label", arrays.label, 0, labels - 1)
+    _check_entries(name, "reward", unpaid, -LARGEST_FLOAT, LARGEST_FLOAT)
+    _check_entries(name, "start_state", arrays.start_state, 0, states - 1)
+    _check_entries(name, "start_label", first, NO_LABEL, labels - 1)
+    for called, array in (("probability", chance), ("start_probability", arrays.start_probability)):
+        _check_entries(name, called, array, 0, 1 + ROUNDING)
+        total = array.sum(axis=-1)
+        _check_entries(name, f"the sum of {called}", total, 1 - ROUNDING, 1 + ROUNDING)
 
 
-def _check_probability(name: str, field: str, array: npt.NDArray[np.float64]) -> None:
-    _refuse(
-        name,
-        field,
-        array,
-        ~((array >= 0) & (array <= 1 + ROUNDING)),
-        "probabilities are between 0 and 1",
-    )
-    total = array.sum(axis=-1)
-    _refuse(
-        name,
-        f"the sum of {field}",
-        np.asarray(total),
-        np.asarray(abs(total - 1) > ROUNDING),
-        "it must be 1",
-    )
-
-
-def _refuse(
-    name: str, field: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], rule: str
+def _check_entries(
+    name: str, field: str, array: npt.NDArray[Any], least: float, most: float
 ) -> None:
-    """Raise at the first wrong entry."""
-    if wrong.any():
-        place = tuple(np.argwhere(wrong)[0].tolist())
+    """Raise at the first entry that is not from least to most; NaN never is."""
+    wrong = np.argwhere(~((array >= least) & (array <= most)))
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
         axes = ("start",) if "start_" in field else ("state", "action", "outcome")
         where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
-        raise BadArrays(
-            f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}", fix=rule
-        )
+        fault = f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}"
+        raise BadArrays(fault, fix=f"it must be from {least:g} to {most:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -20,7 +21,7 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
     """The environment of a domain, or of a catalogue domain by name.
 
     `info["label"]` is the frozenset of events true after the step; at reset it is the label the domain emits then, or
-    None where it emits none. `terminated` is true in terminal states only, `truncated` at the step limit.
+    None if it emits none. `terminated` is true in terminal states only, `truncated` at the step limit.
 
     >>> env = FiniteEnv("maze-5x5")
     >>> env.reset(seed=0)
@@ -33,16 +34,18 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
 
     def __init__(
-        self, domain: FiniteDomain | str, render_mode: str | None = None, **settings: float | None
+        self,
+        domain: FiniteDomain | str,
+        render_mode: str | None = None,
+        step_limit: int | None = None,
     ) -> None:
-        if isinstance(domain, FiniteDomain) and settings:
-            fault = f"`{next(iter(settings))}` cannot be set: the domain is already built"
-            raise BadDomainSetting(fault, fix="build it with that setting")
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(
-                f"there is no render mode `{render_mode}`", fix="use `ansi` or `rgb_array`"
-            )
-        self.domain = domain_called(domain, **settings) if isinstance(domain, str) else domain
+            fault = f"there is no render mode `{render_mode}`"
+            raise BadDomainSetting(fault, fix="use `ansi` or `rgb_array`")
+        if isinstance(domain, str):
+            self.domain = domain_called(domain, step_limit=step_limit)
+        else:
+            self.domain = domain if step_limit is None else replace(domain, step_limit=step_limit)
         self.render_mode = render_mode
         self.observation_space = Discrete(self.domain.states)
         self.action_space = Discrete(len(self.domain.actions))
@@ -67,41 +70,26 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         if self.state is None:
             raise ResetNeeded("call reset before the first step")
         if not self.action_space.contains(action):
-            actions = self.domain.actions
-            listed = ", ".join(f"{number} ({name})" for number, name in enumerate(actions[:8]))
-            raise BadAction(
-                f"`{self.domain.name}` has no action {action!r}", fix=f"actions are {listed}"
-            )
+            fix = f"give a number: 0 to {len(self.domain.actions) - 1}"
+            raise BadAction(f"`{self.domain.name}` has no action {action!r}", fix=fix)
         arrays = self.domain.arrays
-        place = (
-            self.state,
-            int(action),
-            pick(arrays.probability[self.state, int(action)], self.np_random.random()),
-        )
+        chances = arrays.probability[self.state, int(action)]
+        place = self.state, int(action), pick(chances, self.np_random.random())
         self.state, self.steps = int(arrays.next[place]), self.steps + 1
         self._label = self.domain.labels[arrays.label[place]]
         terminated = bool(arrays.terminal[self.state])
         truncated = self.steps >= self.domain.step_limit and not terminated
-        return (
-            np.int64(self.state),
-            float(arrays.reward[place]),
-            terminated,
-            truncated,
-            {"label": self._label},
-        )
+        reward, info = float(arrays.reward[place]), {"label": self._label}
+        return np.int64(self.state), reward, terminated, truncated, info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """The present state as text or as an RGB image, by the render mode; without one a warning, and None."""
-        if (
-            not is_drawn(self.render_mode, "ansi", begun=self.state is not None)
-            or self.state is None
-        ):
+        drawn = is_drawn(self.render_mode, "ansi", begun=self.state is not None)
+        if not drawn or self.state is None:
             return None
-        events = [event for event in self.domain.events if event in (self._label or ())]
-        caption = (
-            f"step {self.steps}"
-            if self._label is None
-            else f"step {self.steps}  {{{', '.join(events)}}}"
-        )
+        caption = f"step {self.steps}"
+        if self._label is not None:
+            events = [event for event in self.domain.events if event in self._label]
+            caption += f"  {{{', '.join(events)}}}"
         draw = draw_text if self.render_mode == "ansi" else draw_state
         return draw(self.domain, self.state, caption)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Unpack
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
-from pdrm.domains.outcomes import OptionalFields, Outcome, Start, from_outcomes
+from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import (
     BadDomainSetting,
     NoStart,
@@ -26,8 +25,6 @@ from pdrm.errors import (
     UnknownPlace,
     UnreachablePlace,
     Where,
-    WrongKind,
-    check_words,
 )
 from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
@@ -36,18 +33,16 @@ START = "@"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
-"""Of each direction, the two at right angles to it."""
-LARGEST = 1_000
-"""Rows or columns of a map at most."""
+"""The two directions at right angles to each."""
 STEP_LIMIT = 300
-"""Of a map that does not say."""
+"""The default."""
 Cell = tuple[int, int]
 """Row and column, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    r"""A checked map: its rows, the cells one can stand on (in reading order), and where an episode may start.
+    r"""A checked map: its rows, its cells that are not walls (in reading order), and those at which an episode may start.
 
     >>> grid = parse_map("@.t\n##.", places="t")
     >>> grid.cells
@@ -61,13 +56,13 @@ class GridMap:
     starts: tuple[Cell, ...]
 
     def at(self, cell: Cell) -> str:
-        """The character of a cell, walls included, wall beyond the edge."""
+        """The character of a cell; beyond the edge is wall."""
         row, column = cell
         inside = 0 <= row < len(self.rows) and 0 <= column < len(self.rows[0])
         return self.rows[row][column] if inside else WALL
 
     def beside(self, cell: Cell, action: int) -> Cell:
-        """Where a move leads: the neighbour, or the same cell when a wall is in the way."""
+        """The cell that a move leads to: the neighbour, or the same cell when a wall is in the way."""
         there = (cell[0] + STEPS[action][0], cell[1] + STEPS[action][1])
         return cell if self.at(there) == WALL else there
 
@@ -76,7 +71,7 @@ class GridMap:
         return tuple(cell for cell in self.cells if self.at(cell) == letter)
 
     def distances(self, origin: Cell) -> dict[Cell, int]:
-        """How many moves each cell is from another; cells that cannot be reached are left out."""
+        """The moves from one cell to each that can be reached."""
         steps, frontier = {origin: 0}, [origin]
         for cell in frontier:  # grows while it is read: breadth first
             for action in range(len(STEPS)):
@@ -120,7 +115,7 @@ def load_shipped_map(
 def parse_map(
     text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>"
 ) -> GridMap:
-    r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them where one starts.
+    r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them at which an episode starts.
 
     >>> rooms = parse_map("#####\n#@.k#\n#####", places="k")
     >>> rooms.starts, rooms.places("k")
@@ -128,93 +123,61 @@ def parse_map(
     """
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
-    if sum(len(line) for _, line in lines) > MOST_CELLS:
-        raise TooLarge(
-            f"a map of more than {MOST_CELLS:,} cells",
-            where=Where(file),
-            fix="give its arrays instead: from_arrays",
-        )
-    _check_shape(lines, file)
-    known = {WALL, FLOOR, START, *places}
-    for row, (_, line) in enumerate(lines):
-        for column, letter in enumerate(line):
-            if letter not in known:
-                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
-                raise UnknownPlace(
-                    f"`{letter}` has no meaning", where=_where(lines, (row, column), file), fix=fix
-                )
     rows = tuple(line for _, line in lines)
-    cells = tuple(
-        (r, c) for r, row in enumerate(rows) for c, letter in enumerate(row) if letter != WALL
-    )
-    starts = tuple((r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start)
-    missing = sorted({*places, *start} - set("".join(rows)))
-    if missing:
-        raise UnknownPlace(
-            f"{file} has no `{missing[0]}`", fix="draw it, or leave it out of the places"
+
+    def where(row: int, column: int) -> Where:
+        number, line = lines[row]
+        return Where(file, number, column + 1, line)
+
+    if not rows:
+        raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if sum(map(len, rows)) > MOST_CELLS:
+        fault = (
+            f"{file} has {len(rows)} rows and {width} columns; {MOST_CELLS:,} cells are the most"
         )
+        raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
+    _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)
+    if missing := sorted({*places, *start} - set("".join(rows))):
+        fault = f"{file} has no `{missing[0]}`"
+        raise UnknownPlace(fault, fix="draw it, or leave it out of the places")
+    cells = [(r, c) for r, row in enumerate(rows) for c in range(width) if row[c] != WALL]
+    starts = [(r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start]
     if not starts:
-        shown = next((letter for letter in "".join(rows) if letter not in (WALL, FLOOR)), "")
-        also = (
-            f", or say that one begins at `{shown}`: `start {shown}` (in Python start={shown!r})"
-            if shown
-            else ""
-        )
-        fix = f"put `{START}` on a floor cell{also}"
-        raise NoStart(f"{file} has no start", where=_where(lines, (0, 0), file), fix=fix)
-    grid = GridMap(rows, cells, starts)
-    for origin in starts:
-        _check_reachable(grid, origin, lines, file)
+        fix = f"put `{START}` on a floor cell, or say that an episode may begin at a place: start k"
+        raise NoStart(f"{file} has no start", where=where(0, 0), fix=fix)
+    grid = GridMap(rows, tuple(cells), tuple(starts))
+    _check_reachable(grid, where)
     return grid
 
 
-def _where(lines: Sequence[tuple[int, str]], cell: Cell, file: str) -> Where:
-    number, text = lines[cell[0]]
-    return Where(file, number, cell[1] + 1, text)
-
-
-def _check_shape(lines: Sequence[tuple[int, str]], file: str) -> None:
-    if not lines:
-        raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
-    width = Counter(len(line) for _, line in lines).most_common(1)[0][0]
-    if max(width, len(lines)) > LARGEST:
-        fault = f"{file} has {len(lines)} rows and {width} columns; {LARGEST} is the most"
-        raise TooLarge(fault, where=_where(lines, (0, 0), file))
-    for row, (_, line) in enumerate(lines):
-        if len(line) != width:
-            place = _where(lines, (row, min(width, len(line))), file)
-            fix = f"fill it with `{WALL}` or `{FLOOR}`" if len(line) < width else "cut it"
-            raise RaggedMap(
-                f"this row has {len(line)} characters and most have {width}", where=place, fix=fix
-            )
-
-
-def _check_reachable(
-    grid: GridMap, origin: Cell, lines: Sequence[tuple[int, str]], file: str
+def _check_rows(
+    rows: Sequence[str], width: int, known: Collection[str], where: Callable[[int, int], Where]
 ) -> None:
-    near = grid.distances(origin)
-    for cell in grid.cells:
-        if grid.at(cell) != FLOOR and cell not in near:
-            message = f"`{grid.at(cell)}` cannot be reached from the start at row {origin[0]}, column {origin[1]}"
-            raise UnreachablePlace(
-                message, where=_where(lines, cell, file), fix="open a wall, or remove the place"
-            )
+    """Rows have one length, and every character a meaning."""
+    for r, row in enumerate(rows):
+        if len(row) != width:
+            fault = f"this row has {len(row)} characters and most have {width}"
+            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
+            raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
+        for c, letter in enumerate(row):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
+
+
+def _check_reachable(grid: GridMap, where: Callable[[int, int], Where]) -> None:
+    """Every place can be reached from every start."""
+    for origin in grid.starts:
+        near = grid.distances(origin)
+        for cell in grid.cells:
+            if grid.at(cell) != FLOOR and cell not in near:
+                fault = f"`{grid.at(cell)}` cannot be reached from the start at {cell_name(origin)}"
+                fix = "open a wall, or remove the place"
+                raise UnreachablePlace(fault, where=where(*cell), fix=fix)
 
 
 # --- The domain of a map
-
-
-GRID_OPTIONS = (
-    "start",
-    "step_limit",
-    "directions",
-    "standing",
-    "bump",
-    "step_reward",
-    "slip",
-    "start_labels",
-    "more_events",
-)
 
 
 def grid_domain(
@@ -231,74 +194,79 @@ def grid_domain(
     slip: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
     more_events: Sequence[str] = (),
-    **words: Unpack[OptionalFields],
 ) -> FiniteDomain:
-    """The domain in which `places` says which event each letter of the map emits when the agent enters it.
+    """The domain of an agent that moves on a map.
 
-    grid: the map's text, or a map that was parsed. start: letters of a text where an episode may begin, besides `@`.
+    Args:
+        name: The domain's name.
+        grid: The map's text, or a map that was parsed.
+        places: The event that each letter of the map emits when the agent enters it.
+        start: Letters of a text at which an episode may begin, besides `@`.
+        step_limit: Steps after which an episode is truncated.
+        directions: Every action emits its direction, also against a wall.
+        standing: A place emits its event on every step that ends there, not only on entering.
+        bump: The label of a step against a wall (default: as other steps).
+        step_reward: The environment's own reward of each step.
+        slip: The probability that a step goes to one of the two sides, each equally likely; 2/3 is
+            Gymnasium's FrozenLake. The label is that of the way it goes.
+        start_labels: The labels of which one is emitted at reset, each equally likely (None: no label).
+        more_events: Events that the domain has besides those of its labels.
 
-    Options: `directions`, every action emits its direction, also against a wall; `standing`, a place emits its event on
-    every step that ends there, not only on entering; `bump`, what a step against a wall emits in place of all that
-    (None: no difference); `slip`, how likely a step goes to one of the two sides, each equally likely, instead of the way it
-    was meant (2/3 is Gymnasium's FrozenLake; the label is that of the way it goes); `start_labels`, one of which is emitted at reset, each equally likely (None: nothing is).
+    Returns:
+        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
 
     >>> kitchen = grid_domain("kitchen", "@.c", {"c": "coffee"}, step_limit=20)
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
     (3, frozenset({'coffee'}))
     """
-    check_words("grid_domain", words, (*OptionalFields.__annotations__, *GRID_OPTIONS))
     if isinstance(grid, str):
         grid = parse_map(grid, places={*places, *start}, start=start)
-    elif not isinstance(grid, GridMap):
-        fix = "grid_domain(name, text, places), or pdrm.domains.load_domain(path) where it is in a file"  # type: ignore[unreachable] # or is it?
-        raise WrongKind(f"{str(grid)[:40]!r} is neither a map's text nor a parsed map", fix=fix)
     elif start:
-        raise BadDomainSetting(
-            f"map `{name}` was parsed with its starts", fix="parse_map(text, places=…, start=…)"
-        )
-    for letter in places:
-        if not grid.places(letter):
-            fault = f"`{letter}` has an event, `{places[letter]}`, but is not on the map"
-            raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
+        fault = f"map `{name}` was parsed with its starts"
+        raise BadDomainSetting(fault, fix="parse_map(text, places=…, start=…)")
+    if undrawn := set(places) - set("".join(grid.rows)):
+        fault = f"`{min(undrawn)}` has an event, but is not on the map"
+        raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
     check_slip(slip)
     bumped = None if bump is None else frozenset(bump)
-    own = (*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ()))
 
-    def label(cell: Cell, there: Cell, action: int) -> Label:
+    def label(cell: Cell, there: Cell, way: int) -> Label:
         if there == cell and bumped is not None:
             return bumped
-        event = places.get(grid.at(there)) if standing or there != cell else None
-        return frozenset(
-            ({DIRECTIONS[action]} if directions else set()) | ({event} if event else set())
-        )
-
-    def go(cell: Cell, way: int, probability: float) -> Outcome:
-        there = grid.beside(cell, way)
-        return Outcome(there, probability, label(cell, there, way), step_reward)
+        events = {DIRECTIONS[way]} if directions else set[str]()
+        if (standing or there != cell) and grid.at(there) in places:
+            events.add(places[grid.at(there)])
+        return frozenset(events)
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
         ways = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
-        return [go(cell, way, chance) for way, chance in ways.items() if chance > 0]
+        found = []
+        for way, chance in ways.items():
+            if chance > 0:
+                there = grid.beside(cell, way)
+                found.append(Outcome(there, chance, label(cell, there, way), step_reward))
+        return found
 
     chance = 1 / (len(grid.starts) * len(start_labels))
-    starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
-    states = {cell: cell_name(cell) for cell in grid.cells}
-    words.setdefault(
-        "picture", Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells)
-    )
-    events = tuple(dict.fromkeys((*own, *more_events)))
+    starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
+    own = [*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ())]
     return from_outcomes(
-        name, states, DIRECTIONS, outcomes, starts, events=events, step_limit=step_limit, **words
+        name,
+        {cell: cell_name(cell) for cell in grid.cells},
+        DIRECTIONS,
+        outcomes,
+        starts,
+        events=tuple(dict.fromkeys((*own, *more_events))),
+        step_limit=step_limit,
+        picture=Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells),
     )
 
 
 def check_slip(slip: float) -> None:
     """Raise unless it is a probability."""
     if not 0 <= slip <= 1:
-        raise BadDomainSetting(
-            f"`slip` is {slip:g}, not a probability from 0 to 1",
-            fix="slip 0.2 (in Python slip=0.2)",
-        )
+        fault = f"`slip` is {slip:g}, not a probability from 0 to 1"
+        raise BadDomainSetting(fault, fix="slip=0.2")
 
 
 def cell_name(cell: Cell) -> str:
@@ -307,7 +275,7 @@ def cell_name(cell: Cell) -> str:
 
 
 def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[str, ...]:
-    """The map without its start signs, and with other characters where `shows` says so."""
+    """The map without its start signs, and with other characters at the cells in `shows`."""
     rows = [list(row.replace(START, FLOOR)) for row in grid.rows]
     for (row, column), letter in (shows or {}).items():
         rows[row][column] = letter

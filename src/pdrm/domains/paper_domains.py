@@ -6,12 +6,11 @@ by them.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import overload
+from typing import Any, overload
 
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import (
@@ -24,7 +23,7 @@ from pdrm.domains.grids import (
     show_rows,
 )
 from pdrm.domains.outcomes import Outcome, Start, from_outcomes
-from pdrm.errors import BadDomainSetting, UnknownDomain, WrongArguments, did_you_mean
+from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -76,7 +75,8 @@ def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int)
         for cell in grid.cells
     }
     scenes = (Scene(show_rows(grid)), Scene(show_rows(grid, {shows_a: "B"})))
-    return from_outcomes(
+    scene = tuple(int(turned) for _, turned in states)
+    world = from_outcomes(
         "letter",
         states,
         DIRECTIONS,
@@ -84,13 +84,10 @@ def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int)
         [Start((start, False))],
         events=("A", "B", "C"),
         step_limit=step_limit,
-        picture=Picture(
-            scenes, tuple(int(turned) for _, turned in states), tuple(cell for cell, _ in states)
-        ),
-        machine="letter",
-        lowest=-0.01 * step_limit,
-        highest=round(1 - 0.01 * (shortest - 1), 2),
+        picture=Picture(scenes, scene, tuple(cell for cell, _ in states)),
     )
+    highest = round(1 - 0.01 * (shortest - 1), 2)
+    return replace(world, machine="letter", lowest=-0.01 * step_limit, highest=highest)
 
 
 # --- 1-TreasureMaze (Section 3 and 7.2): find the treasure, then retrace the path to the start.
@@ -113,16 +110,10 @@ def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
     """
     limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
     name = f"maze-{size}x{size}"
-    return grid_domain(
-        name,
-        load_shipped_map(name, places="tx", start="x"),
-        {"t": "t", "x": "x"},
-        step_limit=limit,
-        directions=True,
-        machine="treasure-maze",
-        lowest=1 - 1e5,
-        highest=1e5 + limit // 2,
-    )
+    grid = load_shipped_map(name, places="tx", start="x")
+    places = {"t": "t", "x": "x"}
+    world = grid_domain(name, grid, places, step_limit=limit, directions=True)
+    return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 
 # --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then return to the start.
@@ -135,10 +126,10 @@ MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """What has happened: whether the safe place was visited, which treasures were taken, whether one is carried.
+class Treasures:
+    """The progress of an episode: the safe place was visited, these treasures were taken, one is carried.
 
-    >>> Progress(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
+    >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
     'carrying treasure 1 of 3'
     """
 
@@ -156,8 +147,8 @@ class Progress:
 
 
 def enter(
-    grid: GridMap, treasures: frozenset[Cell], progress: Progress, there: Cell
-) -> tuple[Progress, Label]:
+    grid: GridMap, treasures: frozenset[Cell], progress: Treasures, there: Cell
+) -> tuple[Treasures, Label]:
     """What entering a cell changes, and the events it emits."""
     letter = grid.at(there)
     if letter == "s":
@@ -182,7 +173,7 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     grid = load_shipped_map(name, places="xst", start="x")
     treasures = frozenset(grid.places("t"))
 
-    def outcomes(place: tuple[Progress, Cell], action: int) -> list[Outcome]:
+    def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
         progress, cell = place
         there = grid.beside(cell, action)
         progress, events = (
@@ -190,11 +181,11 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         )
         return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
 
-    count, stages = len(treasures), [Progress()]
+    count, stages = len(treasures), [Treasures()]
     for number in range(count + 1):
         for taken in combinations(grid.places("t"), number):
             stages += [
-                Progress(True, frozenset(taken), carrying)
+                Treasures(True, frozenset(taken), carrying)
                 for carrying in (False, True)[: number + 1]
             ]
     states = {
@@ -206,19 +197,18 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         Scene(show_rows(grid, dict.fromkeys(one.taken, FLOOR)), one.words(count)) for one in stages
     ]
     scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
-    return from_outcomes(
+    world = from_outcomes(
         name,
         states,
         DIRECTIONS,
         outcomes,
-        [Start((Progress(), cell)) for cell in grid.starts],
+        [Start((Treasures(), cell)) for cell in grid.starts],
         events=(*DIRECTIONS, "s", "t", "T", "x"),
         step_limit=limit,
         picture=Picture(tuple(scenes), scene, grid.cells * len(stages)),
-        machine="multiple-treasure-maze",
-        lowest=2e3 - 1e5,
-        highest=1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1,
     )
+    highest = 1e3 + 2e3 * count + 1e5 + limit // 2 - count - 1
+    return replace(world, machine="multiple-treasure-maze", lowest=2e3 - 1e5, highest=highest)
 
 
 # --- DeliverWorld (Section 7.4): visit location types in the order that a sequence, named at reset, gives.
@@ -268,7 +258,8 @@ def deliver_world(
     step_limit: int = 2_000,
 ) -> FiniteDomain:
     """The map, starting with one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
-    shortest: the steps of the shortest episode; None: those of the map and sequences that come with the package."""
+    shortest: the steps of the shortest episode (default: those of the
+    map and sequences that come with the package)."""
     world = grid_domain(
         name,
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
@@ -278,18 +269,18 @@ def deliver_world(
         step_reward=-STEP_COST,
         start_labels=[frozenset({event}) for event in every],
         more_events=every,
+    )
+    first_labels = [world.labels[first] for first in world.arrays.start_label]
+    chosen = [k for k, first in enumerate(first_labels) if first <= set(sequences)]
+    steps = DELIVER_SHORTEST[deliveries] if shortest is None else shortest
+    return replace(
+        world.starting(*chosen),
+        name=name,
         machine="deliver",
         lowest=-STEP_COST * step_limit,
-        # 1e3 for each delivery, and for stepping off the last
         highest=1e3 * (deliveries + 1)
-        - STEP_COST * (DELIVER_SHORTEST[deliveries] if shortest is None else shortest),
+        - STEP_COST * steps,  # 1e3 each, and for stepping off the last
     )
-    chosen = [
-        k
-        for k, first in enumerate(world.arrays.start_label)
-        if world.labels[first] <= set(sequences)
-    ]
-    return replace(world.starting(*chosen), name=name)
 
 
 # --- PaintWorld (Appendix C): stains on the stack, and a price for soap.
@@ -325,10 +316,9 @@ def paint(step_limit: int = 5) -> FiniteDomain:
         [Start("floor", 1 / MOST_STAINS, frozenset({f"stains_{n}"})) for n in amounts],
         events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
         step_limit=step_limit,
-        machine="paint",
-        lowest=_lowest_return(MOST_STAINS, step_limit),
-        highest=-1 / 2,
     )
+    lowest = _lowest_return(MOST_STAINS, step_limit)
+    world = replace(world, machine="paint", lowest=lowest, highest=-1 / 2)
     return replace(world, tests=tuple(world.starting(k) for k in range(MOST_STAINS)))
 
 
@@ -348,10 +338,9 @@ def _lowest_return(stains: int, steps: int) -> float:
 
 
 def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
-    """The domain; after each letter nature goes on with probability `more`, so words have more/(1 − more) letters on average.
+    """The domain; after each letter nature continues with probability `more`, so words have more/(1 − more) letters on average.
 
-    A word can be any length; an episode that the limit cuts off pays nothing. What the agent does while listening has
-    no effect.
+    A word can be any length; a truncated episode pays nothing. Actions while listening have no effect.
 
     >>> echo().arrays.probability[0, 0].tolist()
     [0.375, 0.375, 0.25]
@@ -367,7 +356,7 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
         letters = [Outcome("listen", more / 2, frozenset(letter)) for letter in "ab"]
         return [*letters, Outcome("speak", 1 - more, frozenset({"now"}))]
 
-    return from_outcomes(
+    world = from_outcomes(
         "echo",
         {"listen": "listen", "speak": "speak"},
         says,
@@ -375,10 +364,8 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
         [Start("listen")],
         events=("a", "b", "now", *says),
         step_limit=step_limit,
-        machine="echo",
-        lowest=0.0,
-        highest=1.0,
     )
+    return replace(world, machine="echo", lowest=0.0, highest=1.0)
 
 
 # --- By name
@@ -397,12 +384,8 @@ BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
 }
 
 
-EDITIONS = {"deliver-8": 2, "deliver-4-8": 2}
-"""Domains that have changed since runs of them were first recorded: their runs have other ids than those before."""
-
-
 def names() -> list[str]:
-    """The domains there are, in the paper's order.
+    """The names of the catalogue, in the paper's order.
 
     >>> names()[:2]
     ['letter', 'maze-5x5']
@@ -410,24 +393,21 @@ def names() -> list[str]:
     return list(BUILDERS)
 
 
-def settings(name: str) -> list[str]:
-    """What can be set of a domain.
-
-    >>> settings("echo")
-    ['more', 'step_limit']
-    """
-    builder = _find_builder(name)
-    given = set(builder.args) if isinstance(builder, partial) else set()
-    return [word for word in inspect.signature(builder).parameters if word not in given]
-
-
 @overload
-def domain(name: str, **chosen: float | None) -> FiniteDomain: ...
+def domain(
+    name: str, *, step_limit: int | None = None, more: float | None = None
+) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
-def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | list[str]:
-    """A domain by name; without a name, the names there are. name: one of these. chosen: settings of its own where it has some;
-    `step_limit` every domain has.
+def domain(
+    name: str | None = None, *, step_limit: int | None = None, more: float | None = None
+) -> FiniteDomain | list[str]:
+    """A domain by name; without a name, the names there are.
+
+    Args:
+        name: One of the names.
+        step_limit: Steps after which an episode is truncated (default: the paper's).
+        more: Of `echo`, the probability that nature adds a letter (default: 0.75).
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
@@ -435,27 +415,17 @@ def domain(name: str | None = None, **chosen: float | None) -> FiniteDomain | li
     ['letter', 'maze-5x5']
     """
     if name is None:
-        if chosen:
-            raise WrongArguments(
-                "`domain` needs `name`, whose settings these are", fix='pdrm.domain("letter")'
-            )
         return names()
-    builder = _find_builder(name)
-    known = settings(name)
-    for word, value in chosen.items():
-        if word not in known:
-            raise BadDomainSetting(
-                f"domain `{name}` has no setting `{word}`", fix=did_you_mean(word, known)
-            )
-        if word == "step_limit" and value is not None:
-            check_step_limit(name, value)
-    return builder(**chosen)
-
-
-def _find_builder(name: str) -> Callable[..., FiniteDomain]:
     if name not in BUILDERS:
-        fix = did_you_mean(name, names())
-        if str(name).endswith((".txt", ".npz")):
-            fix = f'read a file with pdrm.load_domain("{name}")'
+        fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
         raise UnknownDomain(f"there is no domain `{name}`", fix=fix)
-    return BUILDERS[name]
+    chosen: dict[str, Any] = {}
+    if step_limit is not None:
+        check_step_limit(name, step_limit)
+        chosen["step_limit"] = step_limit
+    if more is not None:
+        if name != "echo":
+            fix = "leave it out, or use `echo`"
+            raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
+        chosen["more"] = more
+    return BUILDERS[name](**chosen)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.errors import UnknownDomain, did_you_mean
 from pdrm.lazy import Displayed
 
 Array = Any
@@ -48,14 +48,14 @@ class WaterWorld(Displayed):
     """Of the agent and of every ball."""
     ball_speed: float = 0.5
     acceleration: float = 0.5
-    """What one step's push adds to the agent's velocity."""
+    """Added to the agent's velocity by one step's push."""
     top_speed: float = 1.5
     """The agent's, three times a ball's."""
     interval: float = 0.1
     """Time that a step takes."""
     step_limit: int = 10_000
     continuous: bool = False
-    """Whether an action is a push in any direction, two numbers in [-1, 1]; else one of five."""
+    """An action is a push in any direction, two numbers in [-1, 1], instead of one of five."""
 
     @property
     def name(self) -> str:
@@ -73,19 +73,15 @@ class WaterWorld(Displayed):
         return self.side - 2 * self.radius
 
 
-def water_world(name: str, **settings: Any) -> WaterWorld:
+def water_world(name: str) -> WaterWorld:
     """`water-17` or `water-20`, as a `WaterWorld`.
 
-    >>> water_world("water-20", continuous=True).side
+    >>> water_world("water-20").side
     20.0
     """
     if name not in SIDES:
         raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
-    for word in settings:
-        if word not in WaterWorld.__annotations__:
-            fix = did_you_mean(word, WaterWorld.__annotations__)
-            raise BadDomainSetting(f"WaterWorld has no setting `{word}`", fix=fix)
-    return WaterWorld(**{"side": SIDES[name], **settings})
+    return WaterWorld(side=SIDES[name])
 
 
 class Water(NamedTuple):
@@ -100,9 +96,9 @@ class Water(NamedTuple):
     ball_velocity: Array
     """[10, 2]"""
     there: Array
-    """[10]: whether the ball is still there."""
+    """[10]: True if the ball is still there."""
     announced: Array
-    """Whether `A_F` has been emitted."""
+    """True once `A_F` has been emitted."""
 
 
 def begin(world: WaterWorld, numbers: Array, xp: Any) -> Water:
@@ -159,7 +155,7 @@ def observe(world: WaterWorld, water: Water, xp: Any) -> Array:
 
 
 def _bounce(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:
-    """What passed a wall, mirrored at it."""
+    """Mirror places beyond a wall at it."""
     low, high = world.radius, world.side - world.radius
     below, above = place < low, place > high
     place = xp.where(below, 2 * low - place, xp.where(above, 2 * high - place, place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -29,7 +30,7 @@ DIRECTIONS = np.array(PUSHES, np.float32)
 
 
 class WaterEnv(gymnasium.Env[Floats, Any]):
-    """WaterWorld, given as such or by name; settings are those of `WaterWorld`.
+    """WaterWorld, given as such or by name.
 
     `info["label"]` is the frozenset of events true after the step; nothing is emitted at reset. An episode is never
     `terminated` (a machine on top of it may end it), and `truncated` at the step limit.
@@ -45,16 +46,20 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
 
     def __init__(
-        self, world: WaterWorld | str = "water-17", render_mode: str | None = None, **settings: Any
+        self,
+        world: WaterWorld | str = "water-17",
+        render_mode: str | None = None,
+        continuous: bool | None = None,
+        step_limit: int | None = None,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise BadDomainSetting(
-                f"there is no render mode `{render_mode}`", fix="use `rgb_array`"
-            )
-        if isinstance(world, WaterWorld) and settings:
-            fault = f"`{next(iter(settings))}` cannot be set: the world is already built"
-            raise BadDomainSetting(fault, fix="build it with that setting")
-        self.world = water.water_world(world, **settings) if isinstance(world, str) else world
+            fault = f"there is no render mode `{render_mode}`"
+            raise BadDomainSetting(fault, fix="use `rgb_array`")
+        self.world = water.water_world(world) if isinstance(world, str) else world
+        if continuous is not None:
+            self.world = replace(self.world, continuous=continuous)
+        if step_limit is not None:
+            self.world = replace(self.world, step_limit=step_limit)
         self.render_mode = render_mode
         # Everything is scaled to [-1, 1], up to rounding.
         self.observation_space = spaces.Box(-1.01, 1.01, (OBSERVED,), np.float32)
@@ -73,27 +78,20 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
         return self._observation(), {"label": None}
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """One step; a push in any direction is cut to [-1, 1]."""
+        """One step; a push in any direction is clipped to [-1, 1]."""
         if self.water is None:
             raise ResetNeeded("call reset before the first step")
         self.water, label = water.advance(
             self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np
         )
         self.steps += 1
-        return (
-            self._observation(),
-            0.0,
-            False,
-            self.steps >= self.world.step_limit,
-            {"label": LABELS[int(label)]},
-        )
+        truncated = self.steps >= self.world.step_limit
+        return self._observation(), 0.0, False, truncated, {"label": LABELS[int(label)]}
 
     def render(self) -> Pixels | None:
         """The box as an image; without a render mode a warning, and None."""
-        if (
-            not is_drawn(self.render_mode, "rgb_array", begun=self.water is not None)
-            or self.water is None
-        ):
+        drawn = is_drawn(self.render_mode, "rgb_array", begun=self.water is not None)
+        if not drawn or self.water is None:
             return None
         return draw_water(self.world, self.water, [f"step {self.steps}"])
 
@@ -111,7 +109,8 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
                 raise BadAction(f"{action!r} is not a push", fix="give two numbers in [-1, 1]")
             return np.clip(push, -1, 1)
         if not self.action_space.contains(action):
-            listed = ", ".join(f"{number} ({name})" for number, name in enumerate(ACTIONS))
-            raise BadAction(f"WaterWorld has no action {action!r}", fix=f"actions are {listed}")
+            raise BadAction(
+                f"WaterWorld has no action {action!r}", fix=f"actions: {' '.join(ACTIONS)}"
+            )
         direction: Floats = DIRECTIONS[int(action)]
         return direction

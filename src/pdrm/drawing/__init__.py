@@ -3,13 +3,12 @@
 Nothing is imported before it is used, so that a command that prints a table does not load Graphviz. Read in this order:
 
 - `label_tokens`: the label of a rule in the paper's notation (`make_line`, `spell`, `spell_number`);
-- `trace`: a run as the rows of a table (`trace_run`, `describe_end`);
 - `figure`: what is drawn of a machine, many parallel rules in few lines (`make_figure`);
-- `graphviz`: a figure as DOT, laid out and rendered (`to_dot`, `render_dot`);
-- `tikz`: a figure as LaTeX (`to_tikz`);
-- `render`: the picture of a machine, a run, a domain or a task (`draw`, `Picture`, `FORMATS`);
+- `graphviz` and `tikz`: a figure as DOT, laid out and rendered, and as LaTeX (`to_dot`, `to_tikz`);
+- `trace`: a run on a word as the rows of a table (`trace_run`, `describe_end`);
+- `render`: the picture of a machine, a run, a domain or a task (`draw`, `Drawing`, `FORMATS`);
 - `markup` and `rows`: HTML and tables, for notebooks and the report;
-- `plots` and `curve_plots`: how tables grow, witnesses, episodes, learning curves, with matplotlib.
+- `plots` and `curve_plots`: witnesses, episodes, learning curves, with matplotlib.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.drawing.graphviz import to_dot
-    from pdrm.drawing.render import Picture, draw, draw_run
+    from pdrm.drawing.render import Drawing, draw
     from pdrm.drawing.rows import Rows
     from pdrm.drawing.tikz import to_tikz
 
-__all__ = ["Picture", "Rows", "draw", "draw_run", "to_dot", "to_tikz"]
+__all__ = ["Drawing", "Rows", "draw", "to_dot", "to_tikz"]
 
 __getattr__, __dir__ = lazy(__name__)

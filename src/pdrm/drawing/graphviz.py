@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
-from math import ceil, hypot
+from math import ceil
 from threading import Lock
+from typing import NamedTuple
 
-from pdrm.drawing.figure import Edge, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.transitions import Rule
@@ -27,44 +25,19 @@ Point = tuple[float, float]
 _ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
 
 
-@dataclass(frozen=True, slots=True)
-class LaidOutEdge:
-    """Where an edge runs (control points of its Bézier curve) and where the middle of its label is.
+class LaidOutEdge(NamedTuple):
+    """The course of an edge (control points of its Bézier curve) and the middle of its label."""
 
-    >>> LaidOutEdge(0, 1, ((0, 0), (0, 4), (8, 4), (8, 0)), (4, 5)).middle
-    (4.0, 3.0)
-    """
-
-    source: int
-    target: int
     curve: tuple[Point, ...]
     label: Point | None
 
-    @property
-    def middle(self) -> Point:
-        """The middle of the curve."""
-        segments = len(self.curve) // 3
-        if segments % 2 == 0:
-            return self.curve[3 * segments // 2]
-        first, second, third, fourth = self.curve[3 * (segments // 2) : 3 * (segments // 2) + 4]
-        x, y = ((first[i] + 3 * second[i] + 3 * third[i] + fourth[i]) / 8 for i in (0, 1))
-        return x, y
 
-    def left(self, point: Point) -> float:
-        """How far a point lies to the left of the straight line between the ends."""
-        (x0, y0), (x1, y1) = self.curve[0], self.curve[-1]
-        return ((x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)) / (
-            hypot(x1 - x0, y1 - y0) or 1.0
-        )
+class Layout(NamedTuple):
+    """Middles of the nodes and courses of the edges, in points, upwards, in the order of the DOT text.
 
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Middles of the nodes and courses of the edges, in points, upwards; nodes count from 0 in the order of the DOT text.
-
-    >>> layout = lay_out("digraph { rankdir=LR; a -> b }")
-    >>> layout.nodes[0][1] == layout.nodes[1][1], layout.edges[0].source, layout.edges[0].target
-    (True, 0, 1)
+    >>> layout = lay_out('digraph { rankdir=LR; a; b; a -> b [comment="0"] }')
+    >>> layout.nodes[0][1] == layout.nodes[1][1], len(layout.edges)
+    (True, 1)
     """
 
     nodes: tuple[Point, ...]
@@ -83,26 +56,21 @@ def render_dot(dot: str, format: str) -> bytes:
 
 
 def lay_out(dot: str) -> Layout:
-    """Positions of a graph written in DOT."""
+    """Positions of a graph written in DOT, whose edges are numbered by their comments."""
     graph = json.loads(render_dot(dot, "json0"))
     # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
-    nodes = tuple(
-        _point(node["pos"])
-        for node in sorted(graph["objects"], key=lambda node: int(node["_gvid"]))
+    nodes = sorted(graph["objects"], key=lambda node: int(node["_gvid"]))
+    numbered = [edge for edge in graph["edges"] if "comment" in edge]
+    return Layout(
+        tuple(_point(node["pos"]) for node in nodes),
+        tuple(_course(edge) for edge in sorted(numbered, key=lambda edge: int(edge["comment"]))),
     )
-    edges = tuple(
-        LaidOutEdge(
-            edge["tail"],
-            edge["head"],
-            # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
-            tuple(
-                _point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))
-            ),
-            _point(edge["lp"]) if "lp" in edge else None,
-        )
-        for edge in graph["edges"]
-    )
-    return Layout(nodes, edges)
+
+
+def _course(edge: dict[str, str]) -> LaidOutEdge:
+    # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
+    curve = [_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))]
+    return LaidOutEdge(tuple(curve), _point(edge["lp"]) if "lp" in edge else None)
 
 
 def _point(text: str) -> Point:
@@ -112,13 +80,9 @@ def _point(text: str) -> Point:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence standard error, where the font library comments on the system's settings."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # closed: nothing can be printed
-        yield
-        return
-    with tempfile.TemporaryFile() as sink:
+    """Silence standard error, which the font library comments on the system's settings to."""
+    kept = os.dup(2)
+    with open(os.devnull, "w") as sink:
         os.dup2(sink.fileno(), 2)
         try:
             yield
@@ -154,7 +118,7 @@ WIDEST_LINE = 60
 """Characters above which a line of a label is broken, after a sign between events."""
 
 MOST_CURVED = 120
-"""Edges above which they are drawn straight: Graphviz would take minutes to find curves between so many labels."""
+"""Edges above which they are drawn straight: Graphviz would take minutes to find curves."""
 
 EFFORT = ("splines=true", "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1")
 """Graphviz's settings for figures up to that size, and above it."""
@@ -170,38 +134,35 @@ def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
 
 def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
-    loops = {edge.source: edge for edge in figure.edges if edge.loop}
-    leaving = Counter(edge.source for edge in figure.edges if not edge.loop)
-    forks = {state for state, count in leaving.items() if count > 1}
+    direction = "TB" if _depth(figure) > DEEPEST_ROW else "LR"
+    effort = EFFORT[len(figure.edges) > MOST_CURVED]
     lines = [
         f"digraph {quote(figure.title)} {{",
-        f"  graph [rankdir={'TB' if _depth(figure) > DEEPEST_ROW else 'LR'}, nodesep=0.5, ranksep=0.4, {EFFORT[len(figure.edges) > MOST_CURVED]}, labelloc=b, "
+        f"  graph [rankdir={direction}, nodesep=0.5, ranksep=0.4, {effort}, labelloc=b, "
         f'margin=0, pad=0.15, bgcolor=white, fontname="{FONT}", fontsize=12];',
         f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
         f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
         f"  label={_caption(figure, title)};",
-        f'  {quote(START)} [shape=plaintext, label="start", fontsize=12, width=0, height=0, margin="0.02,0"];',
+        f"  {quote(START)} [shape=plaintext, label=start, fontsize=12, "
+        'width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
         f"  {quote(START)} -> {quote(figure.start)} [minlen=1, weight=10];",
-        *(
-            f"  {_edge(edge, _room(loops, edge, edge.source in forks and not _returns(figure, edge)))}"
-            for edge in figure.edges
-        ),
+        *(f"  {_edge(figure, edge, number)}" for number, edge in enumerate(figure.edges)),
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _depth(figure: Figure) -> int:
-    """The most edges that lead from the start to a state, on the shortest way there."""
-    far, todo = {figure.start: 0}, [figure.start]
-    for state in todo:  # it grows
+    """The largest distance of a state from the start, in edges."""
+    depth = {figure.start: 0}
+    for state in (queue := [figure.start]):
         for edge in figure.edges:
-            if edge.source == state and edge.target not in far:
-                far[edge.target] = far[state] + 1
-                todo.append(edge.target)
-    return max(far.values())
+            if edge.source == state and edge.target not in depth:
+                depth[edge.target] = depth[state] + 1
+                queue.append(edge.target)
+    return max(depth.values())
 
 
 def quote(text: str) -> str:
@@ -225,31 +186,28 @@ def _node(figure: Figure, state: str) -> str:
     return f"{quote(state)} [label=<{name}>{shape}{rings}];"
 
 
-def _returns(figure: Figure, edge: Edge) -> bool:
-    """Whether an edge leads back to where another comes from: it is drawn below that, away from loops."""
-    return any((other.source, other.target) == (edge.target, edge.source) for other in figure.edges)
+def _edge(figure: Figure, edge: Arrow, number: int) -> str:
+    if edge.dashed:
+        look = "style=dashed, weight=0"
+    else:
+        lines = [spell(line) for line in edge.lines]
+        look = f"label=<{set_columns(lines, _room(figure, edge))}>"
+    return f'{quote(edge.source)} -> {quote(edge.target)} [comment="{number}", {look}];'
 
 
-def _edge(edge: Edge, room: tuple[int, int]) -> str:
-    look = (
-        "style=dashed, weight=0"
-        if edge.dashed
-        else f"label=<{set_columns([spell(line) for line in edge.lines], room)}>"
-    )
-    return f"{quote(edge.source)} -> {quote(edge.target)} [{look}];"
-
-
-def _room(loops: dict[str, Edge], edge: Edge, slanted: bool) -> tuple[int, int]:
-    """Blank points to leave before and after a label, because Graphviz lets the labels of loops hang over their states' sides.
+def _room(figure: Figure, edge: Arrow) -> tuple[int, int]:
+    """Blank points before and after a label, because Graphviz lets the labels of loops hang over their states' sides.
 
     Those of two neighbours must not meet each other, nor a tall label between them, nor that of an edge that may rise to their height."""
     if edge.loop:
         return 0, 0
-    before, after = (
-        max(0.0, _width(loops[state]) / 2 - STATE_RADIUS) if state in loops else 0.0
-        for state in (edge.source, edge.target)
-    )
-    if len(edge.lines) >= TALL or slanted:
+    loops = {loop.source: _width(loop) for loop in figure.edges if loop.loop}
+    ends = (edge.source, edge.target)
+    before, after = (max(0.0, loops.get(state, 0.0) / 2 - STATE_RADIUS) for state in ends)
+    others = {(one.source, one.target) for one in figure.edges if not one.loop} - {ends}
+    forks = any(source == edge.source for source, _ in others)
+    returns = (edge.target, edge.source) in others
+    if len(edge.lines) >= TALL or (forks and not returns):
         return round(before), round(after)
     missing = before + after + STATE_RADIUS - _width(edge) if before or after else 0.0
     return (max(0, round(missing / 2)),) * 2
@@ -270,23 +228,21 @@ def _break(line: str) -> list[str]:
     return pieces
 
 
-def _width(edge: Edge) -> float:
-    """About how many points an edge's label is wide."""
+def _width(edge: Arrow) -> float:
+    """The approximate width of an edge's label, in points."""
     return LETTER_WIDTH * max(len(piece) for line in edge.lines for piece in _break(spell(line)))
 
 
 def set_columns(lines: Sequence[str], room: tuple[int, int] = (0, 0)) -> str:
-    """Lines under each other, in several columns where there are many, with blank points before and after them."""
-    count = ceil(len(lines) / LONGEST_COLUMN)
-    height = ceil(len(lines) / count)
-    broken = (
-        [escape_html(piece) for line in lines for piece in _break(line)]
-        if count == 1
-        else [*map(escape_html, lines)]
+    """Lines under each other, in several columns if there are many, with blank points before and after them."""
+    columns = ceil(len(lines) / LONGEST_COLUMN)
+    if columns == 1:
+        lines = [piece for line in lines for piece in _break(line)]
+    height = ceil(len(lines) / columns)
+    cells = "".join(
+        f"<TD>{'<BR/>'.join(map(escape_html, lines[first : first + height]))}</TD>"
+        for first in range(0, len(lines), height)
     )
-    height = len(broken) if count == 1 else height
-    columns = (broken[i : i + height] for i in range(0, len(broken), height))
-    cells = "".join(f"<TD>{'<BR/>'.join(column)}</TD>" for column in columns)
     before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
     return (
         f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'

@@ -5,21 +5,13 @@ The two are spelled differently in Unicode and in LaTeX, and only names can be r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
-from pdrm.machines.reward_machine import RewardTransition
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, NONE, Rule, Transition
-
-VARIABLE = ""
-"""The name of a place left open, which no machine can use."""
-
-SECOND = " "
-"""The name of a second such place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ Tokens = tuple[Token, ...]
 
 
 def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
-    """A guard in the paper's signs, the events of a label in the order given, then by alphabet.
+    """A guard in the paper's signs, the events of a label in the order they are declared.
 
     >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
     'a ∧ ¬t'
@@ -65,23 +57,16 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
         case Silent():
             return ("ε",)
         case Exactly(events):
-            place = {event: index for index, event in enumerate(declared)}
-            return (
-                ExactLabel(
-                    tuple(sorted(events, key=lambda event: (place.get(event, len(place)), event)))
-                ),
-            )
+            known = [event for event in declared if event in events]
+            return (ExactLabel((*known, *sorted(events.difference(known)))),)
         case Event(name):
             return (Name(name),)
         case Not(part):
             return ("¬", *inner(part, And, Or))
         case And(parts):
             nothing = len(declared) > 1 and {*parts} == {Not(Event(event)) for event in declared}
-            return (
-                (ExactLabel(()),)
-                if nothing
-                else join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
-            )
+            written = join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
+            return (ExactLabel(()),) if nothing else written
         case Or(parts):
             return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
 
@@ -108,18 +93,16 @@ def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
     return tuple(tokens) or (empty,)
 
 
-def rename(tokens: Tokens, old: str, new: str) -> Tokens:
-    """The tokens with every occurrence of one name replaced; in a label, a place left open comes first."""
+def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
+    """The tokens with some names replaced; in a label, the new names come first, in the order given."""
 
     def one(token: Token) -> Token:
         match token:
             case Name(text):
-                return Name(new if text == old else text)
+                return Name(names.get(text, text))
             case ExactLabel(events):
-                filled = (new if event == old else event for event in events)
-                return ExactLabel(
-                    tuple(sorted(filled, key=lambda event: event not in (VARIABLE, SECOND)))
-                )
+                replaced = (new for old, new in names.items() if old in events)
+                return ExactLabel((*replaced, *(e for e in events if e not in names)))
             case _:
                 return token
 
@@ -156,9 +139,9 @@ def make_printable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """What is read, what is looked at (nothing in a reward machine), and what then happens.
+    """The label that is read, the top symbol (none in a reward machine), and the effect.
 
-    A line may stand for several rules: every guard of `guards` with every top of `looks`.
+    A line may stand for several rules: every guard of `guards` with every top of `tops`.
 
     >>> tops = ((Name("u"),), (Name("d"),))
     >>> spell(RuleLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
@@ -166,49 +149,42 @@ class RuleLine:
     """
 
     guards: tuple[Tokens, ...]
-    looks: tuple[Tokens, ...]
+    tops: tuple[Tokens, ...]
     effect: Tokens
     opening: str = ""
 
     def tokens(self) -> Tokens:
         """The line in one piece."""
-        looks = (", ", *join("|", self.looks)) if self.looks else ()
-        return (self.opening, *join(" | ", self.guards), *looks, *self.effect)
+        tops = (", ", *join("|", self.tops)) if self.tops else ()
+        return (self.opening, *join(" | ", self.guards), *tops, *self.effect)
 
-    def names(self) -> frozenset[str]:
-        """The names on the line."""
-        tokens = self.tokens()
-        labels = (token.events for token in tokens if isinstance(token, ExactLabel))
-        return frozenset(token.text for token in tokens if isinstance(token, Name)).union(*labels)
+    def names(self) -> list[str]:
+        """The names on the line, in reading order."""
+        found: dict[str, None] = {}
+        for token in self.tokens():
+            match token:
+                case Name(text):
+                    found[text] = None
+                case ExactLabel(events):
+                    found |= dict.fromkeys(events)
+        return list(found)
 
-    def rename(self, old: str, new: str) -> RuleLine:
-        """The line with one name replaced throughout."""
-        guards = tuple(rename(guard, old, new) for guard in self.guards)
-        looks = tuple(rename(look, old, new) for look in self.looks)
-        return RuleLine(guards, looks, rename(self.effect, old, new), self.opening)
-
-
-@singledispatch
-def make_line(rule: Rule, _events: Sequence[str] = ()) -> RuleLine:
-    """The line of one rule, of whichever kind; the events give the order inside labels."""
-    raise TypeError(f"no label is known for {type(rule).__name__}")
-
-
-@make_line.register
-def _(rule: Transition, events: Sequence[str] = ()) -> RuleLine:
-    effect = (" / ", *tokenize_stack(rule.push), ", ", spell_number(rule.reward))
-    top = tokenize_stack(() if rule.top == NONE else (rule.top,))
-    return RuleLine((tokenize_guard(rule.guard, events),), (top,), effect)
+    def rename(self, names: Mapping[str, str]) -> RuleLine:
+        """The line with some names replaced throughout."""
+        guards = tuple(rename(guard, names) for guard in self.guards)
+        tops = tuple(rename(top, names) for top in self.tops)
+        return RuleLine(guards, tops, rename(self.effect, names), self.opening)
 
 
-@make_line.register
-def _(rule: RewardTransition, events: Sequence[str] = ()) -> RuleLine:
-    return RuleLine((tokenize_guard(rule.guard, events),), (), (", ", spell_number(rule.reward)))
-
-
-@make_line.register
-def _(rule: CountingTransition, events: Sequence[str] = ()) -> RuleLine:
-    tests = "[" + ", ".join(rule.tests) + "]"
-    changes = "[" + ", ".join(spell_number(change, plus=True) for change in rule.changes) + "]"
-    effect = (", ", changes, ", ", spell_number(rule.reward), "⟩")
-    return RuleLine((tokenize_guard(rule.guard, events),), ((tests,),), effect, opening="⟨")
+def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> RuleLine:
+    """The line of one rule, with the events of labels in this order; stack: False leaves the stack's part out."""
+    guards = (tokenize_guard(rule.guard, events),)
+    reward = spell_number(rule.reward)
+    if isinstance(rule, CountingTransition):
+        tests = "[" + ", ".join(rule.tests) + "]"
+        changes = ", ".join(spell_number(change, plus=True) for change in rule.changes)
+        return RuleLine(guards, ((tests,),), (f", [{changes}], {reward}⟩",), opening="⟨")
+    if isinstance(rule, Transition) and stack:
+        top = tokenize_stack(() if rule.top == NONE else (rule.top,))
+        return RuleLine(guards, (top,), (" / ", *tokenize_stack(rule.push), ", ", reward))
+    return RuleLine(guards, (), (", ", reward))

@@ -1,4 +1,4 @@
-"""HTML, as reports and notebooks show it: a tag, a table, a picture, a number for people.
+"""HTML and text for reports and notebooks: a tag, a table, a picture, a number for people.
 
 `html` writes a tag. Text is escaped wherever it comes from; only what is `Markup`, because a function here made it or because
 it is a constant of ours, is taken as it is.
@@ -36,7 +36,8 @@ def html(tag: str, *children: str, **attributes: str) -> Markup:
     named = "".join(
         f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value
     )
-    return Markup(f"<{tag}{named}>" + ("" if tag in VOID else f"{join(children)}</{tag}>"))
+    closed = "" if tag in VOID else f"{join(children)}</{tag}>"
+    return Markup(f"<{tag}{named}>{closed}")
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
@@ -45,24 +46,22 @@ def join(parts: Iterable[str], between: str = "") -> Markup:
     >>> join(["a & b", html("br")], ", ")
     'a &amp; b, <br>'
     """
-    return Markup(
-        between.join(
-            part if isinstance(part, Markup) else escape(part, quote=False) for part in parts
-        )
-    )
+    escaped = (one if isinstance(one, Markup) else escape(one, quote=False) for one in parts)
+    return Markup(between.join(escaped))
+
+
+SCALED = "max-width: 100%; height: auto"
+"""The style of a picture that is scaled down instead of cut off."""
 
 
 def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
     """A picture in the page itself; text: what stands below it, if it is not the caption.
 
-    >>> picture(b"", "png", "nothing")
-    '<figure><img src="data:image/png;base64," alt="nothing"><figcaption>nothing</figcaption></figure>'
+    >>> picture(b"", "png", "nothing").partition(">")[2]
+    '<img src="data:image/png;base64," alt="nothing" style="max-width: 100%; height: auto"><figcaption>nothing</figcaption></figure>'
     """
-    return html(
-        "figure",
-        html("img", src=data_url(data, kind), alt=caption),
-        html("figcaption", text or caption),
-    )
+    image = html("img", src=data_url(data, kind), alt=caption, style=SCALED)
+    return html("figure", image, html("figcaption", text or caption))
 
 
 FIXED = "font-family: monospace; white-space: pre; line-height: 1.25; overflow-x: auto"
@@ -77,8 +76,11 @@ def listing(text: str) -> Markup:
     return html("pre", text, style=FIXED)
 
 
-SHOW = "const n = +this.value; this.parentNode.querySelectorAll('img').forEach((one, i) => one.style.display = i === n ? 'block' : 'none')"
-"""What the slider does: the picture of its number is shown, and no other."""
+SHOW = (
+    "const n = +this.value; this.parentNode.querySelectorAll('img')"
+    ".forEach((one, i) => one.style.display = i === n ? 'block' : 'none')"
+)
+"""The script of the slider: show the picture of its number, and no other."""
 
 
 def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
@@ -87,26 +89,14 @@ def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
     >>> slides([b"", b""], "png", "two").count("<img")
     2
     """
-    style = "max-width: 100%; display: "
-    shown = [
-        html(
-            "img",
-            src=data_url(data, kind),
-            alt=f"{caption}, {place}",
-            style=style + ("none" if place else "block"),
-        )
-        for place, data in enumerate(pictures)
-    ]
+    shown = []
+    for place, data in enumerate(pictures):
+        style = f"{SCALED}; display: {'none' if place else 'block'}"
+        shown.append(html("img", src=data_url(data, kind), alt=f"{caption}, {place}", style=style))
     size = {"min": "0", "max": str(len(shown) - 1), "value": "0", "step": "1"}
-    slider = html(
-        "input",
-        type="range",
-        **size,
-        oninput=SHOW,
-        style="width: 24em; max-width: 100%",
-        title=caption,
-    )
-    return html("div", *([slider] if len(shown) > 1 else []), *shown)
+    style = "width: 24em; max-width: 100%"
+    slider = html("input", type="range", **size, oninput=SHOW, style=style, title=caption)
+    return html("div", slider, *shown) if len(shown) > 1 else html("div", *shown)
 
 
 def data_url(data: bytes, kind: str) -> str:
@@ -124,13 +114,26 @@ def table(
     """
 
     def row(tag: str, cells: Sequence[str]) -> Markup:
+        kinds = ["n" if place in numbers else "" for place in range(len(cells))]
         return html(
-            "tr",
-            *(html(tag, cell, class_="n" * (place in numbers)) for place, cell in enumerate(cells)),
+            "tr", *(html(tag, cell, class_=kind) for cell, kind in zip(cells, kinds, strict=True))
         )
 
     body = html("tbody", *(row("td", cells) for cells in rows))
     return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines with aligned columns.
+
+    >>> align([["a", "bc"], ["def", "g"]])
+    ['a    bc', 'def  g']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def number(value: float | None) -> str:

@@ -1,13 +1,13 @@
-"""Rows of a table that can be looked at in a notebook, printed, gone through like a list, and made a pandas frame where pandas is
-installed. Each row is made when it is asked for: a learnt table may have millions."""
+"""Tables: rows that are shown in a notebook, printed, written as Markdown or LaTeX, or made a pandas frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol, TypeVar, overload
 
-from pdrm.drawing.markup import Markup, html, join, number, table
+from pdrm.drawing.markup import Markup, align, html, join, number, table
+from pdrm.drawing.tikz import escape_prose
 from pdrm.errors import MissingPackage, NotHere, did_you_mean
 from pdrm.machines.configurations import Run as WordRun
 from pdrm.machines.guards import label_text
@@ -16,13 +16,13 @@ SHOWN = 20
 """Rows that are shown or printed; the others are counted."""
 
 
-class Row(Protocol):
+class HasRecord(Protocol):
     """A row, by the names of its columns."""
 
     def record(self) -> dict[str, Any]: ...
 
 
-R_co = TypeVar("R_co", bound=Row, covariant=True)
+R_co = TypeVar("R_co", bound=HasRecord, covariant=True)
 
 
 def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
@@ -30,13 +30,12 @@ def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
     try:
         import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError as error:
-        fix = "pip install pandas, or go through the values as they are"
-        raise MissingPackage("a frame needs the package pandas", fix=fix) from error
+        raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
     return pandas.DataFrame(records)
 
 
 class Rows(Sequence[R_co]):
-    """So many rows, each made from its number, and notes that are shown below them. A name gives a column.
+    """The rows of a table, each made when it is asked for, and notes below them. A name gives a column.
 
     >>> from pdrm.learning.run import train
     >>> rows = train("letter", "q", k=1, episodes=200).policy.table()
@@ -45,7 +44,9 @@ class Rows(Sequence[R_co]):
     """
 
     def __init__(self, count: int, make: Callable[[int], R_co], notes: Sequence[str] = ()) -> None:
-        self._count, self._make, self._notes = count, make, tuple(notes)
+        self._count = count
+        self._make = make
+        self._notes = notes
 
     def __len__(self) -> int:
         return self._count
@@ -58,68 +59,113 @@ class Rows(Sequence[R_co]):
     def __getitem__(self, place: str) -> list[Any]: ...
     def __getitem__(self, place: int | slice | str) -> R_co | Rows[R_co] | list[Any]:
         if isinstance(place, str):
-            return self._column(place)
-        if isinstance(place, slice):
-            chosen = range(self._count)[place]
+            records = self._records()
+            if records and place not in records[0]:
+                fix = did_you_mean(place, records[0])
+                raise NotHere(f"the table has no column `{place}`", fix=fix)
+            return [record.get(place) for record in records]
+        chosen = range(self._count)[place]
+        if isinstance(chosen, range):
             return Rows(len(chosen), lambda number: self._make(chosen[number]))
-        return self._make(range(self._count)[place])
-
-    def frame(self) -> Any:
-        """The rows as a pandas `DataFrame`."""
-        return make_frame([row.record() for row in self])
-
-    def _column(self, name: str) -> list[Any]:
-        records = [row.record() for row in self]
-        if records and name not in records[0]:
-            raise NotHere(f"the table has no column `{name}`", fix=did_you_mean(name, records[0]))
-        return [record.get(name) for record in records]
+        return self._make(chosen)
 
     def __repr__(self) -> str:
         return f"<{self._count:,} rows>"
 
     def __str__(self) -> str:
-        heads, cells = self._cells()
-        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-        lines = [
-            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-            for row in [heads, *cells]
-        ]
-        return "\n".join([*lines, *self._count_others(), *self._notes])
+        heads, cells, _ = write_cells(self._records(SHOWN))
+        return "\n".join([*align([heads, *cells]), *self._foot()])
 
     def _repr_html_(self) -> Markup:
-        heads, cells = self._cells()
-        numbers = [
-            place for place, value in enumerate(self._first()) if isinstance(value, int | float)
-        ]
-        return (
-            table(heads, cells, numbers)
-            + html("p", *self._count_others())
-            + join(html("p", note) for note in self._notes)
+        return table(*write_cells(self._records(SHOWN))) + join(
+            html("p", line) for line in self._foot()
         )
 
-    def _first(self) -> list[Any]:
-        return list(self[0].record().values()) if self._count else []
+    def frame(self) -> Any:
+        """The rows as a pandas `DataFrame`."""
+        return make_frame(self._records())
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        records = [row.record() for row in self[:SHOWN]]
-        heads = list(dict.fromkeys(name for record in records for name in record))
-        return heads, [[_write(record.get(head)) for head in heads] for record in records]
+    def to_markdown(self) -> str:
+        """All rows as a table in Markdown."""
+        return markdown_table(*write_cells(self._records()))
 
-    def _count_others(self) -> list[str]:
-        return [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
+    def to_latex(self) -> str:
+        """All rows as a `tabular` with the rules of the package booktabs."""
+        return latex_table(*write_cells(self._records()))
+
+    def _records(self, most: int | None = None) -> list[dict[str, Any]]:
+        return [row.record() for row in self[:most]]
+
+    def _foot(self) -> list[str]:
+        others = [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
+        return [*others, *self._notes]
 
 
-def frame_word(run: WordRun[Any]) -> Any:
-    """What a machine did with a word, as a frame: a row for the start and one for each label; its stack top first, or its counters."""
-    records = []
-    for place, step in enumerate(run.steps):
-        there = asdict(step.after)
-        label = None if step.label is None else label_text(step.label)
-        records.append({"step": place, "label": label, **there, "reward": float(step.reward)})
-    return make_frame(records)
+Cells = tuple[list[str], list[list[str]], list[int]]
+"""The heads of a table, its cells, and the columns of numbers."""
+
+
+def write_cells(records: Sequence[Mapping[str, Any]]) -> Cells:
+    """The cells of a table as text, without empty columns."""
+    written = [{name: _write(value) for name, value in record.items()} for record in records]
+    names = dict.fromkeys(name for record in written for name, text in record.items() if text)
+    heads = list(names)
+    numbers = [
+        place
+        for place, name in enumerate(heads)
+        if all(isinstance(record.get(name), int | float | None) for record in records)
+    ]
+    return heads, [[record.get(name, "") for name in heads] for record in written], numbers
 
 
 def _write(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, tuple | list):
         return " ".join(map(str, value)) or "(empty)"
-    return number(value) if isinstance(value, int | float) else "" if value is None else str(value)
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+) -> str:
+    r"""A table in Markdown; the columns in `numbers` are set to the right.
+
+    >>> print(markdown_table(["a", "b"], [["x|y", "1"]], [1]))
+    | a | b |
+    |---|--:|
+    | x\|y | 1 |
+    """
+    rule = "|".join("--:" if place in numbers else "---" for place in range(len(heads)))
+    lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in (heads, *rows)]
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def latex_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+) -> str:
+    r"""A `tabular` with the rules of the package booktabs.
+
+    >>> print(latex_table(["a", "b"], [["50%", "1"]], [1]))
+    \begin{tabular}{lr}
+    \toprule
+    a & b \\
+    \midrule
+    50\% & 1 \\
+    \bottomrule
+    \end{tabular}
+    """
+    sides = "".join("r" if place in numbers else "l" for place in range(len(heads)))
+    first, *others = (" & ".join(map(escape_prose, row)) + r" \\" for row in (heads, *rows))
+    head = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", first, r"\midrule"]
+    return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])
+
+
+def frame_word(run: WordRun[Any]) -> Any:
+    """A machine's run on a word as a frame: a row for the start and one for each label; the stack top first, or counters."""
+    records = []
+    for place, step in enumerate(run.steps):
+        label = None if step.label is None else label_text(step.label)
+        after = asdict(step.after)
+        records.append({"step": place, "label": label, **after, "reward": float(step.reward)})
+    return make_frame(records)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Edge, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
 from pdrm.machines.checks.wellformed import Machine
@@ -117,9 +117,6 @@ CENTIMETRES = 0.82 * 2.54 / 72
 BREAK = r" \\ "
 """Between two lines."""
 
-STRAIGHT = 3
-"""Points that a curve may leave the straight line between its ends and still be drawn as one."""
-
 DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 \usepackage{amsmath, amssymb}
 \usetikzlibrary{arrows.meta, automata, positioning}
@@ -136,10 +133,7 @@ def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = T
 
 
 def _picture(figure: Figure, layout: Layout, title: bool) -> str:
-    number = {
-        state: index for index, state in enumerate(figure.states, start=1)
-    }  # 0 is the start arrow's tail
-    courses = {(edge.source, edge.target): edge for edge in layout.edges}
+    _, *nodes = layout.nodes  # the first is the tail of the start arrow
     shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
     shown += [
         "".join(
@@ -151,11 +145,11 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
     lines = [
         r"% libraries: arrows.meta, automata, positioning; packages: amsmath, amssymb",
         r"\begin{tikzpicture}[shorten >=1pt, auto, >={Stealth}]",
-        *(f"  {_state(figure, state, layout.nodes[number[state]])}" for state in figure.states),
+        *(f"  {_state(figure, state, at)}" for state, at in zip(figure.states, nodes, strict=True)),
         *(
             f"  {line}"
-            for edge in figure.edges
-            for line in _edge(figure, edge, courses[number[edge.source], number[edge.target]])
+            for edge, course in zip(figure.edges, layout.edges, strict=True)
+            for line in _edge(figure, edge, course)
         ),
         rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{BREAK.join(shown)}}};",
         r"\end{tikzpicture}",
@@ -175,7 +169,7 @@ def _key(figure: Figure, state: str) -> str:
     return state if re.fullmatch(r"[A-Za-z0-9_]+", state) else f"state {figure.states.index(state)}"
 
 
-def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
+def _edge(figure: Figure, edge: Arrow, course: LaidOutEdge) -> list[str]:
     """An edge and its label, both where Graphviz has made room for them."""
     label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)
@@ -183,22 +177,20 @@ def _edge(figure: Figure, edge: Edge, course: LaidOutEdge) -> list[str]:
         return [rf"\draw[->, dashed] ({source}) {_curve(course)} ({target});"]
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]
-    at = _coordinate(course.label or course.middle)
-    return [
-        rf"\draw[->] ({source}) {_curve(course)} ({target});",
-        rf"\node[align=center] at {at} {{{label}}};",
-    ]
+    lines = [rf"\draw[->] ({source}) {_curve(course)} ({target});"]
+    if course.label is not None:
+        lines.append(rf"\node[align=center] at {_coordinate(course.label)} {{{label}}};")
+    return lines
 
 
 def _curve(course: LaidOutEdge) -> str:
-    """TikZ's operation between the two states: a line, or the Bézier curves of the layout."""
-    if all(abs(course.left(point)) <= STRAIGHT for point in course.curve):
-        return "--"
-    points = [_coordinate(point) for point in course.curve]
+    """TikZ's operation between the two states: the Bézier curves of the layout."""
+    _, *points = map(_coordinate, course.curve)
     parts = [
-        f".. controls {points[i]} and {points[i + 1]} .." for i in range(1, len(points) - 1, 3)
+        f".. controls {points[place]} and {points[place + 1]} .. {points[place + 2]}"
+        for place in range(0, len(points), 3)
     ]
-    return "".join(f"{part} {points[3 * i + 3]} " for i, part in enumerate(parts[:-1])) + parts[-1]
+    return " ".join(parts).removesuffix(f" {points[-1]}")
 
 
 def _coordinate(point: Point) -> str:

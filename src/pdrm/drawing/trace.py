@@ -6,16 +6,13 @@ The rows are words; `render` draws them and `pdrm step` prints them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import singledispatch
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.machines.checks.zero_patterns import pattern_text
 from pdrm.machines.configurations import Configuration, Run, Step
-from pdrm.machines.counting import CountingStep
-from pdrm.machines.guards import Label, label_text
-from pdrm.machines.reward_machine import RewardStep
-from pdrm.machines.transitions import Rule, Stack
+from pdrm.machines.counting import CountingStep, pattern_text
+from pdrm.machines.guards import label_text
+from pdrm.machines.transitions import BOTTOM, Rule, Stack
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""
@@ -39,58 +36,52 @@ class TraceRow(NamedTuple):
     reward: str
 
 
-AnyStep = Step | RewardStep | CountingStep
+AnyStep = Step | CountingStep
 
 
 def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    return [row for number, step in enumerate(run.steps) for row in _rows(step, str(number))]
+    stack = not _leaves_stack(run)
+    steps = enumerate(run.steps)
+    return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
 
 
-@singledispatch
-def _rows(step: AnyStep, number: str) -> Iterator[TraceRow]:
-    raise TypeError(f"no rows are known for {type(step).__name__}, step {number}")
+def _leaves_stack(run: Run[AnyStep]) -> bool:
+    """Return True for a run of a reward machine: its stack is the bottom symbol alone."""
+    moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
+    rules = [move.rule for move in moves if move.rule is not None]
+    plain = all(rule.leaves_stack for rule in rules)
+    return bool(rules) and plain and all(move.before.stack == (BOTTOM,) for move in moves)
 
 
-@_rows.register
-def _(step: Step, number: str) -> Iterator[TraceRow]:
-    for position, move in enumerate(step.moves):
-        label = _label(step.label if position == 0 else None)
-        rule = _rule(move.rule, move.before.state, move.after.state)
-        stacks = write_stack(move.before.stack), write_stack(move.after.stack)
-        yield TraceRow(number, label, rule, *stacks, spell_number(move.reward))
+def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
+    label = "ε" if step.label is None else make_printable(label_text(step.label))
+    if isinstance(step, Step):
+        for position, move in enumerate(step.moves):
+            rule = _rule(move.rule, move.before.state, move.after.state, stack=stack)
+            stacks = write_stack(move.before.stack), write_stack(move.after.stack)
+            read = label if position == 0 else "ε"
+            shown = stacks if stack else ("", "")
+            yield TraceRow(number, read, rule, *shown, spell_number(move.reward))
+    elif parts := _counting_parts(step):
+        counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
+        rule = ", then ".join(parts)
+        yield TraceRow(number, label, rule, *counters, spell_number(step.reward))
 
 
-@_rows.register
-def _(step: RewardStep, number: str) -> Iterator[TraceRow]:
-    if step.label is not None:
-        rule = _rule(step.rule, step.before.state, step.after.state)
-        yield TraceRow(number, _label(step.label), rule, "", "", spell_number(step.reward))
-
-
-@_rows.register
-def _(step: CountingStep, number: str) -> Iterator[TraceRow]:
-    # The step keeps the number of its silent moves, not the moves: they share its row.
-    silent = step.moves - (step.label is not None)
+def _counting_parts(step: CountingStep) -> list[str]:
+    """The rule of a step, and the number of its silent moves, which the step does not keep one by one."""
     first = step.rule.target if step.rule is not None else step.after.state
     parts = [] if step.label is None else [_rule(step.rule, step.before.state, first)]
+    silent = step.moves - (step.label is not None)
     if silent:
-        parts.append(
-            f"{silent:,} silent move{'s' * (silent > 1)} to {make_printable(step.after.state)}"
-        )
-    if parts:
-        counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-        yield TraceRow(
-            number, _label(step.label), ", then ".join(parts), *counters, spell_number(step.reward)
-        )
+        moves = f"{silent:,} silent move{'s' * (silent > 1)}"
+        parts.append(f"{moves} to {make_printable(step.after.state)}")
+    return parts
 
 
-def _label(label: Label | None) -> str:
-    return "ε" if label is None else make_printable(label_text(label))
-
-
-def _rule(rule: Rule | None, source: str, target: str) -> str:
-    said = "otherwise" if rule is None else spell(make_line(rule).tokens())
+def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
+    said = "otherwise" if rule is None else spell(make_line(rule, stack=stack).tokens())
     return f"{make_printable(source)} → {make_printable(target)}: {said}"
 
 
@@ -105,21 +96,16 @@ def write_stack(stack: Stack) -> str:
 
 
 def describe_end(run: Run[AnyStep]) -> str:
-    """Where a run ended and what it paid, in a line; a final state ends the episode, be it well or badly.
+    """The end and the reward of a run in a line; a final state ends the episode, whether well or badly.
 
     >>> from pdrm.language.loading import catalogue
     >>> describe_end(catalogue("letter").run([frozenset("B"), frozenset("C")]))
     'ended in u2, # (final); reward 0.99'
     """
     after = run.after
-    where = (
-        f"{after.state}, {write_stack(after.stack)}"
-        if isinstance(after, Configuration)
-        else str(after)
-    )
-    if run.finished:
-        left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
-        end = f"ended in {where} (final){left}"
-    else:
-        end = f"not ended: in {where}"
+    shown = str(after)
+    if isinstance(after, Configuration):
+        shown = f"{after.state}, {write_stack(after.stack)}"
+    left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
+    end = f"ended in {shown} (final){left}" if run.finished else f"not ended: in {shown}"
     return f"{end}; reward {spell_number(run.reward)}"

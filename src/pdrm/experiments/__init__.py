@@ -1,8 +1,8 @@
-"""What was run: studies as data, their execution, and the paper's figures and claims.
+"""Experiments: studies as data, and what came of them.
 
-`panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file. `execution` runs what is planned on
-workers here or on a cluster, `store` knows where runs are, `monitor` shows how they go, `sinks` logs to TensorBoard or Weights &
-Biases. `curves` and `statistics` are what came of it. `paper/` has the paper's figures, its claims and the readings under which they are judged.
+`panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file, `store` knows where its runs are.
+`curves` and `statistics` are what came of it. `paper/` has the paper's figures, its claims and the readings under which they are
+judged.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -15,12 +15,12 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.execution import Workers
     from pdrm.experiments.panel import Line, Panel
-    from pdrm.experiments.sinks import TensorBoard, WeightsAndBiases
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study, run_study
     from pdrm.experiments.study_file import load_study
+    from pdrm.learning.execution import Workers
+    from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
 
 __all__ = [
     "Study",

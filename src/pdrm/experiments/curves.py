@@ -1,4 +1,4 @@
-"""What was recorded of a line: the tests of all its seeds as arrays, and when its task counts as learnt."""
+"""The recorded curves of a line: the tests of all its seeds as arrays, and when its task counts as learnt."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import NotHere, NotRecorded
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
 from pdrm.learning.curve import find_successes
-from pdrm.learning.run_loop import RunSpec
+from pdrm.learning.run import UNIT_OF, Runs, check_axes
+from pdrm.learning.run_spec import RunSpec
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -55,12 +57,16 @@ class Curves:
     steps: Numbers
     """[S, T, E]"""
     success: Numbers
-    """[S, T, E]: 1 where the task was achieved, else 0; or the share of episodes, where only means were kept (E is 1 then)."""
+    """[S, T, E]: 1 if the task was solved, else 0; or the share of episodes, if only means were kept (E is 1 then)."""
     lowest: float
     highest: float
-    """The range of returns that the task allows; nan where it is not known."""
+    """The range of returns that the task allows; nan if it is not known."""
     origin: Origin | None = None
-    """Where the runs came with the package; None: they were made here."""
+    """How the runs were made, if they came with the package."""
+    across: Numbers | None = None
+    """[S, T]: training before each test in the other unit (of episodes and timesteps)."""
+    store: Store | None = None
+    """Where the runs are."""
 
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
@@ -71,29 +77,62 @@ class Curves:
         return self.panel.specs(self.line, self.seeds)
 
     @property
+    def runs(self) -> Runs:
+        """The runs, one per seed."""
+        if self.store is None:
+            raise NotRecorded("these runs came with the package", fix="pdrm reproduce")
+        return Runs(self.store.run(spec) for spec in self.specs)
+
+    def training(self, x: str | None = None) -> Numbers:
+        """[T]: training before each test, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
+        if x is None or UNIT_OF[x] == self.unit:
+            return self.at.astype(np.float64)
+        if self.across is None:
+            raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
+        mean: Numbers = self.across.mean(axis=0)
+        return mean
+
+    @property
     def scaled(self) -> bool:
-        """Whether the range of returns is known."""
+        """True if the range of returns is known."""
         return bool(np.isfinite(self.lowest) and np.isfinite(self.highest))
 
     @property
     def achieving(self) -> int:
-        """On how many seeds every episode of the final test achieved the task."""
+        """The number of seeds of which every episode of the final test solved the task."""
         return int((self.final_success == 1).sum())
 
     @property
     def normalised(self) -> Numbers:
-        """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1; nan where these are not known."""
+        """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1; nan if these are not known."""
         return 2 * (self.returns - self.lowest) / (self.highest - self.lowest) - 1
 
-    def to_plot(self) -> CurveLine:
-        """The line of a plot: medians and quartiles over the seeds, normalised to [-1, 1] where the range of returns is known."""
+    def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
+        """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
+        success."""
         from pdrm.drawing.curve_plots import CurveLine
 
-        band = self.quartiles(self.normalised if self.scaled else self.returns)
-        panel, line = self.panel.heading, self.line
+        check_axes(x, y)
+        scaled = self.scaled and y == "return"
+        values = self.success if y == "success" else self.normalised if scaled else self.returns
         return CurveLine(
-            line.name, panel, self.unit, self.at, *band, self.scaled, line.key, dashed=line.ours
+            self.line.name,
+            self.panel.heading,
+            self.unit if x is None else UNIT_OF[x],
+            self.training(x).astype(np.int64),
+            *self.quartiles(values),
+            scaled,
+            self.line.key,
+            dashed=self.line.ours,
+            quantity=y,
+            optimum=self._optimum(y),
         )
+
+    def _optimum(self, y: str) -> float | None:
+        """The best value that a curve can reach, in its plot."""
+        if y == "success" or self.scaled:
+            return 1.0
+        return self.highest if np.isfinite(self.highest) else None
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; a test counts by the mean of its episodes."""
@@ -112,7 +151,7 @@ class Curves:
 
     @property
     def final_success(self) -> Numbers:
-        """[S]: for each seed, the share of its final test's episodes that achieved the task."""
+        """[S]: for each seed, the share of its final test's episodes that solved the task."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
         return shares
 
@@ -124,11 +163,13 @@ class Curves:
 
 
 def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> Curves | None:
-    """What the runs of a line came to; None: no run is done. Seeds that are not done are left out."""
+    """The curves of a line's runs that are done; None if no run is."""
     done = [spec for spec in panel.specs(line, seeds) if store.done(spec)]
     if not done:
         return None
     runs = [store.run(spec).curve for spec in done]
+    by_steps = runs[0].unit == "timesteps"
+    across = [run.episodes if by_steps else run.timesteps for run in runs]
     return Curves(
         panel,
         line,
@@ -139,11 +180,13 @@ def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> C
         np.array([run.steps for run in runs]),
         np.array([find_successes(run.ends, panel.task.success) for run in runs]),
         *return_range(panel.task),
+        across=np.array(across, np.float64),
+        store=store,
     )
 
 
 def return_range(task: Task) -> tuple[float, float]:
-    """The lowest and the highest return that a task allows; nan where it is not known.
+    """The lowest and the highest return that a task allows; nan if it is not known.
 
     >>> return_range(Task("water-20")), return_range(Task("letter"))
     ((0.0, 116001.0), (-3.0, 0.91))
@@ -169,5 +212,5 @@ def learnt_at(lines: Sequence[Curves]) -> float:
 
 
 def training_to_learn(curves: Curves, threshold: float) -> int | None:
-    """The training until an agent's median return is at the threshold; None: it never is."""
+    """The training until an agent's median return is at the threshold; None if it never is."""
     return episodes_to(curves.at, curves.quartiles(curves.returns).median, threshold)

@@ -6,19 +6,20 @@ it, and a study that is changed only runs what is new in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cache
-from math import inf, nan
+from math import inf
 from numbers import Real
 from typing import Any
 
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy
-from pdrm.learning.agents import agent_for
-from pdrm.learning.run_loop import RunSpec
-from pdrm.learning.settings import Agent, check_agent
+from pdrm.learning.guest import AnyAgent, GuestAgent, agent_for, vars_of
+from pdrm.learning.protocol import Agent
+from pdrm.learning.run_spec import RunSpec
 from pdrm.task import DomainLike, MachineLike, Task
 
 
@@ -31,36 +32,31 @@ class Line:
     """
 
     name: str
-    """As the legend shows it."""
+    """Its name in the legend."""
     agent: str | Agent
-    """Its name (q, cprm, hrm, cra-q, cra-cql, ppo, rppo, dqn, sac), or all its settings."""
+    """Its name (q, cprm, hrm, cra-q, cra-cql, ppo, rppo, dqn, sac), all its settings, or an agent of your own."""
     k: int | str | None = None
-    """Stack symbols that are seen; None: the agent's own."""
+    """Stack symbols that are seen (default: the agent's own)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What differs from the paper's settings for the domain."""
+    """Settings that differ from the usual ones for the domain."""
     colour: str = ""
-    """Lines of equal colour keys are drawn in one colour, in every panel; nothing: the name is the key."""
+    """Lines of equal colour keys are drawn in one colour, in every panel (default: the name is the key)."""
     ours: bool = False
     """Not in the paper."""
     seconds: float | None = None
-    """About how long one run takes: the longest are begun first (tables before networks), and the time left is guessed from it; None:
-    not known."""
+    """About how long one run takes, if known: the longest are begun first (tables before networks), and the time left is guessed
+    from it."""
     gigabytes: float = 0.5
     """About how much memory one run takes at most: too large ones are not run side by side."""
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, colour=self.colour)
-        for name, value, least in (("seconds", self.seconds, 0), ("gigabytes", self.gigabytes, 0)):
-            number = nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-            if not least <= number < inf and not (name == "seconds" and value is None):
-                raise BadStudy(
-                    f"{name} is {value!r}, but must be a number from {least} on",
-                    fix=f"{name} = 1.0",
-                )
-        if not isinstance(self.settings, Mapping) or not isinstance(self.agent, str | Agent):
-            raise BadStudy(
-                f"line `{self.name}` has no agent, or settings that are no table", fix='agent = "q"'
-            )
+        for name, value in (("seconds", self.seconds), ("gigabytes", self.gigabytes)):
+            number = -1.0
+            if isinstance(value, Real) and type(value) is not bool:
+                number = float(value)
+            if not 0 <= number < inf and not (name == "seconds" and value is None):
+                raise BadStudy(f"{name} is {value!r}, but must be a number from 0 on", fix="1.0")
 
     @property
     def key(self) -> str:
@@ -74,32 +70,31 @@ class Line:
 
 
 def name_agents(agents: Sequence[str | Agent]) -> list[str]:
-    """What lines are called after their agents: `cprm`, or `cprm 1` where settings are given; where that is not enough, with what
-    differs.
+    """Lines are called after their agents: `cprm`, or `cprm 1` if settings are given; if that is not enough, with what differs.
 
     >>> from pdrm.learning.agents import CpRM, QLearning
     >>> name_agents(["q", QLearning(k=2), CpRM(learning_rate=0.1), CpRM(learning_rate=0.5)])
     ['q', 'q 2', 'cprm 1, learning_rate=0.1', 'cprm 1, learning_rate=0.5']
     """
-    names = [one if isinstance(one, str) else f"{check_agent(one).name} {one.k}" for one in agents]
-    alike = {
-        name: [one for one, other in zip(agents, names, strict=True) if other == name]
-        for name in names
-    }
-    return [
-        f"{name}{_describe_difference(one, alike[name])}"
-        for one, name in zip(agents, names, strict=True)
-    ]
-
-
-def _describe_difference(agent: str | Agent, alike: Sequence[str | Agent]) -> str:
-    """The settings of an agent in which some of these differ; nothing where none does."""
-    if isinstance(agent, str):
-        return ""
+    made = [agent_for(one) for one in agents]
+    own = [vars_of(one.agent if isinstance(one, GuestAgent) else one) for one in made]
     names = [
-        one.name for one in fields(agent) if len({getattr(other, one.name) for other in alike}) > 1
+        given if isinstance(given, str) else f"{one.name} {one.k}"
+        for given, one in zip(agents, made, strict=True)
     ]
-    return "".join(f", {name}={getattr(agent, name)}" for name in names)
+    found = []
+    for given, name, fields in zip(agents, names, own, strict=True):
+        alike = [other for other, called in zip(own, names, strict=True) if called == name]
+        differs = [
+            setting
+            for setting in fields
+            if any(one.get(setting) != fields[setting] for one in alike)
+        ]
+        said = (
+            "" if isinstance(given, str) else "".join(f", {one}={fields[one]}" for one in differs)
+        )
+        found.append(name + said)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,19 +114,17 @@ class Panel:
     lines: tuple[Line, ...]
     title: str = ""
     figure: str = ""
-    """Where the paper shows it."""
+    """The paper's figure."""
     machine: MachineLike | None = None
-    """A machine, its text, the path of its file, or its name in the catalogue; None: the one that the domain comes with."""
+    """A machine, its text, the path of its file, or its name in the catalogue (default: the one that the domain comes with)."""
     success: str | tuple[str, ...] = ()
-    """The final machine states that mean the task was achieved; none given: as `Task` has it."""
+    """The final machine states that mean success (default: as `Task` has it)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For all lines, unless a line says otherwise."""
     _task: list[Task] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, title=self.title, figure=self.figure)
-        for state in (self.success,) if isinstance(self.success, str) else self.success:
-            check_texts(success=state)
         listed = isinstance(self.domain, str) and (self.domain in names() or self.domain in SIDES)
         if not listed or self.machine is not None:
             self.task
@@ -150,7 +143,7 @@ class Panel:
 
     @property
     def heading(self) -> str:
-        """Its title; without one its name, after that of the machine where it is only the domain's name, and the machine another."""
+        """Its title; without one its name, after that of the machine if it is only the domain's name, and the machine another."""
         if self.title or self.name != self.task.name or self.task.text is None:
             return self.title or self.name
         machine = self.task.machine.name
@@ -160,12 +153,12 @@ class Panel:
         """The line of this name."""
         return next(line for line in self.lines if line.name == name)
 
-    def agent(self, line: Line) -> Agent:
+    def agent(self, line: Line) -> AnyAgent:
         """The agent of a line, with its settings for this task."""
-        given = {**self.settings, **line.settings} | ({} if line.k is None else {"k": line.k})
-        if isinstance(line.agent, Agent):
-            return replace(line.agent, **given)
-        return agent_for(self.task, line.agent, given)
+        given = {**self.settings, **line.settings}
+        if line.k is not None:
+            given["k"] = line.k
+        return agent_for(line.agent, given).settled(self.task)
 
     def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a line, one per seed."""
@@ -174,15 +167,14 @@ class Panel:
 
 
 def name_tasks(tasks: Sequence[Task]) -> list[str]:
-    """What panels are called after their tasks: by the domain; where that is not enough, with the machine.
+    """Panels are called after their domains; if that is not enough, with the machine.
 
     >>> name_tasks([Task("letter"), Task("maze-5x5"), Task("letter", "letter-counting")])
     ['letter, letter', 'maze-5x5', 'letter-counting, letter']
     """
-    names = [task.name for task in tasks]
+    count = Counter(task.name for task in tasks)
     return [
-        f"{task.machine.name}, {task.name}" if names.count(task.name) > 1 else task.name
-        for task in tasks
+        f"{task.machine.name}, {task.name}" if count[task.name] > 1 else task.name for task in tasks
     ]
 
 
@@ -206,15 +198,13 @@ def check_texts(**given: object) -> None:
             raise BadStudy(f"{name} is {value!r}, but must be a text", fix=f'{name} = "letter"')
 
 
-def check_distinct(what: str, found: list[str]) -> None:
+def check_distinct(what: str, found: Sequence[str]) -> None:
     """Raise unless there are some, all named and all differently."""
-    if not found:
-        raise BadStudy(f"there are no {what}", fix="give at least one")
-    twice = next((name for name in found if found.count(name) > 1), None)
-    if not all(found) or twice is not None:
-        fault = (
-            f"one of the {what} has no name"
-            if twice is None
-            else f"two of the {what} are called `{twice}`"
+    if not found or not all(found):
+        raise BadStudy(
+            f"there are no {what}, or one has no name", fix="give at least one, and names"
         )
-        raise BadStudy(fault, fix="leave one out, or give each a name of its own")
+    name, count = Counter(found).most_common(1)[0]
+    if count > 1:
+        fix = "leave one out, or give each its own name"
+        raise BadStudy(f"two of the {what} are called `{name}`", fix=fix)

@@ -1,15 +1,13 @@
-"""Where a study's runs are kept: a folder each, named after what it is and the hash of its spec."""
+"""The folders of a study's runs, each named after its run and the hash of its spec."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from pdrm.learning.run_loop import CHECKPOINT, FAILURE, RunSpec, is_done, read_progress
-
-if TYPE_CHECKING:
-    from pdrm.learning.run import Run
+from pdrm.learning.run import Run
+from pdrm.learning.run_folder import is_done
+from pdrm.learning.run_spec import RunSpec
 
 RUNS = "runs"
 LARGEST_POLICY = 5_000_000
@@ -29,7 +27,7 @@ class Store:
 
     root: Path
     more: tuple[Path, ...] = ()
-    """Other folders that runs are read from, where they are not in the first."""
+    """Other folders that runs are read from, if they are not in the first."""
 
     @classmethod
     def below(cls, folder: Path) -> Store:
@@ -38,37 +36,13 @@ class Store:
 
     def folder(self, spec: RunSpec) -> Path:
         """Where a run is or will be."""
-        kept = (root / spec.name for root in self.more if not (self.root / spec.name).exists())
-        return next((folder for folder in kept if folder.exists()), self.root / spec.name)
+        places = [root / spec.name for root in (self.root, *self.more)]
+        return next((place for place in places if place.exists()), places[0])
 
     def run(self, spec: RunSpec) -> Run:
         """The run of a spec."""
-        from pdrm.learning.run import Run
-
         return Run(spec, self.folder(spec))
 
     def done(self, spec: RunSpec) -> bool:
-        """Whether a run has its result."""
+        """Return True if a run has its result."""
         return is_done(self.folder(spec))
-
-    def kept(self, spec: RunSpec) -> bool:
-        """Whether anything of a run is there to go on from: a checkpoint, or its result."""
-        return self.done(spec) or (self.folder(spec) / CHECKPOINT).exists()
-
-    def begun_since(self, spec: RunSpec, moment: float) -> bool:
-        """Whether a run was begun or gone on with after a moment (of `time.time()`), and is not done."""
-        try:
-            return self.folder(spec).stat().st_mtime >= moment and not self.done(spec)
-        except OSError:
-            return False
-
-    def failure(self, spec: RunSpec) -> str:
-        """Why a run's last attempt failed, or nothing."""
-        try:
-            return (self.folder(spec) / FAILURE).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
-
-    def progress(self, spec: RunSpec) -> dict[str, Any]:
-        """How far a run under way is: `done` and `total`, and the `return` of its last test; nothing before the first."""
-        return read_progress(self.folder(spec))

@@ -12,45 +12,47 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, BadStudy, Interrupted, NotRecorded, PdrmError, WrongKind
+from pdrm.errors import (
+    BadRunFolder,
+    BadStudy,
+    Interrupted,
+    NotHere,
+    NotRecorded,
+    PdrmError,
+    WrongKind,
+    did_you_mean,
+)
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
 from pdrm.experiments.statistics import interquartile_mean
-from pdrm.experiments.store import Store
+from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
-from pdrm.learning.agents import read_agent, resolve_seeds
-from pdrm.learning.run_loop import DOMAIN, FAILURE, RunSpec, read_spec
-from pdrm.learning.settings import Agent
+from pdrm.learning.agents import resolve_seeds
+from pdrm.learning.execution import Failure, Keep, Planned, Workers, train_all
+from pdrm.learning.protocol import Agent
+from pdrm.learning.run_spec import RunSpec, read_spec
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.drawing.rows import Rows
-    from pdrm.experiments.execution import Failure, Planned, Workers
 
 FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
-"""What a study may be called."""
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Study:
-    """Tasks × agents × seeds; or panels that belong together, and their seeds.
-
-    tasks: tasks, or domains that come with a machine (themselves, names or files). agents: settings such as `CpRM(k=1)`, or names.
-    Of either one, a list, or a dictionary with what the tables and plots call them, such as `{"slow": CpRM(learning_rate=0.1)}`.
-    seeds: how many (0, 1, …), or which. machine, success: as for `Task`, of all tasks.
-    settings: of all agents, such as `{"k": 1, "episodes": 500}`. name, title: as its folder and its page call it. panels: in place of
-    tasks and agents. `run` runs it, `plot`, `table` and `report` show what came out.
+    """Tasks × agents × seeds; or panels that belong together, and their seeds. `run` runs it.
 
     >>> from pdrm.learning.agents import CpRM, QLearning
     >>> study = Study(["letter"], [QLearning(k=1, episodes=200), CpRM(k=1, episodes=200)], seeds=2)
@@ -59,27 +61,27 @@ class Study:
     """
 
     tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
-    """Tasks, or domains that come with a machine: themselves, their names or files; one, several, or several by name."""
+    """Tasks, or domains that come with a machine (themselves, names or files): one, several, or several by the names that tables and
+    plots show."""
     agents: Agent | str | Sequence[Agent | str] | Mapping[str, Agent | str] = ()
-    """Settings such as `CpRM(k=1)`, or names, which have the paper's settings where the domain is the paper's; one, several, or
-    several by name."""
+    """Settings such as `CpRM(k=1)`, names, or agents of your own; one, several, or several by name."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """How many (0, 1, …), or which."""
     machine: MachineLike | None = None
-    """Of all tasks, in place of their own."""
+    """Of all tasks, instead of their own."""
     success: str | Sequence[str] = ()
-    """The final machine states that mean success, of all tasks; none: as `Task` has it."""
+    """The final machine states that mean success, of all tasks (default: as `Task` has it)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of all agents, such as `{"k": 1, "episodes": 500}`."""
     name: str = "study"
-    """As files and folders call it."""
+    """Its name in files and folders."""
     title: str = ""
-    """As its page calls it."""
+    """The title of its page."""
     figure: str = ""
-    """Where the paper shows all panels in one plot, if it does: a colour per agent, a line style per panel."""
+    """The paper's figure, if that shows all panels in one plot: a colour per agent, a line style per panel."""
     panels: tuple[Panel, ...] = ()
-    """In place of tasks and agents."""
+    """Instead of tasks and agents."""
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, title=self.title, figure=self.figure)
@@ -89,42 +91,44 @@ class Study:
         if not self.panels:
             object.__setattr__(self, "panels", self._make_panels())
             for panel, line in self.lines():
-                panel.agent(line)  # which refuses an agent or a setting that there is not
+                panel.agent(line)  # refuses unknown agents and settings
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
         object.__setattr__(self, "seeds", resolve_seeds(self.seeds))
 
     def _make_panels(self) -> tuple[Panel, ...]:
-        """A panel for each task, with a line for each agent, called as they are given or after what they are."""
+        """A panel for each task, with a line for each agent."""
         given, agents = _list(self.tasks), _list(self.agents)
-        _check_places(given, agents)
+        for one in given:
+            if isinstance(one, Agent):
+                fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
+                raise WrongKind(f"{one!r} is an agent among the tasks", fix=fix)
         tasks = [self._task(task) for task in given]
-        own = name_agents(agents)  # which refuses what is no agent
+        names = list(self.agents) if isinstance(self.agents, Mapping) else name_agents(agents)
         lines = tuple(
-            Line(name=name, agent=agent)
-            for name, agent in zip(_names(self.agents) or own, agents, strict=True)
+            Line(name=name, agent=agent) for name, agent in zip(names, agents, strict=True)
         )
-        panels = zip(_names(self.tasks) or name_tasks(tasks), tasks, strict=True)
+        titles = list(self.tasks) if isinstance(self.tasks, Mapping) else name_tasks(tasks)
         return tuple(
             Panel(name=name, domain=task, lines=lines, settings=dict(self.settings))
-            for name, task in panels
+            for name, task in zip(titles, tasks, strict=True)
         )
 
     def _task(self, given: Task | DomainLike) -> Task:
-        """A task, with the study's machine and success in place of its own."""
-        if isinstance(given, Task) and self.machine is None:
-            return (
-                Task(given, given.machine, success=tuple_of(self.success))
-                if self.success
-                else given
-            )
-        return Task(given, self.machine, success=tuple_of(self.success))
+        """A task, with the study's machine and success instead of its own."""
+        if not isinstance(given, Task):
+            return Task(given, self.machine, success=tuple_of(self.success))
+        if self.machine is None and not self.success:
+            return given
+        machine = given.machine if self.machine is None else self.machine
+        return Task(given, machine, success=tuple_of(self.success))
 
     def __repr__(self) -> str:
         panels, lines, seeds = len(self.panels), len(list(self.lines())), len(self.seed_numbers)
         parts = ((panels, "panel"), (lines, "line"), (seeds, "seed"))
-        return f"<Study {self.name!r}: {', '.join(f'{count} {what}' + 's' * (count != 1) for count, what in parts)}>"
+        said = ", ".join(f"{count} {what}" + "s" * (count != 1) for count, what in parts)
+        return f"<Study {self.name!r}: {said}>"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table
@@ -132,15 +136,8 @@ class Study:
         rows = []
         for panel, line in self.lines():
             agent = panel.agent(line)
-            rows.append(
-                [
-                    panel.heading,
-                    line.name,
-                    agent.name,
-                    str(agent.k),
-                    f"{agent.total:,} {agent.unit}",
-                ]
-            )
+            length = f"{agent.total:,} {agent.unit}"
+            rows.append([panel.heading, line.name, agent.name, str(agent.k), length])
         heads = ["panel", "line", "agent", "k", "training"]
         seeds = f"{self.title or self.name}; seeds {', '.join(map(str, self.seed_numbers))}"
         return html("p", seeds) + table(heads, rows)
@@ -152,7 +149,7 @@ class Study:
 
     @property
     def of_the_paper(self) -> bool:
-        """Whether the paper shows it."""
+        """True if the paper shows it."""
         return bool(self.figure) or any(panel.figure for panel in self.panels)
 
     def lines(self) -> Iterator[tuple[Panel, Line]]:
@@ -161,11 +158,9 @@ class Study:
 
     def runs(self) -> Iterator[tuple[Panel, Line, RunSpec]]:
         """Every run of the study."""
-        return (
-            (panel, line, spec)
-            for panel, line in self.lines()
-            for spec in panel.specs(line, self.seed_numbers)
-        )
+        for panel, line in self.lines():
+            for spec in panel.specs(line, self.seed_numbers):
+                yield panel, line, spec
 
     def check(self) -> None:
         """Raise what is wrong with a panel or a line, before anything runs."""
@@ -173,7 +168,7 @@ class Study:
             panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
-        """The same study with `count` seeds: its own first, then new ones. None: as it is."""
+        """The same study with `count` seeds: its own first, then new ones (default: as it is)."""
         if count is None:
             return self
         resolve_seeds(count)
@@ -190,9 +185,11 @@ class Study:
     ) -> Results:
         """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-        folder: where to; None: one that is named after the study. Several studies may share a folder: its tables have all of them.
-        workers: how many runs at a time, or `Workers`, here or on a cluster. progress: whether to show how it goes; None: on a terminal
-        and in a notebook.
+        Args:
+            folder: Where to (default: one that is named after the study). Several studies may share a folder: its tables have
+                all of them.
+            workers: How many runs at a time, or `Workers`, here or on a cluster.
+            progress: Show how it goes (default: on a terminal and in a notebook).
         """
         return run_study(self, self._place(folder), workers, progress=progress)
 
@@ -200,26 +197,24 @@ class Study:
         return Path(self.name if folder is None else folder)
 
     def results(self, folder: str | os.PathLike[str] | None = None) -> Results:
-        """What was recorded of it. folder: where `run` has been; None: as for `run`."""
+        """What is recorded of it in the folder of `run`."""
         place = self._place(folder)
         lines = recorded([self], Store.below(place))
         if not lines:
-            raise NotRecorded(
-                f"{place} holds no run of study `{self.name}`", fix=f"study.run({str(place)!r})"
-            )
+            fault = f"{place} holds no run of study `{self.name}`"
+            raise NotRecorded(fault, fix=f"study.run({str(place)!r})")
         return Results(place, lines, [])
 
     def report(self, folder: str | os.PathLike[str] | None = None) -> Path:
-        """Write the page about it, `index.html`; returns its path. folder: where `run` has been; None: as for `run`."""
+        """Write the page about it, `index.html`, into the folder of `run`; returns its path."""
         return self.results(folder).report()
 
     def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
-        """A row for each line: how its final tests went. folder: where `run` has been; None: as for `run`."""
+        """A row for each line: how its final tests went."""
         return self.results(folder).table()
 
     def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
-        """The recorded curves as a figure of matplotlib, which shows itself in a notebook. folder: where `run` has been; None: as
-        for `run`."""
+        """Draw the recorded curves as a figure of matplotlib, which shows itself in a notebook."""
         return self.results(folder).plot()
 
 
@@ -230,21 +225,7 @@ def _list(given: Any) -> Sequence[Any]:
     return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
 
 
-def _names(given: object) -> list[str]:
-    """What the tasks or agents are called, where that is said."""
-    return list(given) if isinstance(given, Mapping) else []
-
-
-def _check_places(tasks: Sequence[object], agents: Sequence[object]) -> None:
-    """Refuse agents in the place of the tasks, and tasks in that of the agents."""
-    for one, wrong in (*((task, Agent) for task in tasks), *((agent, Task) for agent in agents)):
-        if isinstance(one, wrong) or (isinstance(one, type) and issubclass(one, wrong)):
-            what, place = ("an agent", "tasks") if wrong is Agent else ("a task", "agents")
-            fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
-            raise WrongKind(f"{one!r} is {what}, and stands among the {place}", fix=fix)
-
-
-# --- Running studies
+# --- Results
 
 
 class ResultRow(NamedTuple):
@@ -255,13 +236,15 @@ class ResultRow(NamedTuple):
     line: str
     seeds: int
     training: int
-    """Before the final test, in the agent's unit."""
+    """Before the final test."""
+    unit: str
+    """Of training: episodes or timesteps."""
     return_25: float
     return_50: float
     return_75: float
     """Quartiles over the seeds of the final test's mean return."""
     success: float
-    """The share of these episodes that achieved the task."""
+    """The share of these episodes that solved the task."""
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
@@ -277,14 +260,15 @@ class CurveRow(NamedTuple):
     agent: str
     k: int | str
     ours: str
-    """Whether it is not in the paper: yes or no."""
+    """`yes` if it is not in the paper."""
     seed: int
-    at: int
-    """Training before it, in the agent's unit."""
+    episodes: float
+    timesteps: float
+    """Training before it, in both units; nan if one was not recorded."""
     mean_return: float
     """`return` in `curves.csv`, and in a frame."""
     normalised: float
-    """From -1, the lowest return that the task allows, to 1, the highest; nan where the domain does not give them."""
+    """From -1, the lowest return that the task allows, to 1, the highest; nan if the domain does not give them."""
     steps: float
     success: float
 
@@ -295,23 +279,39 @@ class CurveRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
-    """What came of some studies: their recorded lines, and the runs that failed."""
+    """What came of some studies: their recorded lines, and the runs that failed. `results["cprm"]` is a line."""
 
     folder: Path
     """Where the runs, the tables and the report are."""
     lines: list[tuple[Study, Curves]]
-    """What was recorded: a study, and the curves of one of its lines."""
+    """A study, and the curves of one of its lines."""
     failures: list[Failure]
     """The runs that failed, and why."""
 
+    def __getitem__(self, name: str | tuple[str, str]) -> Curves:
+        """The curves of a line by its name or its agent's, or by the names of panel and line."""
+        names = (name,) if isinstance(name, str) else name
+        found = []
+        for _, curves in self.lines:
+            own = {curves.line.name, curves.line.agent_name, curves.panel.name}
+            if own.issuperset(names):
+                found.append(curves)
+        if len(found) != 1:
+            known = [f"{one.panel.name}, {one.line.name}" for one in found or self._curves()]
+            count = "several lines" if found else "no line"
+            fix = did_you_mean(", ".join(names), known)
+            raise NotHere(f"there is {count} `{', '.join(names)}`", fix=fix)
+        return found[0]
+
+    def _curves(self) -> list[Curves]:
+        return [curves for _, curves in self.lines]
+
     def __repr__(self) -> str:
-        counts = {
-            "line": len(self.lines),
-            "run": sum(len(curves.seeds) for _, curves in self.lines),
-        }
-        failed = f", {len(self.failures)} failed" if self.failures else ""
+        runs = sum(len(curves.seeds) for curves in self._curves())
+        counts = {"line": len(self.lines), "run": runs}
         said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
-        unlearnt = f", {len(self.notes)} never achieved" if self.notes else ""
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        unlearnt = f", {len(self.notes)} never solved" if self.notes else ""
         return f"<Results in {self.folder}: {said}{failed}{unlearnt}>"
 
     def table(self) -> Rows[ResultRow]:
@@ -321,25 +321,29 @@ class Results:
         def make(number: int) -> ResultRow:
             study, curves = self.lines[number]
             low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-            panel, line, done = curves.panel.name, curves.line.name, int(curves.at[-1])
-            success = float(curves.final_success.mean())
             return ResultRow(
-                study.name, panel, line, len(curves.seeds), done, low, middle, high, success
+                study.name,
+                curves.panel.name,
+                curves.line.name,
+                len(curves.seeds),
+                int(curves.at[-1]),
+                curves.unit,
+                low,
+                middle,
+                high,
+                float(curves.final_success.mean()),
             )
 
         return Rows(len(self.lines), make, self.notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note for each line that no seed achieves at the end: what to try. None for the paper's studies, which have claims instead."""
-        return tuple(
-            note
-            for study, curves in self.lines
-            if not study.of_the_paper and (note := _note_failure(curves))
-        )
+        """A note for each line that no seed solves at the end: what to try. None for the paper's studies, which have claims instead."""
+        own = [curves for study, curves in self.lines if not study.of_the_paper]
+        return tuple(note for curves in own if (note := _note_failure(curves)))
 
     def frame(self) -> Any:
-        """The table as a pandas `DataFrame`, where pandas is installed."""
+        """The table as a pandas `DataFrame`."""
         return self.table().frame()
 
     def curves(self) -> Rows[CurveRow]:
@@ -350,22 +354,34 @@ class Results:
         rows = [
             CurveRow(*_describe_line(study, curves), *row)
             for study, curves in self.lines
-            for row in _curves(curves)
+            for row in _curve_rows(curves)
         ]
         return Rows(len(rows), rows.__getitem__)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
-        """The curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook. path: where to write it as well."""
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        x: str | None = None,
+        y: str = "return",
+    ) -> Plot:
+        """Draw the curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook.
+
+        Args:
+            path: Where to write it as well.
+            x: "steps" or "episodes", for all lines (default: what each agent's training is counted in).
+            y: "return" or "success".
+        """
         from pdrm.drawing.curve_plots import CurveLine, study_plot
 
         panels: dict[tuple[str, str], list[CurveLine]] = {}
         for study, curves in self.lines:
-            panels.setdefault((study.name, curves.panel.name), []).append(curves.to_plot())
+            place = study.name, curves.panel.name
+            panels.setdefault(place, []).append(curves.to_plot(x, y))
         return study_plot(list(panels.values())).saved(path)
 
     def report(self) -> Path:
-        """Write the page about these studies, `index.html`, and `curves.svg`; returns its path. `pdrm report` and
-        `pdrm.report.write_page` write that of all studies in the folder."""
+        """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""
         if all(study.of_the_paper for study, _ in self.lines):
             page: Path = borrow("write_page")(self.folder)
         else:
@@ -376,18 +392,26 @@ class Results:
         from pdrm.drawing.markup import html, picture
 
         failed = [html("p", f"failed: {one.run.title}: {one.sentence}") for one in self.failures]
-        shown = picture(
-            self.plot()._repr_png_(),
-            "png",
-            f"median and quartiles over the seeds, in {self.folder}",
-        )
+        about = f"median and quartiles over the seeds, in {self.folder}"
+        shown = picture(self.plot()._repr_png_(), "png", about)
         return self.table()._repr_html_() + shown + "".join(failed)
+
+
+def _note_failure(curves: Curves) -> str:
+    """A note that no seed of a line solves the task in its last tests, and what to try; nothing if one does."""
+    if curves.success[:, -count_last_tests(len(curves.at)) :].any():
+        return ""
+    task, agent = curves.panel.task, curves.panel.agent(curves.line)
+    if not is_judged(task, agent):
+        return ""
+    return f"`{curves.line.name}` on {curves.panel.heading}: no seed solves it; try {advise(task, agent)}"
+
+
+# --- Running studies
 
 
 def plan(studies: Iterable[Study]) -> list[Planned]:
     """The runs of some studies, each once, in the studies' order."""
-    from pdrm.experiments.execution import Planned
-
     found: dict[str, Planned] = {}
     for study in studies:
         for panel, line, spec in study.runs():
@@ -405,22 +429,18 @@ def run_study(
 ) -> Results:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    progress: whether to show how it goes; None: on a terminal and in a notebook. Lines that no seed achieves are named at the end,
-    unless it is False.
-
     What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
-    others go on; `NotRecorded` if all of them fail and nothing is recorded.
+    others continue; `NotRecorded` if all of them fail and nothing is recorded.
 
     >>> import tempfile
     >>> from pdrm.learning.agents import QLearning
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run_study(Study(["letter"], [QLearning(k=1, episodes=200)], seeds=2), folder)
+    ...     len(results["q"].runs)
+    2
     >>> results.failures, [curves.returns.shape for _, curves in results.lines]
     ([], [(2, 2, 10)])
     """
-    from pdrm.experiments.execution import Workers, run_all
-    from pdrm.experiments.monitor import monitor
-
     studies = [study] if isinstance(study, Study) else list(study)
     chosen = Workers(count=workers) if isinstance(workers, int) else workers
     place, shown = Path(folder), is_shown() if progress is None else progress
@@ -431,22 +451,19 @@ def run_study(
         for one in studies:
             one.check()
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
-    ensure_folder(place)
+    ensure_folder(store.root)
     try:
-        with monitor(runs, store, chosen.at_most(len(runs)).count, quiet=not shown, announce=True):
-            failures = run_all(runs, store, chosen)
+        keep = Keep(largest_policy=LARGEST_POLICY)
+        failures = train_all(runs, store.root, chosen, keep, shown=shown).failures
     except KeyboardInterrupt:
-        done = f"{sum(store.done(run.spec) for run in runs):,} of {len(runs):,} runs are done"
-        raise Interrupted(
-            f"stopped; {done}, kept in {place}: the same line goes on from there"
-        ) from None
+        done = sum(store.done(run.spec) for run in runs)
+        said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"
+        raise Interrupted(f"{said}: the same line resumes") from None
     lines = recorded(studies, store)
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
-        raise NotRecorded(
-            fault, fix=f"see {store.folder(first.run.spec) / FAILURE}, then run it again"
-        )
+        raise NotRecorded(fault, fix="see its message above, then run it again")
     kept = save_studies(studies, place, store)
     write_tables(recorded(kept, store) if kept else lines, place)
     results = Results(place, lines, failures)
@@ -456,40 +473,36 @@ def run_study(
     return results
 
 
-def _note_failure(curves: Curves) -> str:
-    """That no seed of a line achieves the task in its last tests, and what to try; nothing where one does."""
-    task, agent = curves.panel.task, curves.panel.agent(curves.line)
-    if not is_judged(task, agent) or curves.success[:, -count_last_tests(len(curves.at)) :].any():
-        return ""
-    return f"`{curves.line.name}` on {curves.panel.heading}: no seed achieves it; try {advise(task, agent).fix}"
-
-
 # --- Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line.
 
 CURVES, SUMMARY = "curves.csv", "summary.csv"
 COLUMNS = ("study", "panel", "line", "agent", "k", "ours")
-CURVE_COLUMNS = (*COLUMNS, "seed", "at", "return", "normalised", "steps", "success")
+CURVE_COLUMNS = (
+    *COLUMNS,
+    *("seed", "episodes", "timesteps", "return", "normalised", "steps", "success"),
+)
 SUMMARY_COLUMNS = (
     *COLUMNS,
-    *("seeds", "at", "return_25", "return_50", "return_75"),
+    *("seeds", "unit", "at", "return_25", "return_50", "return_75"),
     *("normalised_25", "normalised_50", "normalised_75", "normalised_iqm", "success"),
 )
 
 
 def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have runs, in order."""
-    every = ((study, panel, line) for study in studies for panel, line in study.lines())
-    found = (
-        (study, curves_of(panel, line, study.seed_numbers, store)) for study, panel, line in every
-    )
+    found = [
+        (study, curves_of(panel, line, study.seed_numbers, store))
+        for study in studies
+        for panel, line in study.lines()
+    ]
     return [(study, curves) for study, curves in found if curves is not None]
 
 
-def write_tables(lines: list[tuple[Study, Curves]], folder: Path) -> None:
+def write_tables(lines: Sequence[tuple[Study, Curves]], folder: Path) -> None:
     """Write both tables."""
     for name, columns, rows in (
-        (CURVES, CURVE_COLUMNS, _curves),
-        (SUMMARY, SUMMARY_COLUMNS, _summary),
+        (CURVES, CURVE_COLUMNS, _curve_rows),
+        (SUMMARY, SUMMARY_COLUMNS, _summary_rows),
     ):
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
@@ -507,88 +520,71 @@ def _describe_line(study: Study, curves: Curves) -> tuple[str, str, str, str, in
     return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
 
 
-def _write(value: float) -> str:
+def _write(value: float | str) -> str:
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def _curves(curves: Curves) -> Iterator[list[Any]]:
+def _curve_rows(curves: Curves) -> Iterator[list[Any]]:
     """Means over the episodes of a test."""
-    means = [
-        values.mean(axis=2)
-        for values in (curves.returns, curves.normalised, curves.steps, curves.success)
-    ]
+    values = (curves.returns, curves.normalised, curves.steps, curves.success)
+    means = [value.mean(axis=2) for value in values]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
-            yield [seed, at, *(float(values[s, t]) for values in means)]
+            other = nan if curves.across is None else float(curves.across[s, t])
+            training = (other, at) if curves.unit == "timesteps" else (at, other)
+            yield [seed, *training, *(float(value[s, t]) for value in means)]
 
 
-def _summary(curves: Curves) -> Iterator[list[Any]]:
+def _summary_rows(curves: Curves) -> Iterator[list[Any]]:
     raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
     for t, at in enumerate(curves.at.tolist()):
-        values = [
-            *(part[t] for part in (*raw, *normalised)),
-            interquartile_mean(scores[:, t]),
-            success[t],
-        ]
-        yield [len(curves.seeds), at, *map(float, values)]
+        values = [float(part[t]) for part in (*raw, *normalised)]
+        means = [interquartile_mean(scores[:, t]), float(success[t])]
+        yield [len(curves.seeds), curves.unit, at, *values, *means]
 
 
-# --- Which studies a folder is about: kept beside the runs, so that their tables, curves and page can be made again from there.
+# --- Which studies a folder is about: kept next to the runs, so that their tables, curves and page can be made again.
 #
-# Domains of one's own are not in it: each run's folder has its own.
+# Tasks and agents are those of the runs, whose folders are named.
 
 STUDIES = "studies.json"
-ABOUT = ("name", "title", "figure")
-LINE = ("name", "colour", "ours", "seconds", "gigabytes")
 
 
 def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> list[Study]:
-    """Write what the studies are, beside those that the folder holds; returns all of them. The paper's are known without: what is
-    kept of earlier ones then goes, and none is returned."""
+    """Write what the studies are, in addition to those that the folder holds; returns all of them. The paper's are known without:
+    what is kept of earlier ones is then removed, and none is returned."""
     if all(study.of_the_paper for study in studies):
         (folder / STUDIES).unlink(missing_ok=True)
         return []
-    kept: list[Study] = []
-    with suppress(BadRunFolder):  # what is damaged is written again
-        kept = load_studies(folder, store)
-    for study in studies:
-        _keep(study, kept)
-    record = [_study(study, store) for study in kept]
-    write_atomically(
-        folder / STUDIES, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
-    )
-    return kept
+    try:
+        kept = {study.name: study for study in load_studies(folder, store)}
+    except BadRunFolder:
+        kept = {}
+    kept |= {study.name: study for study in studies}
+    record = [_record_study(study) for study in kept.values()]
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(folder / STUDIES, text.encode())
+    return list(kept.values())
 
 
-def _keep(study: Study, kept: list[Study]) -> None:
-    """Add a study to those that are kept. One that grew or shrank is the same study, as large as it ever was; another one of the
-    same name gets a number."""
-    asked, number, name = _ids(study), 1, study.name
-    while (
-        place := next((place for place, one in enumerate(kept) if one.name == name), None)
-    ) is not None:
-        before = _ids(kept[place])
-        if before <= asked or asked <= before:
-            kept[place] = replace(
-                study if before <= asked else kept[place], name=name, title=study.title
+def _record_study(study: Study) -> dict[str, Any]:
+    panels = []
+    for panel in study.panels:
+        lines = []
+        for line in panel.lines:
+            runs = [spec.name for spec in panel.specs(line, study.seed_numbers)]
+            lines.append(
+                {"name": line.name, "colour": line.colour, "ours": line.ours, "runs": runs}
             )
-            return
-        number += 1
-        name = f"{study.name} {number}"
-    if number > 1:
-        say(
-            f"another study called `{study.name}` is in this folder: in its tables this one is `{name}`"
-        )
-    kept.append(replace(study, name=name))
-
-
-def _ids(study: Study) -> set[str]:
-    return {spec.id for _, _, spec in study.runs()}
+        about = {"name": panel.name, "title": panel.title, "figure": panel.figure}
+        panels.append({**about, "success": panel.task.success, "lines": lines})
+    about = {"name": study.name, "title": study.title, "figure": study.figure}
+    return {**about, "seeds": study.seed_numbers, "panels": panels}
 
 
 def load_studies(folder: Path, store: Store) -> list[Study]:
-    """The studies kept in a folder, as far as their domains are there; none: nothing is kept."""
+    """The studies kept in a folder, as far as their runs are there."""
     path = folder / STUDIES
     if not path.exists():
         return []
@@ -596,62 +592,34 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
         found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
-        raise BadRunFolder(
-            fault, fix="study.run(folder), or pdrm run STUDY.toml, writes it again"
-        ) from error
+        fix = "study.run(folder), or pdrm run STUDY.toml, writes it again"
+        raise BadRunFolder(fault, fix=fix) from error
     return [study for study in found if study is not None]
-
-
-def _study(study: Study, store: Store) -> dict[str, Any]:
-    own = {name: getattr(study, name) for name in ABOUT}
-    seeds = study.seed_numbers
-    return {
-        **own,
-        "seeds": seeds,
-        "panels": [_panel(panel, seeds, store) for panel in study.panels],
-    }
-
-
-def _panel(panel: Panel, seeds: Sequence[int], store: Store) -> dict[str, Any]:
-    """One's own domain is that of the panel's runs, whose folders are named."""
-    lines = [(line, panel.agent(line)) for line in panel.lines]
-    return {
-        **{name: getattr(panel, name) for name in ABOUT},
-        "domain": panel.task.name if panel.task.catalogued else None,
-        "machine": panel.task.text,
-        "success": panel.task.success,
-        "lines": [
-            {
-                **{name: getattr(line, name) for name in LINE},
-                "agent": agent.name,
-                "settings": agent.record(),
-            }
-            for line, agent in lines
-        ],
-        "runs": [
-            store.folder(spec).name for line in panel.lines for spec in panel.specs(line, seeds)
-        ],
-    }
 
 
 def _read_study(record: dict[str, Any], store: Store) -> Study | None:
     found = [_read_panel(panel, store) for panel in record.pop("panels")]
     panels = tuple(panel for panel in found if panel is not None)
-    return Study(panels=panels, **{**record, "seeds": tuple(record["seeds"])}) if panels else None
+    seeds = tuple(record.pop("seeds"))
+    return Study(panels=panels, seeds=seeds, **record) if panels else None
 
 
 def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
-    runs, domain = record.pop("runs"), record.pop("domain")
-    if domain is None:
-        at = next(
-            (store.root / name for name in runs if (store.root / name / DOMAIN).exists()), None
-        )
-        domain = None if at is None else read_spec(at).task.domain
-    if domain is None:
+    """The panel, with the lines of which a run is there."""
+    lines = []
+    tasks: list[Task] = []
+    for line in record.pop("lines"):
+        places = [store.root / name for name in line.pop("runs")]
+        place = next((one for one in places if one.is_dir()), None)
+        if place is not None:
+            try:
+                spec = read_spec(place)
+            except BadRunFolder:  # of an agent or environment of somebody's own
+                continue
+            tasks.append(spec.task)
+            lines.append(Line(agent=spec.agent, **line))
+    if not tasks:
         return None
-    lines = tuple(
-        Line(**line, agent=read_agent(agent, settings))
-        for line in record.pop("lines")
-        for agent, settings in ((line.pop("agent"), line.pop("settings")),)
-    )
-    return Panel(domain=domain, lines=lines, **{**record, "success": tuple(record["success"])})
+    success = tuple(record.pop("success"))
+    task = Task(tasks[0], tasks[0].machine, success=success)
+    return Panel(domain=task, lines=tuple(lines), **record)

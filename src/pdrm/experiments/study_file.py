@@ -1,4 +1,4 @@
-"""A study from a file: TOML, which is data, or a Python file of one's own that sets `STUDY`, which is run."""
+"""A study from a file: TOML, which is data, or a Python file that sets `STUDY`, which is run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import runpy
 import tomllib
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,11 +19,12 @@ from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
-from pdrm.learning.agents import kind_of, resolve_seeds
-from pdrm.limits import DEEPEST, LARGEST_STUDY, LONGEST_LINE, reading, spend
+from pdrm.learning.agents import resolve_seeds
+from pdrm.learning.guest import agent_for
+from pdrm.limits import LARGEST_STUDY
 from pdrm.task import find_machine, find_success
 
-# --- Where in a TOML text a key stands: the standard library's reader says it for syntax errors only.
+# --- The line of each key in a TOML text: the standard library's reader tells it for syntax errors only.
 
 Keys = tuple[str | int, ...]
 HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]\]?")
@@ -60,7 +61,6 @@ class Places:
         for place, word in enumerate(words):
             path = (*path, word)
             if is_array and place == len(words) - 1:
-                spend(len(counts))
                 counts[path] = counts.get(path, 0) + 1
                 for inner in [
                     known
@@ -73,7 +73,7 @@ class Places:
         return path
 
     def has(self, path: Keys) -> bool:
-        """Whether there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
+        """Return True if there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
         around = self._found.get(path[:-1])
         inline = (
             around is not None
@@ -120,16 +120,6 @@ SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, ea
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
     text = decode(read_bytes(path, LARGEST_STUDY), str(path))
-    for number, row in enumerate(text.splitlines(), start=1):
-        if any(
-            part.count(".") > DEEPEST for part in re.split(r"[=,\[\]{}]", row)
-        ):  # the reader takes their square
-            where = Where(str(path), number, 1, row[:LONGEST_LINE])
-            raise BadStudy(
-                f"a key of more than {DEEPEST} parts",
-                where=where,
-                fix="a study's tables are three deep",
-            )
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
@@ -142,9 +132,7 @@ def read_toml_study(path: Path) -> Study:
         where = Where(str(path), line, column, lines[min(line, len(lines)) - 1])
         fault = f"this is not valid TOML: {found[1] if found else error}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    with reading(str(path)):
-        places = Places(str(path), text)
-    return _Reader(path, places).study(record)
+    return _Reader(path, Places(str(path), text)).study(record)
 
 
 class _Reader:
@@ -202,14 +190,14 @@ class _Reader:
 
     def line(self, record: dict[str, Any], keys: Keys) -> Line:
         self.check(record, AGENT, keys, required=("agent",))
-        kind = self.locate((*keys, "agent"), lambda: kind_of(record["agent"]))
-        k = record.get("k", next(field.default for field in fields(kind) if field.name == "k"))
-        self.locate((*keys, "k"), lambda: kind(k=k))
+        agent = self.locate((*keys, "agent"), lambda: agent_for(record["agent"]))
+        k = record.get("k", agent.k)
+        self.locate((*keys, "k"), lambda: agent_for(agent, {"k": k}))
         made = partial(Line, **{"name": f"{record['agent']} {k}", **record, "k": k})
         return self.locate((*keys, "gigabytes" if "gigabytes" in record else "seconds"), made)
 
     def domain(self, name: str) -> str:
-        """A name of the catalogue, or the path of a file beside the study; a misspelt name stays as it is."""
+        """A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is."""
         if name in names() or (means_name(name, (), self.folder) and means_name(name, ())):
             return name
         return str(self.folder / name)
@@ -265,7 +253,7 @@ class _Reader:
 def _call_as_domains(
     records: Sequence[dict[str, Any]], panels: Sequence[Panel]
 ) -> tuple[Panel, ...]:
-    """The panels; those without a name are called as their domains call themselves, not as the files, where that tells them apart."""
+    """The panels; those without a name have their domain's own name, not the file's, if that tells them apart."""
     names = [
         panel.name if "name" in record else panel.task.name
         for record, panel in zip(records, panels, strict=True)

@@ -25,12 +25,11 @@ from pdrm.errors import (
 )
 from pdrm.language.source import COMMENTS
 from pdrm.language.syntax import Word, number_of
-from pdrm.limits import MOST_RULES, spend
+from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import Guard
+from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine, RewardTransition
-from pdrm.machines.transitions import NONE, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
 
 KEYWORDS = (
     "name",
@@ -76,8 +75,8 @@ class Document:
     headers: list[Header] = field(default_factory=list)
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
-    loops: dict[int, dict[str, set[str]]] = field(default_factory=dict)
-    """The variables of the `for` blocks that a line stands in, and the values that they take there, by the line's number."""
+    looped: set[int] = field(default_factory=set)
+    """The lines inside `for` blocks, by number."""
     _noted: set[tuple[str, Where | None]] = field(default_factory=set)
 
     def add_header(self, header: Header) -> None:
@@ -92,7 +91,6 @@ class Document:
         if len(self.rules) >= MOST_RULES:
             fix = "use fewer or smaller loops, or build the machine in Python"
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
-        spend(10, rule.where)
         self.rules.append(rule)
 
     def note(self, error: PdrmError) -> None:
@@ -132,26 +130,6 @@ class Document:
             ]
             first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
             error.where = places[-1] if places else first
-        return self._explain_variable(error)
-
-    def _explain_variable(self, error: PdrmError) -> PdrmError:
-        """Say that a variable of a `for` stands for whole words only, where a name was meant to be made with one."""
-        used = {name for rule in self.rules for name in (rule.source, rule.target)}
-        line = 0 if error.where is None else error.where.line
-        for number, variables in self.loops.items():
-            for variable, values in variables.items():
-                begun = (
-                    [variable] if number == line else [one for one in values if error.word != one]
-                )
-                made = [error.word.removeprefix(one) for one in begun if error.word.startswith(one)]
-                if any(rest and (number == line or f"{variable}{rest}" in used) for rest in made):
-                    rest, value = made[0], min(values)
-                    name = f"{variable}{rest}"
-                    error.fix = (
-                        f"`{variable}` is a `for` variable, and a variable replaces whole words only, not a part of `{name}`:"
-                        f" use a map, `map f {value}:{value}{rest} …` above the `for`, and write `f({variable})`"
-                    )
-                    return error
         return error
 
 
@@ -196,7 +174,7 @@ def counter_rule(rule: RuleSpec) -> CountingTransition:
     )
 
 
-def plain_rule(rule: RuleSpec) -> RewardTransition:
+def plain_rule(rule: RuleSpec) -> Transition:
     """`u0 -> u1 : LABEL, REWARD`."""
     if rule.vector:
         fix = "add a line such as `counters 1`"
@@ -210,12 +188,16 @@ def plain_rule(rule: RuleSpec) -> RewardTransition:
             where=rule.where,
             fix=fix,
         )
-    return RewardTransition(rule.source, rule.target, rule.guard, rule.reward, rule.where)
+    if rule.guard == SILENT:
+        fix = "let the rule read a label, or give the machine a `stack` line"
+        fault = "a machine without a stack has no silent moves"
+        raise CannotRead(fault, where=rule.where, fix=fix)
+    return Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
 
 
 # --- Machines: which of the three kinds, and its fields from the header lines
 
-AnyMachine = PushdownRewardMachine | RewardMachine | CountingRewardAutomaton
+AnyMachine = PushdownRewardMachine | CountingRewardAutomaton
 MOST_COUNTERS = 16
 """Counters a counting automaton may have."""
 
@@ -232,16 +214,16 @@ def build(document: Document, name: str) -> AnyMachine:
             map(document.locate, error.errors),
             key=lambda one: (one.where.line, one.where.column) if one.where else (0, 0),
         )
-        raise_all(_join_alike(located, document.loops))
+        raise_all(_join_alike(located, document.looped))
         raise
 
 
-def _join_alike(errors: list[PdrmError], loops: Collection[int]) -> Iterator[PdrmError]:
+def _join_alike(errors: list[PdrmError], looped: Collection[int]) -> Iterator[PdrmError]:
     """One error for each place: a line in a `for` stands for many rules, which all have its fault."""
 
     def identify(error: PdrmError) -> tuple[str, Where | None, str]:
-        looped = error.where is not None and error.where.line in loops
-        return error.code, error.where, "" if looped else error.message
+        inside = error.where is not None and error.where.line in looped
+        return error.code, error.where, "" if inside else error.message
 
     places: dict[tuple[str, Where | None, str], list[PdrmError]] = {}
     for error in errors:
@@ -293,7 +275,8 @@ class _Building:
             return PushdownRewardMachine(
                 title, events, symbols, *middle, pushdown, exclusive, states
             )
-        return RewardMachine(title, events, *middle, self._rules(plain_rule), exclusive, states)
+        plain = self._rules(plain_rule)
+        return PushdownRewardMachine(title, events, (BOTTOM,), *middle, plain, exclusive, states)
 
     def _fault(self, error: PdrmError) -> None:
         """Note a fault; the same one in many rules is reported once."""

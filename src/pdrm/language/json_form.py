@@ -23,13 +23,12 @@ from pdrm.errors import (
 from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
 from pdrm.language.syntax import Word, number_of, read_guard
-from pdrm.limits import DEEPEST, spend
+from pdrm.limits import DEEPEST
 from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardTransition
-from pdrm.machines.rewards import Written, number_text, read_decimal
+from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Transition
 
 # --- Writing a machine
@@ -53,7 +52,7 @@ def to_json(machine: AnyMachine) -> str:
     head: dict[str, Any] = {"pdrm": VERSION, "name": machine.name, "events": machine.events}
     if machine.exclusive:
         head["exclusive"] = machine.exclusive
-    if isinstance(machine, PushdownRewardMachine):
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
         head["stack"] = machine.stack
     elif isinstance(machine, CountingRewardAutomaton):
         head["counters"] = machine.counters
@@ -65,21 +64,13 @@ def to_json(machine: AnyMachine) -> str:
         "otherwise": _otherwise(machine.otherwise),
     }
     lines = [f"  {json.dumps(key)}: {_encode(value)}," for key, value in head.items()]
-    rules = [f"    {_encode(_rule(rule))}" for rule in machine.transitions]
+    rules = [f"    {_encode(_rule(machine, rule))}" for rule in machine.transitions]
     return "\n".join(["{", *lines, '  "rules": [', ",\n".join(rules), "  ]", "}", ""]).replace(
         "[\n\n", "[\n"
     )
 
 
 def _encode(value: Any) -> str:
-    """A value as JSON text; a reward, last in its object, with all its digits."""
-    if (
-        isinstance(value, dict)
-        and isinstance(reward := value.get("reward"), Written)
-        and reward.digits
-    ):
-        rest = {key: item for key, item in value.items() if key != "reward"}
-        return f'{_encode(rest)[:-1]}, "reward": {reward.digits}}}'
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -89,9 +80,9 @@ def _otherwise(otherwise: Otherwise) -> dict[str, Any]:
     return {"do": otherwise.action, **go, **pay}
 
 
-def _rule(rule: Transition | CountingTransition | RewardTransition) -> dict[str, Any]:
+def _rule(machine: AnyMachine, rule: Transition | CountingTransition) -> dict[str, Any]:
     record: dict[str, Any] = {"from": rule.source, "to": rule.target, "label": str(rule.guard)}
-    if isinstance(rule, Transition):
+    if isinstance(rule, Transition) and not machine.leaves_stack:
         record |= {"top": rule.top, "push": rule.push}
     elif isinstance(rule, CountingTransition):
         record |= {"tests": rule.tests, "changes": rule.changes}
@@ -176,8 +167,8 @@ def read_values(text: str, file: str) -> Value:
     try:  # numbers of any length are rewards; the pairs of an object are a tuple, so that a key that appears twice is seen
         data = json.loads(
             text,
-            parse_int=read_decimal,
-            parse_float=read_decimal,
+            parse_int=float,
+            parse_float=float,
             parse_constant=refuse,
             object_pairs_hook=tuple,
         )
@@ -199,7 +190,6 @@ def read_values(text: str, file: str) -> Value:
 
 def _value(data: Any, file: str, path: str, depth: int) -> Value:
     where = Where(file, path=path)
-    spend(3, where)
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(data, list):
@@ -311,4 +301,4 @@ def _reward(value: Value) -> str:
     if number - number != 0:
         fix = "write a number such as -0.01 or 1e5"
         raise BadReward("a reward must be a finite number", where=value.where, fix=fix)
-    return (isinstance(number, Written) and number.digits) or repr(number)
+    return repr(number)

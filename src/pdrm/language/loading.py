@@ -23,8 +23,9 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.files import write_atomically
-from pdrm.language.document import AnyMachine, build
+from pdrm.language.document import KEYWORDS, AnyMachine, build
 from pdrm.language.json_form import read_json, to_json
+from pdrm.language.logic.temporal_formulas import PATTERNS
 from pdrm.language.peer_formats import (
     looks_like_automaton,
     looks_like_toro_icarte,
@@ -34,12 +35,10 @@ from pdrm.language.peer_formats import (
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
-from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
 
 # --- Machine files
 
@@ -52,23 +51,18 @@ KINDS = {
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
 `read_task(text, file, name)` makes the machine."""
-OTHERS = (
-    (
-        r"^#{3,}$",
-        "the map of a domain",
-        "a map is a domain: pdrm.Task('FILE', 'TASK.pdrm'), or pdrm train FILE --machine TASK.pdrm",
-    ),
-    (r"^\[\[panels\]\]", "a study", "a study is run: pdrm run FILE"),
+SHAPES = (
+    ("grammar", r"\w+\s*:"),
+    ("regex", r"\""),
+    ("ltlf", r"!|\(|(?:[FGXNHOYZ]|WX|" + "|".join(PATTERNS) + r")\b|\w+ [UWRMST] "),
 )
-"""A line that files of other kinds have, what they are, and what they are for: they are refused in one message."""
+"""The kinds again, by how the first line of their body begins if nothing names them."""
+TASK_LINES = re.compile(r"(?:\s|//.*\n|(?:accept|reward|fail|step|complete)\b.*\n)*")
+"""Comments and header lines that only such tasks have."""
 
 
-OTHER_FILES = {
-    **dict.fromkeys((".svg", ".png", ".pdf", ".gif", ".dot", ".tex"), "a picture"),
-    ".npz": "a policy or a domain",
-    ".toml": "a study",
-}
-"""Files that are at hand where machines are, by their ending."""
+OTHERS = ((r"^#{3,}$", "the map of a domain"), (r"^\[\[panels\]\]", "a study"))
+"""A line that files of other kinds have, and what they are."""
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
@@ -90,11 +84,6 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
             fix="read a text with pdrm.parse(text)",
         )
     file = Path(path)
-    if file.suffix in OTHER_FILES:
-        raise CannotRead(
-            f"{path} is {OTHER_FILES[file.suffix]}, not a machine",
-            fix="name the .pdrm file that it was made from",
-        )
     if str(path) in catalogue_names() and not file.exists():
         raise CannotOpen(
             f"there is no file {path}",
@@ -122,8 +111,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
             f"`{text}` is the name of a file, not a text",
             fix=f'read a file with pdrm.load("{text}")',
         )
-    with reading(file):
-        return _parse(_level(text, file), file)
+    return _parse(_level(text, file), file)
 
 
 def _level(text: str, file: str) -> str:
@@ -146,30 +134,37 @@ def _parse(text: str, file: str) -> AnyMachine:
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
         read = read_automaton if looks_like_automaton(text) else read_json
         return build(read(text, file), name)
+    if looks_like_toro_icarte(text):
+        return build(read_toro_icarte(text, file), name)
     if (kind := kind_of(text, file)) is not None:
         machine: AnyMachine = import_module(KINDS[kind]).read_task(text, file, name)
         return machine
-    if looks_like_toro_icarte(text):
-        return build(read_toro_icarte(text, file), name)
-    for pattern, kind, use in OTHERS:
+    for pattern, other in OTHERS:
         found = re.search(pattern, text, re.MULTILINE)
         if found is not None and "->" not in text:
             where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
-            fix = f"give the machine's file ({use.replace('FILE', file)})"
-            raise CannotRead(f"this is {kind}, not a machine", where=where, fix=fix)
+            fix = "give the machine's file"
+            raise CannotRead(f"this is {other}, not a machine", where=where, fix=fix)
     return build(read_text(text, file), name)
 
 
 def kind_of(text: str, file: str) -> str | None:
-    r"""The kind of task that a text describes as a set of words; None where it is a machine.
+    r"""The kind of task that a text describes as a set of words (None: it is a machine), by the ending of the file or its first word.
 
-    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("events a", "task.pdrm")
-    ('grammar', None)
+    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("accept end\nF(a & X b)", "task.txt")
+    ('grammar', 'ltlf')
     """
-    if (ending := Path(file).suffix.removeprefix(".")) in KINDS:
+    ending = Path(file).suffix.removeprefix(".")
+    if ending in KINDS:
         return ending
-    first = re.match(r"(?:\s*+(?://[^\n]*+)?+\n)*+[ \t]*+(\S+)", text)
-    return first[1] if first is not None and first[1] in KINDS else None
+    body = TASK_LINES.sub("", text, count=1)
+    first = (body.split(maxsplit=1) or [""])[0]
+    if first in KINDS:
+        return first
+    keyword = first != "start:" and first.rstrip(":") in (*KEYWORDS, "map", "for")
+    if keyword or re.match(r"[^\s(]+\s*->", body):
+        return None
+    return next((kind for kind, shape in SHAPES if re.match(shape, body)), None)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
@@ -183,7 +178,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     True
     """
     file = _check_path(path)
-    if not isinstance(machine, PushdownRewardMachine | RewardMachine | CountingRewardAutomaton):
+    if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # or is it?
         raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:

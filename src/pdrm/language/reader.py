@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
-
-from lark import Token, Tree
 
 from pdrm.errors import (
     BadIndentation,
@@ -22,63 +19,95 @@ from pdrm.errors import (
 )
 from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
 from pdrm.language.source import COMMENTS, Line, split_lines
-from pdrm.language.syntax import Node, guard_of, number_of, parse_line, place_of, word_of
-from pdrm.limits import DEEPEST, spend
+from pdrm.language.syntax import (
+    HeaderLine,
+    LoopLine,
+    MapLine,
+    ParsedLine,
+    RuleLine,
+    Term,
+    Vector,
+    Word,
+    guard_of,
+    number_of,
+    parse_line,
+)
+from pdrm.limits import DEEPEST
 
-# --- Blocks: the lines of a text as a forest, where the lines indented below a `for` belong to it
+MOST_WORDS = 1_000_000
+"""Words of a text's rules once its `for` blocks are unrolled, and turns of these, at most."""
+
+NOT_VARIABLES = ("z", "eps", "true", "false")
+
+Values = dict[str, str]
+"""Loop variables and what they stand for."""
 
 
 @dataclass(slots=True)
 class Block:
-    """A parsed line (None: it could not be read) and, for a `for`, the blocks inside it."""
+    """A line as parsed (None: it could not be read) and, for a `for`, the blocks inside it."""
 
     line: Line
-    node: Node | None
+    parsed: ParsedLine | None
     inside: list[Block] = field(default_factory=list)
 
 
-class _BlockReading:
-    """A walk down the lines, one call of `level` for each depth of indentation."""
+def read_text(text: str, file: str) -> Document:
+    """The document that a text stands for; its `errors` list what is wrong with it."""
+    document = Document(file)
+    try:
+        lines = [line for line in split_lines(text, file) if line.code.strip()]
+        reader = _Reader(document, lines)
+        while reader.next < len(lines):
+            reader.read(reader.block(0, 0), {})
+        reader.check_variables()
+    except PdrmError as error:
+        document.errors.append(error)
+    return document
 
-    def __init__(self, lines: Sequence[Line], document: Document) -> None:
-        self.lines = [line for line in lines if line.code.strip()]
-        self.next = 0
-        self.document = document
 
-    def level(self, indent: int, depth: int) -> Iterator[Block]:
-        """The blocks from the next line on that stand at this indentation, each whole before the next is looked at."""
-        while self.next < len(self.lines) and self.lines[self.next].indent >= indent:
-            line = self.lines[self.next]
-            self._check_indent(line, indent)
-            block = Block(line, None)
-            try:
-                block.node = parse_line(line)
-            except PdrmError as error:
-                self.document.note(error)
-            self.next += 1
-            if line.code.split()[0] == "for" and "->" not in line.code:
-                block.inside = self._inside(line, depth)
-            yield block
+class _Reader:
+    """Fills a document from lines: blocks are found by indentation, maps remembered, loops unrolled, terms resolved."""
+
+    def __init__(self, document: Document, lines: Sequence[Line]) -> None:
+        self.document, self.lines = document, lines
+        self.next = self.words = 0
+        self.maps: dict[str, dict[str, str]] = {}
+        self.variables: dict[str, Where] = {}
+
+    def block(self, indent: int, depth: int) -> Block:
+        """The next line with all that is inside it."""
+        line = self.lines[self.next]
+        self.next += 1
+        self._check_indent(line, indent)
+        block = Block(line, None)
+        try:
+            block.parsed = parse_line(line)
+        except PdrmError as error:
+            self.document.note(error)
+        if line.code.split(maxsplit=1)[0] == "for" and "->" not in line.code:
+            block.inside = self._inside(line, depth)
+        return block
 
     def _inside(self, line: Line, depth: int) -> list[Block]:
         at = line.at(line.indent + 1, 3)
         if depth >= DEEPEST:
-            raise TooDeep(
-                f"`for` blocks nested more than {DEEPEST} deep", where=at, fix="use fewer"
-            )
+            fault = f"`for` blocks nested more than {DEEPEST} deep"
+            raise TooDeep(fault, where=at, fix="use fewer")
         deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
         if deeper <= line.indent:
             fix = "indent the rules that belong to it by four spaces"
             self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
             return []
-        return list(self.level(deeper, depth + 1))
+        found: list[Block] = []
+        while self.next < len(self.lines) and self.lines[self.next].indent >= deeper:
+            found.append(self.block(deeper, depth + 1))
+        return found
 
     def _check_indent(self, line: Line, indent: int) -> None:
         if line.code[: line.indent].strip(" "):
-            fault, fix = (
-                "this line is indented with a character that is not a space",
-                "indent with spaces only",
-            )
+            fault = "this line is indented with a character that is not a space"
+            fix = "indent with spaces only"
         elif line.indent != indent:
             fault = "the indentation of this line matches no block above it"
             fix = "indent the lines of one `for` block alike, and no others"
@@ -86,60 +115,22 @@ class _BlockReading:
             return
         self.document.note(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
 
-
-# --- From blocks to a document
-
-OTHER_KEYWORDS = {
-    **dict.fromkeys(("initial", "init", "begin"), "start"),
-    **dict.fromkeys(("accept", "accepting", "end", "terminal", "goal"), "final"),
-    **dict.fromkeys(("alphabet", "labels", "propositions", "symbols"), "events"),
-    **dict.fromkeys(("else", "default"), "otherwise"),
-    **dict.fromkeys(("machine", "task"), "name"),
-}
-"""What other languages call our keywords."""
-NOT_VARIABLES = ("z", "eps", "true", "false")
-
-_RuleParts = tuple[Node, Node, Node, Node | None, Node | None, Node]
-Values = dict[str, str]
-"""Loop variables and what they stand for."""
-
-
-def read_text(text: str, file: str) -> Document:
-    """The document that a text stands for; its `errors` list what is wrong with it."""
-    document = Document(file)
-    try:
-        reading = _Reading(document)
-        for block in _BlockReading(split_lines(text, file), document).level(0, 0):
-            reading.read(block, {})
-        reading.check_variables()
-    except PdrmError as error:
-        document.errors.append(error)
-    return document
-
-
-class _Reading:
-    """Fills a document from blocks: maps are remembered, loops unrolled, terms resolved."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.maps: dict[str, dict[str, str]] = {}
-        self.variables: dict[str, Where] = {}
-
     def read(self, block: Block, values: Values) -> None:
-        """Take in one block; a fault in it is noted and the rest goes on."""
+        """Take in one block; a fault in it is noted and reading continues."""
+        line = block.line
         try:
-            match block.node:
-                case Tree(data="rule"):
-                    self._rule(block.line, block.node, values)
-                case Tree(data="loop"):
-                    self._loop(block, block.node, values)
-                case Tree(data="mapping"):
-                    self._mapping(block.line, block.node)
-                case Tree(data="header"):
-                    self._header(block.line, block.node)
+            match block.parsed:
+                case RuleLine() as rule:
+                    self._rule(line, rule, values)
+                case LoopLine() as loop:
+                    self._loop(block, loop, values)
+                case MapLine() as mapping:
+                    self._mapping(line, mapping)
+                case HeaderLine(words):
+                    self._header(*(Word(word.word, _place(line, word)) for word in words))
         except TooLarge as error:
             if error.where is None or not error.where.line:
-                error.where = block.line.at(block.line.indent + 1)
+                error.where = line.at(line.indent + 1)
             raise
         except PdrmError as error:
             self.document.note(error)
@@ -148,124 +139,99 @@ class _Reading:
         """Refuse loop variables that are also names, wherever these are declared."""
         for keyword in ("events", "stack", "states", "final", "start"):
             for word in (word for header in self.document.lines(keyword) for word in header.words):
-                if (where := self.variables.get(word.text)) is not None:
+                where = self.variables.get(word.text)
+                if where is not None:
                     fault = f"loop variable `{word}` is also on the `{keyword}` line"
-                    self.document.note(
-                        DuplicateName(fault, where=where, fix="rename the loop variable")
-                    )
+                    fix = "rename the loop variable"
+                    self.document.note(DuplicateName(fault, where=where, fix=fix))
 
-    def _header(self, line: Line, node: Node) -> None:
-        keyword, *words = (
-            word_of(line, token) for token in node.children if isinstance(token, Token)
-        )
+    def _header(self, keyword: Word, *words: Word) -> None:
         if keyword.text not in KEYWORDS:
-            ours = OTHER_KEYWORDS.get(keyword.text.casefold())
-            fix = (
-                f"write `{ours}`" if ours else did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
-            )
+            fix = did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
             fix = COMMENTS if keyword.text.startswith("#") else fix
-            raise UnknownKeyword(
-                f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix
-            )
-        self.document.add_header(Header(keyword, tuple(words)))
+            fault = f"`{keyword.text[:40]}` is not a keyword"
+            raise UnknownKeyword(fault, where=keyword.where, fix=fix)
+        self.document.add_header(Header(keyword, words))
 
-    def _mapping(self, line: Line, node: Node) -> None:
-        name, *pairs = cast("tuple[Token, *tuple[Node, ...]]", tuple(node.children))
+    def _mapping(self, line: Line, mapping: MapLine) -> None:
+        name, entries = mapping.name.word, dict[str, str]()
         if name in self.maps:
-            raise DuplicateName(
-                f"map `{name}` is defined twice",
-                where=place_of(line, name),
-                fix="rename one of them",
-            )
-        entries: dict[str, str] = {}
-        for pair in pairs:
-            key, value = (str(token) for token in pair.children)
-            if key in entries:
-                fix = "keep one of them"
-                raise DuplicateName(
-                    f"map `{name}` has two values for `{key}`", where=place_of(line, pair), fix=fix
-                )
-            entries[key] = value
-        self.maps[str(name)] = entries
+            where = _place(line, mapping.name)
+            raise DuplicateName(f"map `{name}` is defined twice", where=where, fix="rename one")
+        for key, value in mapping.pairs:
+            if key.word in entries:
+                where = line.at(key.column, value.end - key.column)
+                fault = f"map `{name}` has two values for `{key.word}`"
+                raise DuplicateName(fault, where=where, fix="keep one of them")
+            entries[key.word] = value.word
+        self.maps[name] = entries
 
-    def _loop(self, block: Block, node: Node, values: Values) -> None:
-        line = block.line
-        variable, *words = (token for token in node.children if isinstance(token, Token))
-        where = place_of(line, variable)
+    def _loop(self, block: Block, loop: LoopLine, values: Values) -> None:
+        line, variable = block.line, loop.variable.word
+        where = _place(line, loop.variable)
         if variable in NOT_VARIABLES:
-            raise BadName(
-                f"`{variable}` has a meaning of its own",
-                where=where,
-                fix="use another loop variable",
-            )
+            fix = "use another loop variable"
+            raise BadName(f"`{variable}` has a meaning of its own", where=where, fix=fix)
         if variable in values:
-            raise DuplicateName(
-                f"loop variable `{variable}` is used by an outer `for`",
-                where=where,
-                fix="rename it",
-            )
-        self.variables.setdefault(str(variable), where)
-        conditions = [child for child in node.children if isinstance(child, Tree)]
-        for word in words:
-            spend(5, where)
-            inner = values | {str(variable): values.get(str(word), str(word))}
-            if all(self._holds(line, condition, inner) for condition in conditions):
+            fault = f"loop variable `{variable}` is used by an outer `for`"
+            raise DuplicateName(fault, where=where, fix="rename it")
+        self.variables.setdefault(variable, where)
+        for word in loop.words:
+            self.words += 1
+            if self.words > MOST_WORDS:
+                fix = "use fewer or smaller loops, or build the machine in Python"
+                raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
+            inner = values | {variable: values.get(word.word, word.word)}
+            if all(
+                (self._term(line, left, inner) == self._term(line, right, inner)) == equal
+                for left, equal, right in loop.conditions
+            ):
                 for inside in block.inside:
                     self.read(inside, inner)
 
-    def _holds(self, line: Line, condition: Node, values: Values) -> bool:
-        left, sign, right = cast("tuple[Node, Token, Node]", condition.children)
-        equal = self._term(line, left, values) == self._term(line, right, values)
-        return equal == (str(sign) == "==")
-
-    def _rule(self, line: Line, node: Node, values: Values) -> None:
-        source, target, guard, look, change, reward = cast("_RuleParts", node.children)
-        for variable, value in values.items():
-            self.document.loops.setdefault(line.number, {}).setdefault(variable, set()).add(value)
-        paid = self._term(line, reward, values)
+    def _rule(self, line: Line, rule: RuleLine, values: Values) -> None:
+        if values:
+            self.document.looped.add(line.number)
+        paid = self._term(line, rule.reward, values)
         self.document.add_rule(
             RuleSpec(
-                self._term(line, source, values),
-                self._term(line, target, values),
-                guard_of(guard, lambda term: self._term(line, term, values)),
-                self._words(line, look, values),
-                self._words(line, change, values),
-                look is not None and _is_vector(look),
-                number_of(paid, place_of(line, reward)),
+                self._term(line, rule.source, values),
+                self._term(line, rule.target, values),
+                guard_of(rule.guard, lambda term: self._term(line, term, values)),
+                self._symbols(line, rule.look, values),
+                self._symbols(line, rule.change, values),
+                isinstance(rule.look, Vector),
+                number_of(paid, _place(line, rule.reward)),
                 line.at(line.indent + 1, max(1, len(line.code) - line.indent)),
             )
         )
 
-    def _words(self, line: Line, node: Node | None, values: Values) -> tuple[str, ...] | None:
-        """What a look or a change says: its symbols, or the entries of its vector."""
-        if node is None:
+    def _symbols(
+        self, line: Line, part: tuple[Term, ...] | Vector | None, values: Values
+    ) -> tuple[str, ...] | None:
+        """The symbols of a look or a change, or the entries of its vector."""
+        if part is None:
             return None
-        if _is_vector(node):
-            return tuple(str(token) for token in cast("Node", node.children[0]).children)
-        return tuple(
-            self._term(line, child, values) for child in node.children if isinstance(child, Tree)
-        )
+        if isinstance(part, Vector):
+            return part.entries
+        return tuple(self._term(line, term, values) for term in part)
 
-    def _term(self, line: Line, node: Node, values: Values) -> str:
+    def _term(self, line: Line, term: Term, values: Values) -> str:
         """The word a term stands for: a loop variable's value, a map's, or itself."""
-        spend()
-        word, argument = node.children
-        if not isinstance(argument, Tree):
-            return values.get(str(word), str(word))
-        key = self._term(line, argument, values)
-        where = place_of(line, node)
-        if word not in self.maps:
-            fix = did_you_mean(str(word), self.maps) or f"define it above: `map {word} {key}:…`"
-            raise UnknownMap(f"no map is called `{word}`", where=where, fix=fix)
-        if key not in self.maps[str(word)]:
-            raise UnknownMap(
-                f"map `{word}` has no value for `{key}`",
-                where=where,
-                fix=f"add `{key}:…` to its line",
+        self.words += 1
+        if term.argument is None:
+            return values.get(term.word, term.word)
+        key, where = self._term(line, term.argument, values), _place(line, term)
+        if term.word not in self.maps:
+            fix = (
+                did_you_mean(term.word, self.maps) or f"define it above: `map {term.word} {key}:…`"
             )
-        return self.maps[str(word)][key]
+            raise UnknownMap(f"no map is called `{term.word}`", where=where, fix=fix)
+        if key not in self.maps[term.word]:
+            fault = f"map `{term.word}` has no value for `{key}`"
+            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
+        return self.maps[term.word][key]
 
 
-def _is_vector(node: Node) -> bool:
-    first = node.children[0]
-    return isinstance(first, Tree) and first.data == "vector"
+def _place(line: Line, term: Term) -> Where:
+    return line.at(term.column, term.end - term.column)

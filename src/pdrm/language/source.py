@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where
@@ -26,22 +26,19 @@ class Line:
     file: str
     number: int
     text: str
+    code: str = field(init=False, compare=False)
+    """The line without its comment and trailing space."""
+    comment: str = field(init=False, compare=False)
+    """The comment with its slashes, or nothing."""
+    indent: int = field(init=False, compare=False)
+    """Blank characters before the first word."""
 
-    @property
-    def code(self) -> str:
-        """The line without its comment and trailing space."""
-        return self.text.partition(COMMENT)[0].rstrip()
-
-    @property
-    def comment(self) -> str:
-        """The comment with its slashes, or nothing."""
-        _, slashes, words = self.text.partition(COMMENT)
-        return f"{slashes}{words}".rstrip()
-
-    @property
-    def indent(self) -> int:
-        """Blank characters before the first word."""
-        return len(self.code) - len(self.code.lstrip())
+    def __post_init__(self) -> None:
+        code, slashes, words = self.text.partition(COMMENT)
+        code = code.rstrip()
+        object.__setattr__(self, "code", code)
+        object.__setattr__(self, "comment", f"{slashes}{words}".rstrip())
+        object.__setattr__(self, "indent", len(code) - len(code.lstrip()))
 
     def at(self, column: int, width: int = 1) -> Where:
         """A place in this line (columns count from 1)."""

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from lark import Tree
-
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
@@ -92,12 +90,16 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
 
 def _parts(line: Line) -> tuple[str, str, str, str, str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
-    nodes = [child if isinstance(child, Tree) else None for child in parse_line(line).children]
-    source, target, guard, look, change, reward = (
-        space_out(line.code[node.meta.column - 1 : node.meta.end_column - 1]) if node else ""
-        for node in nodes
-    )
-    return source, target, f"{guard},", f"{look} / {change}, " if look else "", reward
+    parse_line(line)
+    source, _, rest = space_out(line.code).partition(" -> ")
+    target, _, rest = rest.partition(": ")
+    rest, _, reward = rest.rpartition(", ")
+    before, slash, change = rest.partition(" / ")
+    if not slash:
+        return source, target, f"{rest},", "", reward
+    guard, _, look = before.rpartition(", [" if before.endswith("]") else ", ")
+    look = f"[{look}" if before.endswith("]") else look
+    return source, target, f"{guard},", f"{look} / {change}, ", reward
 
 
 def space_out(code: str) -> str:
@@ -121,9 +123,8 @@ def space_out(code: str) -> str:
 def to_text(machine: AnyMachine) -> str:
     """The machine as a .pdrm file, every rule on its own line.
 
-    >>> from pdrm.machines.reward_machine import RewardMachine
     >>> from pdrm.machines.transitions import Otherwise
-    >>> print(to_text(RewardMachine("idle", ("a",), "u", (), Otherwise.stay(0), ())), end="")
+    >>> print(to_text(PushdownRewardMachine("idle", ("a",), ("#",), "u", (), Otherwise.stay(0), ())), end="")
     name      idle
     events    a
     start     u
@@ -132,7 +133,7 @@ def to_text(machine: AnyMachine) -> str:
     """
     lines = [f"name {machine.name}", f"events {' '.join(machine.events)}"]
     lines += [f"exclusive {' '.join(group)}" for group in machine.exclusive]
-    if isinstance(machine, PushdownRewardMachine):
+    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
         lines.append(f"stack {' '.join(machine.stack)}")
     elif isinstance(machine, CountingRewardAutomaton):
         lines.append(f"counters {machine.counters}")
@@ -143,5 +144,5 @@ def to_text(machine: AnyMachine) -> str:
         f"final {' '.join(machine.final)}",
         f"otherwise {machine.otherwise}",
     ]
-    rules = [str(rule) for rule in machine.transitions]
+    rules = [machine.rule_text(rule) for rule in machine.transitions]
     return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)

@@ -1,9 +1,10 @@
-"""How it learns: tabular and deep agents on a task (Sections 6 and 7).
+"""Learning: agents, runs and their curves (Sections 6 and 7).
 
-`settings` says what every agent is, `agents` has them all and the one list of them. `run_loop` trains any of them to the end in a folder of its own:
-what decides a run, and the loop with tests and checkpoints; `run` has `train`, and the `Run` that one gets. `curve` is what its tests recorded, `evaluation`
-has the episodes of a trained policy and `replays` tells them. The learners themselves are in `tabular/` (tables, in Numba) and
-`deep/` (networks, in JAX; and what Stable-Baselines3 needs of us); `randomness` has the numbers that readable and fast ones draw alike.
+`protocol` has what a run asks of an agent, its learner and its policy; `guest` takes agents of others, `sb3_agent` those of
+Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all, `adapters` their learners. `run_spec` is what
+decides a run, `run_loop` trains it in its folder (`run_folder`), `execution` trains many on workers; `run` has `train`, and the `Run`
+that it returns. `curve` holds the tests, `evaluation` plays episodes of a trained policy, and `replays` shows them. The learners
+themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -28,20 +29,28 @@ if TYPE_CHECKING:
         QLearning,
         RecurrentPPO,
         Summary,
-        agent_for,
     )
     from pdrm.learning.curve import Curve, Test
     from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
+    from pdrm.learning.deep.sb3_agent import SB3
+    from pdrm.learning.evaluation import Evaluation
+    from pdrm.learning.execution import Workers
+    from pdrm.learning.guest import agent_for
+    from pdrm.learning.protocol import Agent, Learner, Policy, Until
     from pdrm.learning.run import Run, Runs, load_policy, train
-    from pdrm.learning.run_loop import RunSpec, Status
-    from pdrm.learning.settings import Agent
+    from pdrm.learning.run_loop import Status
+    from pdrm.learning.run_spec import RunSpec
+    from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
     from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
-    from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
+    from pdrm.learning.tabular.policy import policy_of
 
 __all__ = [
-    "AGENTS",
     "Agent",
+    "Learner",
+    "Policy",
+    "Until",
+    "AGENTS",
     "QLearning",
     "CpRM",
     "Hierarchical",
@@ -52,6 +61,7 @@ __all__ = [
     "RecurrentPPO",
     "DQN",
     "SAC",
+    "SB3",
     "Counterfactuals",
     "agent_for",
     "train",
@@ -59,12 +69,14 @@ __all__ = [
     "Runs",
     "RunSpec",
     "Status",
+    "Workers",
+    "TensorBoard",
+    "WeightsAndBiases",
     "Curve",
     "Test",
+    "Evaluation",
     "QLearner",
     "HierarchicalLearner",
-    "Policy",
-    "HierarchicalPolicy",
     "policy_of",
     "load_policy",
     "DeepPolicy",

@@ -1,15 +1,15 @@
-"""The agents: tables' and networks', each a class of settings, one list of them by name, and what they are set to for a task.
+"""The agents of pdrm: tables' and networks', each a class of settings, one list of them by name, and their usual settings.
 
 Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names and meanings; what is ours
-is marked. Their defaults are for tasks of a machine, which pay late (`like_sb3` has the others). What both kinds have has one name,
-the tables' (`discount`). What every agent is, and how settings are checked, is in `settings`. Nothing here learns: see `tabular/`
-and `deep/`.
+is marked. A setting left at None is the task's: the paper's for a domain of the catalogue, the tuned one for WaterWorld, `usual`
+elsewhere. Nothing here learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,22 +17,21 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
     FULL,
-    LATER,
     NOTHING,
-    RECORDED_AS,
-    Agent,
+    TASK,
+    BuiltInAgent,
     Number,
     bad_setting,
-    introduce,
+    list_settings,
 )
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.task import COUNTED, DISCOUNTS, Task
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.learning.protocol import Learner
+    from pdrm.product.shaping import Shaping
 
 MOST_SEEDS = 100_000
-"""More is a slip of the keyboard."""
 EMITTED, AUTO = "emitted", "auto"
 SHAPINGS = (NOTHING, "machine", EMITTED)
 """What rewards are shaped by. Deep agents can leave it to the task (`auto`)."""
@@ -40,90 +39,114 @@ SHAPINGS = (NOTHING, "machine", EMITTED)
 
 def _check_shaping(agent: QLearning | Deep) -> None:
     """Raise unless rewards can be shaped as the agent says."""
-    if agent.shaping == AUTO and isinstance(agent, Deep):
+    if agent.shaping is None or (agent.shaping == AUTO and isinstance(agent, Deep)):
         return
     if agent.shaping not in SHAPINGS:
+        wanted = f"one of {', '.join(SHAPINGS)}"
         fix = did_you_mean(str(agent.shaping), SHAPINGS)
-        raise BadSetting(
-            f"shaping is {agent.shaping!r}, but must be one of {', '.join(SHAPINGS)}", fix=fix
-        )
+        raise BadSetting(f"shaping is {agent.shaping!r}, but must be {wanted}", fix=fix)
     if agent.shaping == NOTHING:
         return
     if isinstance(agent, CountingQ):
-        fault = (
-            f"agent `{agent.name}` has no potentials: they are found for stacks, not for counters"
-        )
-        raise BadSetting(fault, fix='use q or cprm, or shaping="none" (--shaping none)')
+        fault = f"agent `{agent.name}` cannot be shaped: potentials are of stacks, not of counters"
+        raise BadSetting(fault, fix='use q or cprm, or shaping="none"')
     if isinstance(agent, OffPolicy) and agent.counterfactuals:
-        fault = f"agent `{agent.name}` imagines with the tops of stacks, and a potential needs the whole stack"
-        raise BadSetting(fault, fix="counterfactuals=0, or shaping=none")
-    shaping_of(agent)
+        fault = (
+            f"counterfactuals of `{agent.name}` show the tops of stacks, and a potential needs all"
+        )
+        raise BadSetting(fault, fix='counterfactuals=0, or shaping="none"')
+    if agent.discount is not None:
+        shaping_of(agent)
 
 
 def shaping_of(agent: QLearning | Deep) -> Shaping | None:
-    """How an agent's rewards are shaped; None: not at all.
+    """The shaping of an agent's rewards, if there is any.
 
-    >>> shaping_of(QLearning(discount=0.9, shaping="machine", shaping_shift=2.0))
-    Shaping(discount=0.9, potential_discount=None, scale=1.0, shift=2.0)
+    >>> shaping_of(QLearning(discount=0.9, shaping="machine"))
+    Shaping(discount=0.9, potential_discount=None, scale=1.0, shift=0.0)
     """
-    if agent.shaping in {AUTO, NOTHING}:
+    if agent.shaping in (AUTO, NOTHING, None):
         return None
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
     return Shaping(
-        float(agent.discount),
-        agent.shaping_discount,
-        float(agent.shaping_scale),
-        float(agent.shaping_shift),
+        float(agent.discount), agent.shaping_discount, agent.shaping_scale, agent.shaping_shift
     )
 
 
 # --- Tabular agents
 
+TABLES = {
+    "episodes": 10_000,
+    "learning_rate": 0.5,
+    "discount": 0.99,
+    "epsilon": 1.0,
+    "epsilon_decay": 0.995,
+    "epsilon_least": 0.01,
+    "test_every": 100,
+}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tabular(Agent):
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tabular(BuiltInAgent):
     """What every tabular agent has."""
 
-    episodes: int = 10_000
+    usual: ClassVar[Mapping[str, Any]] = TABLES
+
+    episodes: int = TASK
     """Training episodes."""
-    learning_rate: float = 0.5
+    learning_rate: float = TASK
     """α"""
-    discount: float = 0.99
+    discount: float = TASK
     """γ"""
-    epsilon: float = 1.0
+    epsilon: float = TASK
     """ε at first: the share of random actions."""
-    epsilon_decay: float = 0.995
+    epsilon_decay: float = TASK
     """ε is multiplied by this after every episode ..."""
-    epsilon_least: float = 0.01
+    epsilon_least: float = TASK
     """... down to this."""
     step_limit: int | None = None
-    """Steps after which an episode is cut off; None: the domain's own limit."""
-    seconds_per_episode: float | None = None
-    """Wall-clock seconds after which an episode is cut off, as in the paper; None: never. The result then depends on the
-    computer and its load."""
-    test_every: int = 100
+    """Steps after which an episode is truncated (default: the domain's own limit)."""
+    test_every: int = TASK
     """Training episodes between two tests."""
     test_episodes: int = 10
     """Greedy episodes per test."""
 
     def __post_init__(self) -> None:
-        Agent.__post_init__(self)
-        if self.epsilon_least > self.epsilon:
+        BuiltInAgent.__post_init__(self)
+        both = self.epsilon is not None and self.epsilon_least is not None
+        if both and self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
-            raise bad_setting(self, "epsilon_least", self.epsilon_least, wanted, self.epsilon)
+            raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
     @property
     def total(self) -> int:
         return self.episodes
 
+    @property
+    def between_tests(self) -> int:
+        return self.test_every
 
-TIES = ("random", "first")
-"""Which of several best actions Q-learning takes."""
+    @property
+    def seconds_per_episode(self) -> float | None:
+        """Wall-clock seconds after which an episode is truncated; only a reading of the paper has them."""
+        return None
+
+    def usual_for(self, task: Task) -> dict[str, Any]:
+        """The paper's settings in its own domains; a smaller learning rate in others with chance."""
+        if task.catalogued:
+            return {**self.usual, **PAPER_SETTINGS.get(task.name, {})}
+        has_chance = isinstance(task.domain, FiniteDomain) and _has_chance(task.domain)
+        return {**self.usual, "learning_rate": WITH_CHANCE} if has_chance else dict(self.usual)
+
+    def learner(self, task: Task, seed: int, /) -> Learner:
+        from pdrm.learning.adapters import TableLearner
+
+        return TableLearner(task, self.settled(task), seed)
 
 
 class Counterfactuals(StrEnum):
-    """Which experiences CpRM imagines beside the real one (Section 6): every machine state with certain observed stacks."""
+    """The counterfactual experiences of CpRM (Section 6): every machine state with certain observed stacks."""
 
     NONE = "none"
     """None: plain Q-learning."""
@@ -131,73 +154,80 @@ class Counterfactuals(StrEnum):
     """Every stack observed so far, as Algorithms 1 and 2 are printed."""
     DEDUPLICATED = "deduplicated"
     """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
-    CO_OBSERVED = "co-observed"
-    """The stacks that were observed together with the present environment state."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QLearning(Tabular):
     """Q-learning over what the agent sees of the environment, the machine and its stack.
 
-    >>> QLearning(k=1, episodes=10, learning_rate=0.1).epsilon
-    1.0
+    >>> QLearning(k=1, episodes=10, learning_rate=0.1)
+    QLearning(k=1, episodes=10, learning_rate=0.1)
     """
 
     name: ClassVar[str] = "q"
 
     updates_per_episode: int | None = None
-    """Updates after which an episode is cut off (in place of the paper's wall-clock limit); None: never."""
-    ties: str = "random"
-    """Which of several best actions is taken: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
-    limit_ends: bool = False
-    """Whether an episode that the limit of steps cuts off is learnt as one that has ended, with nothing to come."""
+    """Updates after which an episode is truncated (instead of the paper's wall-clock limit; default: never)."""
     shaping: str = "none"
-    """Reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
+    """Reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
     every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
-    shaping_scale: float = 1.0
-    """What Φ is multiplied by; -1 is the sign of Toro Icarte's code."""
-    shaping_shift: float = 0.0
-    """Added to Φ then, before the end of an episode."""
     shaping_discount: float | None = None
-    """γ of Φ, below 1; None: the agent's own."""
+    """γ of Φ, below 1 (default: the agent's own)."""
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
         _check_shaping(self)
-        if self.ties not in TIES:
-            raise BadSetting(f"ties is {self.ties!r}", fix=did_you_mean(self.ties, TIES))
         if isinstance(self, CpRM | CountingCQL):
-            known = [
-                choice.value for choice in Counterfactuals if choice is not Counterfactuals.NONE
-            ]
+            known = [choice.value for choice in Counterfactuals][1:]
             if self.counterfactuals not in known:
                 fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
-                fix = f"{did_you_mean(str(self.counterfactuals), known)} (without any it is Q-learning)"
-                raise BadSetting(fault, fix=fix)
+                raise BadSetting(fault, fix=did_you_mean(str(self.counterfactuals), known))
             object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
 
     @property
     def counterfactuals(self) -> Counterfactuals:
-        """The choice of counterfactual experiences: none, but for CpRM."""
+        """The choice of counterfactual experiences: none, except for CpRM."""
         return Counterfactuals.NONE
 
     @property
     def updates_per_step(self) -> int | None:
-        """Counterfactual updates per step at most; None: all of them."""
-        return None
-
-    @property
-    def counter_values(self) -> int | None:
-        """What is imagined with before it was observed: nothing, but for counters."""
+        """Maximum number of counterfactual updates per step."""
         return None
 
     @property
     def operations_per_episode(self) -> int | None:
-        """Moves of a counting automaton after which an episode is cut off; None: never."""
+        """Moves of a counting automaton after which an episode is truncated."""
         return None
 
+    # What only a reading of the paper changes (`paper_agents`).
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    @property
+    def ties(self) -> str:
+        """Which of several best actions is taken: a `random` one, or the `first` unless all are 0."""
+        return "random"
+
+    @property
+    def limit_ends(self) -> bool:
+        """Return True if a truncated episode is learnt as one that has ended."""
+        return False
+
+    @property
+    def counter_values(self) -> int | None:
+        """Counterfactuals use all values of each counter below this from the first step on."""
+        return None
+
+    @property
+    def shaping_scale(self) -> float:
+        """The factor of Φ."""
+        return 1.0
+
+    @property
+    def shaping_shift(self) -> float:
+        """Added to Φ before the end of an episode."""
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CpRM(QLearning):
     """Q-learning with counterfactual experiences (Section 6): every step also teaches what would have happened elsewhere.
 
@@ -208,14 +238,14 @@ class CpRM(QLearning):
     name: ClassVar[str] = "cprm"
 
     counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
-    """Which experiences are imagined: `exhaustive` (as printed), `deduplicated` or `co-observed`."""
+    """The stacks of counterfactual experiences: `exhaustive` (as printed) or `deduplicated`."""
     updates_per_step: int | None = None
-    """Counterfactual updates per step at most, taken in turn; None: all of them."""
+    """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CountingQ(QLearning):
-    """Q-learning over the counters of a counting reward automaton in place of a stack, all of which it sees.
+    """Q-learning over the counters of a counting reward automaton instead of a stack, all of which it sees.
 
     >>> CountingQ().k
     'full'
@@ -225,31 +255,30 @@ class CountingQ(QLearning):
 
     k: int | str = FULL
     operations_per_episode: int | None = None
-    """Moves of the automaton, real or imagined, beyond which an episode is cut off before the step that would make them (in
-    place of the paper's wall-clock limit); None: never."""
+    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead of the paper's
+    wall-clock limit; default: 30,000 if the automaton simulates a stack, else never)."""
+
+    def usual_for(self, task: Task) -> dict[str, Any]:
+        found = QLearning.usual_for(self, task)
+        is_own = isinstance(task.machine, CountingRewardAutomaton) or (
+            task.text is None and task.machine.name in COUNTED
+        )
+        return found if is_own else {**found, "operations_per_episode": OPERATIONS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CountingCQL(CountingQ):
     """Q-learning over counters with counterfactual experiences, the counting automata's own method (CQL)."""
 
     name: ClassVar[str] = "cra-cql"
 
     counterfactuals: Counterfactuals = Counterfactuals.EXHAUSTIVE
-    """Which experiences are imagined: `exhaustive`, `deduplicated` or `co-observed`."""
+    """The counters of counterfactual experiences: `exhaustive` or `deduplicated`."""
     updates_per_step: int | None = None
-    """Counterfactual updates per step at most, taken in turn; None: all of them."""
-    counter_values: int | None = None
-    """Imagine from the first step on with every value of each counter below this, observed or not; None: with those observed."""
-
-    def __post_init__(self) -> None:
-        QLearning.__post_init__(self)
-        if self.counter_values is not None and self.counterfactuals is Counterfactuals.CO_OBSERVED:
-            fault = "counter_values says what to imagine with in every state, and co-observed asks what was seen in each"
-            raise BadSetting(fault, fix="counterfactuals=exhaustive, or counter_values=none")
+    """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Hierarchical(Tabular):
     """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack).
 
@@ -262,56 +291,66 @@ class Hierarchical(Tabular):
     name: ClassVar[str] = "hrm"
 
     r_plus: float = 1.0
-    """r⁺: what an option's policy is paid for achieving the option, beside what the machine and the environment pay."""
+    """r⁺: what an option's policy is paid for completing the option, in addition to the machine and the environment."""
     r_minus: float = 0.0
-    """r⁻: what it is paid, likewise, where the option ends without being achieved."""
+    """r⁻: likewise, if the option ends without being completed."""
 
     def __post_init__(self) -> None:
         Tabular.__post_init__(self)
         if self.r_minus >= self.r_plus:
-            wanted = f"less than r_plus, which is {self.r_plus!r}"
-            raise bad_setting(self, "r_minus", self.r_minus, wanted, self.r_plus - 1.0)
+            raise bad_setting("r_minus", self.r_minus, f"less than r_plus, {self.r_plus!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary(Agent):
-    """Ours: learns the moves of a deterministic environment, and acts optimally by them with the whole stack in view. What each
-    stack symbol is worth is a function of what lies below it (a summary), so it acts at heights that it never met, too.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Summary(BuiltInAgent):
+    """Ours: learns the moves of a deterministic environment, and acts optimally by them with the whole stack in view.
+
+    The value of a stack symbol is a function of what lies below it (a summary), so it acts at heights that it never met, too.
 
     >>> Summary().k
     'full'
     """
 
     name: ClassVar[str] = "summary"
+    usual: ClassVar[Mapping[str, Any]] = {"discount": 0.99}
 
     k: int | str = FULL
     episodes: int = 500
     """Training episodes."""
-    discount: float = 0.99
+    discount: float = TASK
     """γ, below 1."""
     precision: float = 1e-9
-    """Gains of operators that are let go, as a share of the largest value: fewer lines, and values that are less exact."""
+    """Gains of operators that are left out, as a share of the largest value: fewer lines, and values that are less exact."""
     step_limit: int | None = None
-    """Steps after which an episode is cut off; None: the domain's own limit."""
+    """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
     """Training episodes between two tests."""
     test_episodes: int = 10
     """Greedy episodes per test."""
 
     def __post_init__(self) -> None:
-        Agent.__post_init__(self)
+        BuiltInAgent.__post_init__(self)
         if self.k != FULL:
-            raise BadSetting(
-                f"agent `{self.name}` sees the whole stack, not {self.k} symbols",
-                fix='k="full" (--k full)',
-            )
-        if not self.discount < 1:
-            raise bad_setting(self, "discount", self.discount, "a number from 0 to below 1", 0.99)
+            raise BadSetting(f"agent `{self.name}` sees the whole stack", fix='k="full"')
+        if self.discount is not None and not self.discount < 1:
+            raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
     @property
     def total(self) -> int:
-        """Training episodes."""
         return self.episodes
+
+    @property
+    def between_tests(self) -> int:
+        return self.test_every
+
+    def usual_for(self, task: Task) -> dict[str, Any]:
+        """The paper's discount in its own domains."""
+        return {"discount": task.discount}
+
+    def learner(self, task: Task, seed: int, /) -> Learner:
+        from pdrm.learning.adapters import TableLearner
+
+        return TableLearner(task, self.settled(task), seed)
 
 
 # --- Deep agents
@@ -319,60 +358,56 @@ class Summary(Agent):
 TESTS_PER_RUN = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deep(Agent):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Deep(BuiltInAgent):
     """What every deep agent has."""
 
     deep: ClassVar[bool] = True
     unit: ClassVar[str] = "timesteps"
     continuous: ClassVar[bool | None] = None
-    """Whether it chooses actions that are vectors; None: either kind."""
+    """True if it chooses actions that are vectors, None for either kind."""
 
-    total_timesteps: Number = 100_000
+    total_timesteps: Number = TASK
     """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
-    n_envs: int = 8
+    n_envs: int = TASK
     """Environments side by side."""
-    learning_rate: Number = 3e-4
+    learning_rate: Number = TASK
     """The optimiser's."""
-    linear_decay: bool = False
-    """Ours: whether the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
-    discount: Number = 0.99
+    linear_decay: bool = TASK
+    """Ours: the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
+    discount: Number = TASK
     """γ, as for tables (`gamma` in Stable-Baselines3)."""
-    net_arch: tuple[int, ...] = (64, 64)
+    net_arch: tuple[int, ...] = TASK
     """Units of the hidden layers, of actor and critic each."""
     reward_scale: Number = None
-    """Ours: what rewards are multiplied by for the networks; None: 1, or less where a reward of the task is beyond 10, so that
-    the largest one becomes 10. Reported returns are raw."""
-    reward_clip: Number = None
-    """Ours: scaled rewards beyond this are cut to it, for the networks; None: none are."""
-    staggered: bool = False
-    """Ours: whether the first episodes begin at clocks spread over the step limit, so that not all end together."""
+    """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task is beyond 10, so that
+    the largest one becomes 10). Reported returns are raw."""
+    reward_clip: Number = TASK
+    """Ours: scaled rewards are clipped to this, for the networks (default: none are; 10 in WaterWorld)."""
+    staggered: bool = TASK
+    """Ours: the first episodes begin at clocks spread over the step limit, so that not all end together."""
     depth: int | None = None
-    """Ours: symbols that a stack has room for; None: what the task can need, 32 to 1,024 (512 with the whole stack)."""
+    """Ours: symbols that a stack has room for (default: what the task can need, 32 to 1,024; 512 with the whole stack)."""
     test_every: int | None = None
-    """Ours: steps between two tests; None: a twentieth of all."""
-    test_episodes: int = 5
+    """Ours: steps between two tests (default: a twentieth of all)."""
+    test_episodes: int = TASK
     """Ours: episodes without exploration per test."""
-    shaping: str = "none"
-    """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is what the configuration is worth if
-    every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` where an agent is told to
-    imagine (`counterfactuals`). Reported returns are never shaped."""
-    shaping_scale: float = 1.0
-    """Ours: what Φ is multiplied by; -1 is the sign of Toro Icarte's code."""
-    shaping_shift: float = 0.0
-    """Ours: added to Φ then, before the end of an episode."""
+    shaping: str = TASK
+    """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
+    every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` if an agent has
+    `counterfactuals`. Reported returns are never shaped."""
     shaping_discount: float | None = None
-    """Ours: γ of Φ, below 1; None: the agent's own."""
+    """Ours: γ of Φ, below 1 (default: 0.6, or the agent's own for SAC)."""
 
     def __post_init__(self) -> None:
-        Agent.__post_init__(self)
+        BuiltInAgent.__post_init__(self)
         _check_shaping(self)
 
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:
-        """The agent with Stable-Baselines3's defaults where ours are others. settings: what else is set, or set otherwise.
+        """The agent with Stable-Baselines3's defaults where ours are others, and these settings.
 
-        >>> PPO.like_sb3(n_envs=4).n_steps, PPO().n_steps
+        >>> PPO.like_sb3(n_envs=4).n_steps, PPO().settled().n_steps
         (2048, 128)
         """
         return cls(**{**SB3_SETTINGS[cls.name], **settings})
@@ -382,12 +417,66 @@ class Deep(Agent):
         return int(self.total_timesteps)
 
     @property
-    def steps_between_tests(self) -> int:
-        """`test_every`, or its default."""
+    def between_tests(self) -> int:
         return max(1, self.total // TESTS_PER_RUN) if self.test_every is None else self.test_every
 
+    @property
+    def shaping_scale(self) -> float:
+        """The factor of Φ."""
+        return 1.0
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    @property
+    def shaping_shift(self) -> float:
+        """Added to Φ before the end of an episode."""
+        return 0.0
+
+    def usual_for(self, task: Task) -> dict[str, Any]:
+        """The tuned settings in WaterWorld."""
+        return {**self.usual, **WATER_SETTINGS[self.name]} if task.continuous else dict(self.usual)
+
+    def learner(self, task: Task, seed: int, /) -> Learner:
+        from pdrm.learning.adapters import network_learners
+
+        return network_learners([task], [self.settled(task)], [seed])[0]
+
+
+_DEEP = {
+    "total_timesteps": 100_000,
+    "n_envs": 8,
+    "learning_rate": 3e-4,
+    "linear_decay": False,
+    "discount": 0.99,
+    "net_arch": (64, 64),
+    "staggered": False,
+    "test_episodes": 5,
+    "shaping": NOTHING,
+}
+_PPO = {
+    **_DEEP,
+    "total_timesteps": 2_400_000,
+    "n_envs": 128,
+    "learning_rate": 1e-3,
+    "n_steps": 128,
+    "batch_size": 2_048,
+    "n_epochs": 4,
+    "ent_coef": 0.1,
+    "restarts": 0.8,
+    "shaping": EMITTED,
+    "shaping_discount": 0.6,
+}
+_OFF_POLICY = {
+    **_DEEP,
+    "buffer_size": 1_000_000,
+    "learning_starts": 100,
+    "batch_size": 256,
+    "tau": 1.0,
+    "train_freq": 4,
+    "gradient_steps": 1,
+    "n_steps": 1,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PPO(Deep):
     """Proximal policy optimisation.
 
@@ -396,144 +485,157 @@ class PPO(Deep):
     """
 
     name: ClassVar[str] = "ppo"
+    usual: ClassVar[Mapping[str, Any]] = _PPO
 
-    total_timesteps: Number = 2_400_000
-    n_envs: int = 128
-    learning_rate: Number = 1e-3
-    n_steps: int = 128
+    n_steps: int = TASK
     """Steps of each environment between updates."""
-    batch_size: int = 2_048
+    batch_size: int = TASK
     """Experiences per update."""
-    n_epochs: int = 4
+    n_epochs: int = TASK
     """Passes over the same experiences."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
     clip_range: float = 0.2
     """How far the new policy may differ from the old."""
     clip_range_vf: Number = None
-    """How far a value may move from the old one; None: any distance. In the unit of scaled rewards."""
+    """How far a value may move from the old one, in the unit of scaled rewards (default: any distance)."""
     normalize_advantage: bool = True
-    """Whether a batch's advantages are brought to mean 0 and deviation 1."""
-    ent_coef: Number = 0.1
+    """A batch's advantages are brought to mean 0 and deviation 1."""
+    ent_coef: Number = TASK
     """Weight of the policy's entropy in the loss."""
     vf_coef: float = 0.5
     """Weight of the value's error in the loss."""
     max_grad_norm: float = 0.5
-    """Longer gradients are shortened to this."""
+    """Maximum gradient norm."""
     target_kl: float | None = None
-    """No further update once the approximate divergence from the old policy is beyond 1.5 times this."""
-    restarts: float = 0.8
+    """No further update once the approximate divergence from the old policy is beyond 1.5 times this (default: no limit)."""
+    restarts: float = TASK
     """Ours: the share of training episodes that begin in a situation that an earlier one met, instead of at a start: with its environment
     state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
-    learnt even where the first ones do not lead there yet. None do where nothing of the machine is seen. Tests always begin at a start."""
-    shaping: str = EMITTED
-    shaping_discount: float | None = 0.6
+    learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecurrentPPO(PPO):
     """PPO with an LSTM each for actor and critic, before their hidden layers.
 
-    >>> RecurrentPPO().lstm_hidden_size
+    >>> RecurrentPPO().settled().lstm_hidden_size
     256
     """
 
     name: ClassVar[str] = "rppo"
+    usual: ClassVar[Mapping[str, Any]] = {
+        **_PPO,
+        "restarts": 0.0,
+        "lstm_hidden_size": 256,
+        "sequence_length": 16,
+    }
 
-    restarts: float = 0.0
-    lstm_hidden_size: int = 256
+    lstm_hidden_size: int = TASK
     """Units of each LSTM."""
-    sequence_length: int = 16
+    sequence_length: int = TASK
     """Ours: through how many steps gradients flow back (in sb3-contrib through as many as a batch holds). It divides
     `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
         PPO.__post_init__(self)
+        sizes = (self.sequence_length, self.n_steps, self.batch_size)
+        if None in sizes:
+            return
         if self.n_steps % self.sequence_length or self.batch_size % self.sequence_length:
             fault = f"sequences of {self.sequence_length} steps do not fill {self.n_steps} steps and batches of {self.batch_size}"
             raise BadSetting(fault, fix="let sequence_length divide n_steps and batch_size")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OffPolicy(Deep):
     """What DQN and SAC share."""
 
-    buffer_size: int = 1_000_000
+    buffer_size: int = TASK
     """Transitions kept, over all environments."""
-    learning_starts: int = 100
+    learning_starts: int = TASK
     """Steps, over all environments, before the first update."""
-    batch_size: int = 256
+    batch_size: int = TASK
     """Experiences per update."""
-    tau: Number = 1.0
+    tau: Number = TASK
     """How far the target network moves to the network, at each of its updates."""
-    train_freq: int = 4
+    train_freq: int = TASK
     """Steps of each environment between updates."""
-    gradient_steps: int = 1
+    gradient_steps: int = TASK
     """Updates then."""
-    n_steps: int = 1
+    n_steps: int = TASK
     """Over how many steps rewards are summed, discounted, before a value is trusted."""
-    counterfactuals: int | None = 0
-    """Ours: experiences imagined beside each sampled one, with other machine states and observed stacks (CpRM); None: 8, or none
-    where rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep."""
+    counterfactuals: int | None = None
+    """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
+    or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DQN(OffPolicy):
     """Deep Q-learning.
 
-    >>> DQN().exploration_fraction
+    >>> DQN().settled().exploration_fraction
     0.8
     """
 
     name: ClassVar[str] = "dqn"
     continuous: ClassVar[bool | None] = False
+    usual: ClassVar[Mapping[str, Any]] = {
+        **_OFF_POLICY,
+        "total_timesteps": 240_000,
+        "discount": 0.98,
+        "learning_rate": 2e-3,
+        "linear_decay": True,
+        "batch_size": 64,
+        "buffer_size": 100_000,
+        "gradient_steps": 16,
+        "tau": 0.05,
+        "shaping": AUTO,
+        "shaping_discount": 0.6,
+        "target_update_interval": 32,
+        "exploration_fraction": 0.8,
+        "exploration_final_eps": 0.1,
+    }
 
-    total_timesteps: Number = 240_000
-    discount: Number = 0.98
-    learning_rate: Number = 2e-3
-    linear_decay: bool = True
-    batch_size: int = 64
-    buffer_size: int = 100_000
-    gradient_steps: int = 16
-    tau: Number = 0.05
-    counterfactuals: int | None = None
-    shaping: str = AUTO
-    shaping_discount: float | None = 0.6
-    target_update_interval: int = 32
+    target_update_interval: int = TASK
     """Steps, over all environments, between updates of the target network."""
-    exploration_fraction: float = 0.8
+    exploration_fraction: float = TASK
     """The share of training during which ε falls."""
     exploration_initial_eps: float = 1.0
     """ε at first."""
-    exploration_final_eps: float = 0.1
+    exploration_final_eps: float = TASK
     """ε at last."""
     max_grad_norm: float = 10.0
-    """Longer gradients are shortened to this."""
+    """Maximum gradient norm."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SAC(OffPolicy):
     """Soft actor-critic, for continuous actions.
 
-    >>> SAC().tau
+    >>> SAC().settled().tau
     0.005
     """
 
     name: ClassVar[str] = "sac"
     continuous: ClassVar[bool | None] = True
+    usual: ClassVar[Mapping[str, Any]] = {
+        **_OFF_POLICY,
+        "net_arch": (256, 256),
+        "tau": 0.005,
+        "train_freq": 1,
+        "counterfactuals": 0,
+    }
 
-    net_arch: tuple[int, ...] = (256, 256)
-    tau: Number = 0.005
-    train_freq: int = 1
     ent_coef: float | None = None
-    """The weight of entropy; None: learnt, towards `target_entropy`."""
+    """The weight of entropy (default: learnt, towards `target_entropy`)."""
     target_entropy: float | None = None
-    """None: minus the number of an action's numbers."""
+    """The entropy that `ent_coef` is learnt for (default: minus the number of an action's numbers)."""
 
 
-# --- The agents by name, and what they are set to unless something else is given
+# --- The agents by name
 
-AGENTS: dict[str, type[Agent]] = {
+AGENTS: dict[str, type[BuiltInAgent]] = {
     kind.name: kind
     for kind in (
         QLearning,
@@ -548,34 +650,9 @@ AGENTS: dict[str, type[Agent]] = {
         SAC,
     )
 }
-"""Every agent, by its name."""
-ELSEWHERE = {
-    **dict.fromkeys(
-        (
-            "a2c",
-            "a3c",
-            "ars",
-            "ddpg",
-            "impala",
-            "qr-dqn",
-            "qrdqn",
-            "rainbow",
-            "reinforce",
-            "td3",
-            "tqc",
-            "trpo",
-        ),
-        "the deep agents here are `ppo` and `dqn`, and `sac` for continuous actions",
-    ),
-    **dict.fromkeys(
-        ("sarsa", "q-learning", "q_learning", "tabular"),
-        "the tables here are `q` (Q-learning) and `cprm`",
-    ),
-}
-"""What to choose in place of agents that other libraries have."""
-
+"""Every agent of pdrm, by its name."""
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
-"""What is trained where no agent is named: in finite domains, and in WaterWorld."""
+"""What is trained if no agent is named: in finite domains, and in WaterWorld."""
 
 OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
@@ -673,7 +750,7 @@ _TUNED = {
     "test_episodes": 20,
 }
 """Many environments, a larger learning rate and network than printed, scaled rewards (the last one as if it were 1e4)."""
-_OFF_POLICY = {
+_WATER_OFF_POLICY = {
     "n_envs": 64,
     "train_freq": 4,
     "gradient_steps": 8,
@@ -699,7 +776,7 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
     },
     "dqn": {
         **SB3_SETTINGS["dqn"],
-        **_OFF_POLICY,
+        **_WATER_OFF_POLICY,
         "total_timesteps": 6_144_000,
         "learning_rate": 1e-4,
         "tau": 0.05,
@@ -709,7 +786,7 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
     },
     "sac": {
         **SB3_SETTINGS["sac"],
-        **_OFF_POLICY,
+        **_WATER_OFF_POLICY,
         "total_timesteps": 3_072_000,
         "learning_rate": 1e-3,
         "reward_scale": 0.1,
@@ -719,87 +796,39 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
 """Ours: the settings tuned for WaterWorld, for each deep agent."""
 
 
-def kind_of(name: str) -> type[Agent]:
-    """The kind of agent that has this name."""
+def kind_of(name: str) -> type[BuiltInAgent]:
+    """The agent of this name."""
     if name not in AGENTS:
-        classes = {kind.__name__.casefold(): agent for agent, kind in AGENTS.items()}
-        fix = ELSEWHERE.get(str(name).casefold()) or did_you_mean(
-            classes.get(str(name).casefold(), str(name)), AGENTS
-        )
-        raise UnknownAgent(f"no agent is called `{name}`", fix=fix)
+        raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(str(name), AGENTS))
     return AGENTS[name]
 
 
-def read_agent(name: str, record: Mapping[str, Any]) -> Agent:
-    """The agent that a saved record describes; settings that its kind no longer has are left out."""
-    kind = kind_of(name)
-    earlier = {new: record[old] for new, old in RECORDED_AS.items() if kind.deep and old in record}
-    named = {**LATER, **record, **earlier}
-    given = {field.name: named[field.name] for field in fields(kind) if field.name in named}
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
-    return kind(**settings)
-
-
-def agent_for(task: Task, name: str, given: Mapping[str, Any] | None = None) -> Agent:
-    """The agent of a name for a task: the paper's settings for a domain of the catalogue, overridden by those given."""
-    kind = kind_of(name)
-    return kind(**{**default_settings(task, kind), **(given or {})})
-
-
-def default_settings(task: Task, kind: type[Agent]) -> dict[str, Any]:
-    """What a kind of agent is set to for a task unless something else is given, where that differs from its own defaults."""
-    if kind.deep:
-        return dict(WATER_SETTINGS[kind.name]) if task.continuous else {}
-    given = dict(PAPER_SETTINGS.get(task.name, {})) if task.catalogued else {}
-    if not task.catalogued and not task.continuous and _has_chance(task.finite):
-        given = {"learning_rate": WITH_CHANCE}
-    if kind is Summary:  # it needs far fewer episodes, and has no learning rate
-        return {"discount": given["discount"]} if "discount" in given else {}
-    own = isinstance(task.machine, CountingRewardAutomaton) or (
-        task.text is None and task.machine.name in COUNTED
-    )
-    return {
-        **given,
-        **(
-            {"operations_per_episode": OPERATIONS}
-            if issubclass(kind, CountingQ) and not own
-            else {}
-        ),
-    }
+def read_agent(name: str, record: Mapping[str, Any]) -> BuiltInAgent:
+    """The agent that a record describes."""
+    return kind_of(name)(**record)
 
 
 def _has_chance(domain: FiniteDomain) -> bool:
-    """Whether an action can have several outcomes."""
+    """Return True if an action can have several outcomes."""
     return bool(((domain.arrays.probability > 0) & (domain.arrays.probability < 1)).any())
 
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: so many from 0 on, or these.
+    """The seeds that are meant: n of them from 0 on, or these.
 
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
-    several: int | Sequence[int] = 0 if isinstance(seeds, bool | str) else seeds
-    count = several if isinstance(several, int) else len(several)
-    if count > MOST_SEEDS:
-        raise BadStudy(
-            f"{count:,} seeds are too many",
-            fix=f"give at most {MOST_SEEDS:,}, such as seeds=5 (--seeds 5)",
-        )
-    found = tuple(range(several) if isinstance(several, int) else several)
-    if not found or not all(type(seed) is int and seed >= 0 for seed in found):
-        fix = "give a number of seeds, such as seeds=5 (--seeds 5), or different non-negative integers, such as [3, 14, 15]"
-        raise BadStudy(f"the seeds are {seeds!r}", fix=fix)
-    if len(set(found)) < len(found):
-        twice = next(seed for seed in found if found.count(seed) > 1)
-        fault = (
-            f"the seeds are {seeds!r}: {twice} is among them twice, and its runs would be the same"
-        )
-        raise BadStudy(fault, fix=f"leave one out: seeds={sorted(set(found))}")
+    several: Any = seeds
+    if isinstance(several, int) and not isinstance(several, bool):
+        several = range(min(several, MOST_SEEDS + 1))
+    found = () if isinstance(several, str | bool) else tuple(several)
+    right = all(type(seed) is int and seed >= 0 for seed in found)
+    if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
+        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
+        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
     return found
 
 
-for _kind in AGENTS.values():  # what `help(pdrm.PPO)` and `pdrm.PPO()` show
-    introduce(_kind)
+for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
+    _kind.__doc__ = f"{inspect.cleandoc(_kind.__doc__ or '')}\n\n{list_settings(_kind)}"

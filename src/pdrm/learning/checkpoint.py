@@ -16,14 +16,14 @@ def encode_checkpoint(arrays: Arrays) -> bytes:
     return hashlib.sha256(data).digest() + data
 
 
-def read_checkpoint(data: bytes) -> Arrays:
+def decode_checkpoint(data: bytes) -> Arrays:
     """The arrays of a checkpoint; `ValueError` if its checksum does not fit.
 
     >>> import numpy as np
     >>> data = encode_checkpoint({"a": np.arange(3)})
-    >>> read_checkpoint(data)["a"].tolist()
+    >>> decode_checkpoint(data)["a"].tolist()
     [0, 1, 2]
-    >>> read_checkpoint(data[:-1])
+    >>> decode_checkpoint(data[:-1])
     Traceback (most recent call last):
     ...
     ValueError: its checksum does not fit

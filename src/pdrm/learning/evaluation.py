@@ -1,17 +1,22 @@
-"""Playing a trained policy: readable greedy episodes with the readable machine, for reports and for looking at."""
+"""Episodes with a trained policy, moment by moment: for evaluations, for reports and for looking at.
+
+Tables are played with the readable machine, and break ties as in training; every other policy acts on `task.env(k=…)`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
+from pdrm.domains.finite_env import FiniteEnv
 from pdrm.errors import NotHere, did_you_mean
-from pdrm.learning.curve import format_return
+from pdrm.learning.curve import Test, format_return
+from pdrm.learning.protocol import Policy, Remembering
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
 from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
@@ -19,35 +24,32 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 
-ENDED, CUT_OFF = "ended in ", "cut off in "
+ENDED, TRUNCATED = "ended in ", "truncated in "
 """How an episode ends: by the machine or the environment; or by a limit, of steps most often."""
 
 
 class Evaluation(dict[str, Any]):
-    """What `Run.evaluate` found: a dictionary, whose entries are attributes, too, and which a notebook shows in a few lines.
+    """The result of `Run.evaluate`: a dictionary, whose entries are attributes, too.
 
-    >>> found = Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "cut off in up": 1})
+    >>> found = Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "truncated in up": 1})
     >>> found
-    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, cut off in up: 1>
+    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, truncated in up: 1>
     >>> found["success"], found.success
     (0.5, 0.5)
     """
 
     def __missing__(self, name: str) -> Any:
-        fix = "run.optimal_value()" if "optimal" in str(name) else did_you_mean(str(name), self)
-        if name in ("return", "reward", "mean_reward", "score"):
-            fix = "did you mean `mean_return`?"
-        raise NotHere(f"an evaluation has no `{name}`", fix=fix)
+        raise NotHere(f"an evaluation has no `{name}`", fix=did_you_mean(str(name), self))
 
     if not TYPE_CHECKING:  # type checkers take an entry for what it may be
 
         def __getattr__(self, name: str) -> Any:
-            """An entry; names with underscores are what programs ask for."""
             if name.startswith("_"):
                 raise AttributeError(name)
             return self[name]
@@ -55,7 +57,7 @@ class Evaluation(dict[str, Any]):
     def lines(self) -> list[str]:
         """How the episodes ended, each way with its number."""
         return [
-            f"{end if end.startswith(CUT_OFF) else ENDED + end}: {count}"
+            f"{end if end.startswith(TRUNCATED) else ENDED + end}: {count}"
             for end, count in self["ends"].items()
         ]
 
@@ -64,41 +66,143 @@ class Evaluation(dict[str, Any]):
         return f"<Evaluation in {self['domain']}: {self['episodes']} episode{'s' * (self['episodes'] != 1)}, {said}; {', '.join(self.lines())}>"
 
     def format_means(self) -> str:
-        """The mean return, what it is discounted (as an optimal value is), where that is known, and the mean length."""
-        worth = self.get("mean_discounted_return")
-        discounted = "" if worth is None else f" (discounted by {self['discount']:g}: {worth:.6g})"
+        """The mean return, the discounted one (as an optimal value is) if it is known, and the mean length."""
+        paid = self.get("mean_discounted_return")
+        discounted = "" if paid is None else f" (discounted by {self['discount']:g}: {paid:.6g})"
         return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import table
 
-        heads, row = (
-            ["episodes", "mean return"],
-            [str(self["episodes"]), format_return(self["mean_return"])],
-        )
+        row = {
+            "episodes": str(self["episodes"]),
+            "mean return": format_return(self["mean_return"]),
+            "mean length": f"{self['mean_steps']:g}",
+            "success": f"{self['success']:.0%}",
+            "how they ended": ", ".join(self.lines()),
+        }
         if "mean_discounted_return" in self:
-            heads, row = (
-                [*heads, f"discounted by {self['discount']:g}"],
-                [*row, f"{self['mean_discounted_return']:.6g}"],
-            )
-        heads += ["mean length", "success", "how they ended"]
-        row += [f"{self['mean_steps']:g}", f"{self['success']:.0%}", ", ".join(self.lines())]
-        return table(heads, [row], range(len(heads) - 1))
+            paid = f"{self['mean_discounted_return']:.6g}"
+            row[f"return discounted by {self['discount']:g}"] = paid
+        return table(list(row), [list(row.values())], range(4))
 
 
-def discount_rewards(moments: Sequence[Moment], discount: float) -> float:
-    """The discounted return of an episode. What is paid before the first action, and for it, counts in full, as in an optimal value.
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment of an episode: where the environment and the machine are, and what led there.
 
-    >>> here = Configuration("u0", ("#",))
-    >>> discount_rewards([Moment(0, here, action, None, 1.0) for action in (None, 0, 0)], 0.5)
-    2.5
+    >>> Moment(3, Configuration("u0", ("#",)), 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
+    0.9
     """
-    return sum(moment.reward * discount ** max(0, step - 1) for step, moment in enumerate(moments))
+
+    state: Any
+    """The environment's state in a finite domain, else the observation."""
+    configuration: Configuration
+    """The machine's; the values of counters, as text, are in the place of a stack."""
+    action: Any
+    """The action that led here; None if the episode began."""
+    label: Label | None
+    """The label that the machine read, if any."""
+    machine_reward: float
+    """The reward of the machine."""
+    environment_reward: float = 0.0
+    """The reward of the environment itself."""
+    option: str | None = None
+    """The rule that the option followed brings about; None if there was no option."""
+
+    @property
+    def reward(self) -> float:
+        """Both rewards."""
+        return self.environment_reward + self.machine_reward
+
+
+class Episode(NamedTuple):
+    """An episode without exploration."""
+
+    moments: Sequence[Moment]
+    truncated: bool
+
+    @property
+    def reward(self) -> float:
+        """The return."""
+        return float(sum(moment.reward for moment in self.moments))
+
+    @property
+    def steps(self) -> int:
+        """The number of actions."""
+        return len(self.moments) - 1
+
+    @property
+    def end(self) -> str:
+        """The machine's last state."""
+        return self.moments[-1].configuration.state
+
+    def discounted(self, discount: float) -> float:
+        """The discounted return. Rewards before the first action, and for it, count in full, as in an optimal value.
+
+        >>> here = Configuration("u0", ("#",))
+        >>> Episode([Moment(0, here, action, None, 1.0) for action in (None, 0, 0)], False).discounted(0.5)
+        2.5
+        """
+        return sum(
+            moment.reward * discount ** max(0, step - 1) for step, moment in enumerate(self.moments)
+        )
+
+
+# --- Any policy, on the task's environment
+
+
+def play_episode(env: Any, policy: Policy, seed: int | None = None) -> Episode:
+    """One episode of a policy on an environment of `Task.env`."""
+    observation, info = env.reset(seed=seed)
+    if isinstance(policy, Remembering):
+        policy.reset()
+    moments = [_moment(env, observation, None, info)]
+    terminated = truncated = False
+    while not (terminated or truncated):
+        action = policy.act(observation, info)
+        observation, _, terminated, truncated, info = env.step(action)
+        moments.append(_moment(env, observation, action, info))
+    return Episode(moments, bool(truncated) and not terminated)
+
+
+def _moment(env: Any, observation: Any, action: Any, info: Any) -> Moment:
+    record, bare = info["machine"], env.unwrapped
+    state = bare.state if isinstance(bare, FiniteEnv) else observation
+    here = Configuration(record["state"], record["stack"])
+    done = int(action) if np.ndim(action) == 0 and action is not None else action
+    own = record["environment_reward"]
+    return Moment(state, here, done, record["label"], record["reward"], own)
+
+
+def play_policy(
+    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
+) -> Iterator[Episode]:
+    """Episodes of a policy, one after the other with one generator."""
+    env = task.env(k)
+    for number in range(episodes):
+        yield play_episode(env, policy, None if number else seed)
+    env.close()
+
+
+def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
+    """A test: episodes in each of the domains that test the task's."""
+    each = [
+        one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
+    ]
+    return Test(
+        np.array([one.reward for one in each]),
+        np.array([one.steps for one in each], np.int64),
+        np.array([one.end for one in each]),
+    )
+
+
+# --- Tables, with the readable machine
 
 
 class Player:
     """Acts greedily through one episode, ties broken as in training: with a plain policy step by step, with a hierarchical one
-    option by option, each followed until it is achieved or the machine moves."""
+    option by option, each followed until it is completed or the machine moves."""
 
     def __init__(
         self,
@@ -110,7 +214,7 @@ class Player:
         self._policy, self._machine, self._rng, self._ties = policy, machine, rng, ties
         self._option: int | None = None
         self.option: str | None = None
-        """The rule that the option of the last action brings about, as text; None: there are no options."""
+        """The rule that the option of the last action brings about; None if there are no options."""
 
     def choose(self, s: int, here: Configuration) -> int:
         """The action there, for the option under way or a new one."""
@@ -137,37 +241,8 @@ class Player:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """One moment of an episode: where the environment and the machine are, and what led there.
-
-    >>> Moment(3, Configuration("u0", ("#",)), 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
-    0.9
-    """
-
-    state: int
-    """The environment's state."""
-    configuration: Configuration
-    """The machine's; the values of counters stand, as text, where a stack does."""
-    action: int | None
-    """What was done; None: the episode began."""
-    label: Label | None
-    """What the machine read; None: nothing."""
-    machine_reward: float
-    """What the machine paid."""
-    environment_reward: float = 0.0
-    """What the environment itself paid."""
-    option: str | None = None
-    """The rule that the option followed brings about; None: there was no option."""
-
-    @property
-    def reward(self) -> float:
-        """What was paid in all."""
-        return self.environment_reward + self.machine_reward
-
-
-@dataclass(frozen=True, slots=True)
 class Trained:
-    """A domain, a machine and a policy that was learnt there, to play episodes with.
+    """A domain, a machine and a table that was learnt there, to play episodes with.
 
     >>> from pdrm.learning.run import train
     >>> moments = train("maze-5x5", "q", k=1).episode()
@@ -178,13 +253,11 @@ class Trained:
     policy: AnyPolicy | SummaryPolicy
     domain: FiniteDomain
     machine: AnyMemory
-    step_limit: int | None = (
-        None  # steps after which an episode is truncated; None: the domain's own limit
-    )
-    operations: int | None = (
-        None  # moves of a counting automaton that an episode may take; None: any number
-    )
-    ties: str = "random"  # which of several best actions is taken: as the agent's setting says
+    step_limit: int | None = None
+    """Steps after which an episode is truncated (default: the domain's own limit)."""
+    operations: int | None = None
+    """Moves of a counting automaton that an episode may take (default: any number)."""
+    ties: str = "random"
     _steps: dict[tuple[Configuration, int], MemoryStep] = field(
         init=False, repr=False, default_factory=dict
     )
@@ -193,9 +266,15 @@ class Trained:
         self.policy.check_machine(self.machine)
         self.policy.check_domain(self.domain)
 
-    def episode(self, seed: int | np.random.Generator) -> Iterator[Moment]:
-        """A greedy episode, moment by moment. seed: or a generator, to play several episodes in a row."""
-        rng, arrays, operations = np.random.default_rng(seed), self.domain.arrays, 0
+    def episode(self, seed: int | np.random.Generator) -> Episode:
+        """A greedy episode. seed: or a generator, to play several episodes in a row."""
+        moments = list(self._moments(np.random.default_rng(seed)))
+        last = moments[-1]
+        final = last.configuration.state in self.machine.final
+        return Episode(moments, not final and not self.domain.arrays.terminal[last.state])
+
+    def _moments(self, rng: np.random.Generator) -> Iterator[Moment]:
+        arrays, operations = self.domain.arrays, 0
         player = Player(self.policy, self.machine, rng, self.ties)
         k = pick(arrays.start_probability, float(rng.random()))
         here, paid, _ = begin(self.machine)
@@ -208,11 +287,8 @@ class Trained:
         s = int(arrays.start_state[k])
         yield Moment(s, here, None, self.domain.labels[label] if label >= 0 else None, paid)
         for _ in range(self.step_limit or self.domain.step_limit):
-            if (
-                here.state in self.machine.final
-                or arrays.terminal[s]
-                or not self._affords(operations)
-            ):
+            final = here.state in self.machine.final
+            if final or arrays.terminal[s] or not self._affords(operations):
                 return
             a = player.choose(s, here)
             o = pick(arrays.probability[s, a], float(rng.random()))
@@ -225,12 +301,6 @@ class Trained:
             own = float(arrays.reward[s, a, o])
             s, here = int(arrays.next[s, a, o]), step.after
             yield Moment(s, here, a, self.domain.labels[label], step.reward, own, player.option)
-
-    def was_cut_off(self, last: Moment) -> bool:
-        """Whether a limit ended the episode, and neither the machine nor the environment did."""
-        return last.configuration.state not in self.machine.final and not bool(
-            self.domain.arrays.terminal[last.state]
-        )
 
     def _read(self, here: Configuration, label: int) -> MemoryStep:
         """One label read; kept, because a counting automaton may take many moves for it."""

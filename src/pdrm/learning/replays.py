@@ -1,4 +1,4 @@
-"""An episode to look at: the domain, and beside it the machine's state and stack, as text or as pictures, moment by moment."""
+"""An episode to look at: the domain, next to the machine's state and stack, as text or as pictures, moment by moment."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Replay:
     """
 
     task: Task
-    """What was to be done."""
+    """Its task."""
     moments: Sequence[Moment]
     """The beginning, then one for each step."""
     counts: bool = False
-    """Whether the machine is a counting automaton: counters are shown in place of a stack."""
+    """True for a counting automaton: counters are shown instead of a stack."""
 
     def __repr__(self) -> str:
         steps = len(self) - 1
@@ -56,7 +56,7 @@ class Replay:
         return "\n\n".join(self.screens)
 
     def _repr_html_(self) -> str:
-        """One picture at a time, chosen with a slider, and every moment as text in a fold; it needs no kernel. Where scripts do not
+        """One picture at a time, chosen with a slider, and every moment as text in a fold; it needs no kernel. If scripts do not
         run, the first picture and the fold are left."""
         from pdrm.drawing.markup import html, listing, slides
         from pdrm.drawing.render import encode_png
@@ -89,17 +89,17 @@ class Replay:
 
     @property
     def reward(self) -> float:
-        """What was paid in all."""
+        """The return."""
         return sum(moment.reward for moment in self.moments)
 
     @property
     def machine_reward(self) -> float:
-        """What the machine paid."""
+        """The return of the machine alone."""
         return sum(moment.machine_reward for moment in self.moments)
 
     @property
     def environment_reward(self) -> float:
-        """What the environment itself paid."""
+        """The return of the environment itself."""
         return sum(moment.environment_reward for moment in self.moments)
 
     @property
@@ -108,16 +108,16 @@ class Replay:
         return self.moments[-1].configuration.state
 
     def describe_end(self) -> str:
-        """How it ended: by the machine or the environment, or because a limit cut it off.
+        """How it ended: by the machine or the environment, or by a limit.
 
         >>> from pdrm.learning.run import train
         >>> train("maze-5x5", "q", episodes=1, test_every=1, step_limit=3).replay().describe_end()
-        'cut off in search after 3 steps'
+        'truncated in search after 3 steps'
         """
         terminal = self.task.finite.arrays.terminal[self.moments[-1].state]
         if terminal or self.end in self.task.machine.final:
             return f"ended in {self.end}"
-        return f"cut off in {self.end} after {len(self) - 1} steps"
+        return f"truncated in {self.end} after {len(self) - 1} steps"
 
     @property
     def screens(self) -> list[str]:
@@ -137,7 +137,7 @@ class Replay:
         return screens
 
     def pictures(self, every: int = 1) -> list[Pixels]:
-        """The first moment, every so many steps one, and the last: the domain, and beside it the machine's state and stack."""
+        """The first moment, one every so many steps, and the last: the domain, next to the machine's state and stack."""
         gained, pictures = 0.0, []
         for number, moment in enumerate(self.moments):
             gained += moment.reward
@@ -156,7 +156,7 @@ class Replay:
         return {"return": self.reward, "steps": len(self) - 1, "end": self.end}
 
     def _describe(self, number: int, gained: float) -> list[str]:
-        """What happened in a step, line by line; what the environment pays only where it pays something."""
+        """What happened in a step, line by line; the environment's reward only if there is one."""
         moment = self.moments[number]
         action = "" if moment.action is None else self.task.finite.actions[moment.action]
         label = "none" if moment.label is None else label_text(moment.label)
@@ -186,7 +186,7 @@ class Film(dict[str, Any]):
     def __init__(self, went: Mapping[str, Any], path: Path) -> None:
         super().__init__(went)
         self.path = path
-        """Where it is."""
+        """The file."""
 
     def __repr__(self) -> str:
         steps, paid = self["steps"], number_text(round(self["return"], 9))

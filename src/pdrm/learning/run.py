@@ -9,9 +9,9 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -20,6 +20,7 @@ import numpy as np
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadPolicyFile,
@@ -34,48 +35,55 @@ from pdrm.errors import (
     check_policy_files,
     warn_caller,
 )
-from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_record, read_bytes
+from pdrm.files import (
+    MALFORMED,
+    describe_fault,
+    ensure_folder,
+    parse_record,
+    read_arrays,
+    read_bytes,
+)
 from pdrm.lazy import borrow
+from pdrm.learning.adapters import SeeingPolicy
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
     CountingQ,
     Deep,
-    agent_for,
+    QLearning,
+    Summary,
+    Tabular,
     read_agent,
     resolve_seeds,
 )
 from pdrm.learning.curve import Curve, find_successes, format_return, settle_returns
-from pdrm.learning.run_loop import (
+from pdrm.learning.evaluation import TRUNCATED, Episode, Evaluation, Moment, Trained, play_policy
+from pdrm.learning.execution import Keep, Planned, train_all
+from pdrm.learning.guest import GuestAgent, agent_for
+from pdrm.learning.protocol import Agent, LoadsPolicy, Policy, Resumable
+from pdrm.learning.run_folder import (
     CHECKPOINT,
     CURVE,
-    FACTS,
     POLICY,
     RESULT,
     SPEC,
     TIMING,
-    RunSpec,
-    Status,
-    Watch,
-    execute,
     is_done,
     no_run,
-    read_curve_so_far,
     read_json,
     read_progress,
-    read_spec,
 )
-from pdrm.learning.settings import Agent, check_agent, check_count, check_known
-from pdrm.machines.checks.pushdown_analysis import highest_stack
-from pdrm.progress import is_shown, say, show_progress
+from pdrm.learning.run_loop import Watch, read_curve_so_far
+from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.settings import BuiltInAgent, check_count
+from pdrm.progress import is_shown
 from pdrm.task import MachineLike, Task, tuple_of
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.drawing.rows import Rows
     from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.evaluation import Evaluation, Moment, Trained
     from pdrm.learning.replays import Film, Replay
     from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_policy import SummaryPolicy
@@ -95,31 +103,25 @@ class Run:
     """The task, the agent and the seed."""
     folder: Path
     """Where its files are."""
+    learnt: Policy | None = field(default=None, compare=False)
+    """The policy of an agent of your own that cannot be kept in a file."""
 
     def __repr__(self) -> str:
-        spec, state = self.spec, "trained" if self.done else self._describe_progress()
-        with suppress(PdrmError):  # a damaged folder is said where it is read
+        spec, state = self.spec, "trained" if self.done else "not finished"
+        if found := read_progress(self.folder):
+            state += f", {found.share:.0%} trained"
+        with suppress(PdrmError):  # a damaged folder is told when it is read
             if self._tested:
                 state += f", return {format_return(self.curve.final_return)}"
-            if self._tested and self.warning is None and spec.task.success:
-                state += (
-                    f", success {find_successes(self.curve.ends[-1], spec.task.success).mean():.0%}"
-                )
-            state += "" if self.warning is None else f", but {self.warning.message}"
-        return f"<Run of {spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}: {state}>"
-
-    def _describe_progress(self) -> str:
-        """How far a run is that is not done."""
-        found = read_progress(self.folder) if self._tested else {}
-        return (
-            f"not finished, {found['done'] / found['total']:.0%} trained"
-            if found
-            else "not finished"
-        )
+                if spec.task.success:
+                    solved = find_successes(self.curve.ends[-1], spec.task.success).mean()
+                    state += f", success {solved:.0%}"
+        name = f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}"
+        return f"<Run of {name}: {state}>"
 
     @property
     def _tested(self) -> bool:
-        """Whether a test was kept: it is done, or was stopped after one."""
+        """True if a test was kept: it is done, or was stopped after one."""
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
@@ -128,266 +130,357 @@ class Run:
         said = html("p", repr(self).strip("<>"))
         if not self._tested:
             return said
-        said += html("p", self._describe_last_test())
         said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
         return said + picture(self.plot()._repr_png_(), "png", "the return of each test")
 
-    def _describe_last_test(self) -> str:
-        """How the last test went, in a line."""
-        curve, success = self.curve, self.spec.task.success
-        went = f"the last test: mean return {format_return(curve.final_return)}"
-        if not success:
-            return went
-        achieved = find_successes(curve.ends[-1], success)
-        return f"{went}, {int(achieved.sum())} of {len(achieved)} episodes ended in {' or '.join(success)}"
-
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run that was trained before. folder: its own, or the one given to `train` or `pdrm train` where that holds one run."""
+    def load(
+        cls, folder: str | os.PathLike[str], *, task: Task | None = None, agent: Agent | None = None
+    ) -> Run:
+        """Read a run that was trained before.
+
+        Args:
+            folder: Its own, or the one given to `train` or `pdrm train` if that holds one run.
+            task: As it was given, if it has an environment of your own.
+            agent: As it was given, if it is your own.
+        """
         place = Path(folder)
-        inside = (
-            [] if (place / SPEC).exists() else [file.parent for file in place.glob(f"*/{SPEC}")]
-        )
-        found = inside[0] if len(inside) == 1 else place
-        return cls(read_spec(found), found)
+        inside = [file.parent for file in place.glob(f"*/{SPEC}")]
+        found = inside[0] if len(inside) == 1 and not (place / SPEC).exists() else place
+        return cls(read_spec(found, task, agent), found)
 
     def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
         """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
         there = Path(folder) / self.spec.name
         if there.resolve() != self.folder.resolve():
             shutil.copytree(self.folder, ensure_folder(there), dirs_exist_ok=True)
-        return Run(self.spec, there)
+        return Run(self.spec, there, self.learnt)
 
     @property
     def done(self) -> bool:
-        """Whether it is trained to the end."""
+        """True if it is trained to the end."""
         return is_done(self.folder)
 
     @property
     def curve(self) -> Curve:
         """Its tests; of a run that was stopped, those until then."""
+        unit = self.spec.agent.unit
         if not self.done:
-            return read_curve_so_far(self.folder, self.spec.agent.unit)
-        path, result = self.folder / CURVE, self.folder / RESULT
-        fix = f"remove {self.folder} and run again"
+            return read_curve_so_far(self.folder, unit)
+        path = self.folder / CURVE
         try:
             data = path.read_bytes()
-            curve = _parse_curve(data.decode())
+            curve = _parse_curve(data.decode(), unit)
+            same = hashlib.sha256(data).hexdigest() == self.result["curve_sha256"]
         except (*MALFORMED, csv.Error) as error:
-            raise BadRunFolder(f"{path} is damaged: {describe_fault(error)}", fix=fix) from error
-        if result.exists() and hashlib.sha256(data).hexdigest() != self.result.get("curve_sha256"):
-            raise BadRunFolder(f"{path} is not the curve that {RESULT} names", fix=fix)
+            fault = f"{path} is damaged: {describe_fault(error)}"
+            raise BadRunFolder(fault, fix=f"remove {self.folder} and run again") from error
+        if not same:
+            fault = f"{path} is not the curve that {RESULT} names"
+            raise BadRunFolder(fault, fix=f"remove {self.folder} and run again")
         return curve
 
     @property
     def warning(self) -> NeverSucceeded | None:
-        """That none of the last tests achieved the task, and what to try; None where one did, and for a table that was trained for
-        less than 300 episodes."""
-        success, agent = self.spec.task.success, self.spec.agent
-        if not is_judged(self.spec.task, agent) or not self.done:
+        """A warning that no episode of the last tests solved the task, and what to try."""
+        task, agent = self.spec.task, self.spec.agent
+        if not self.done or not task.success:
             return None
         ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
-        if find_successes(ends, success).any():
+        if find_successes(ends, task.success).any() or not is_judged(task, agent):
             return None
-        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
         (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
-        wanted = " or ".join(f"`{state}`" for state in success)
-        how = "ended" if last in self.spec.task.machine.final else "were cut off"
+        wanted = " or ".join(f"`{state}`" for state in task.success)
+        how = "ended" if last in task.machine.final else "were truncated"
+        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
         fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
-        return NeverSucceeded(fault, **advise(self.spec.task, agent)._asdict())
+        return NeverSucceeded(fault, fix=advise(task, agent))
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
-        """Its curve as a figure of matplotlib, which shows itself in a notebook: the median return of the episodes of each test, and a
-        band from their 25th to their 75th percentile. path: where to write it as well (.svg, .png, .pdf)."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        x: str | None = None,
+        y: str = "return",
+    ) -> Plot:
+        """Draw its curve as a figure of matplotlib: the median of the episodes of each test, and a band from their 25th to their
+        75th percentile.
 
-        curve, spec = self.curve, self.spec
-        low, middle, high = np.percentile(curve.returns, (25, 50, 75), axis=1)
-        name = f"{spec.agent.name}, k = {spec.agent.k}, seed {spec.seed}"
-        return run_plot(
-            CurveLine(name, spec.task.name, curve.unit, curve.at, low, middle, high)
-        ).saved(path)
+        Args:
+            path: Where to write it as well (.svg, .png, .pdf).
+            x: "steps" or "episodes" (default: what the agent's training is counted in).
+            y: "return" or "success".
+        """
+        return plot_runs([self], path, x, y)
 
     @property
     def result(self) -> dict[str, Any]:
-        """What `result.json` says: rows of a table, hashes of the policy and the curve."""
+        """The content of `result.json`: rows of a table, hashes of the policy and the curve."""
         hashes = {"id": str, "policy_sha256": str, "curve_sha256": str, "policy_bytes": int}
-        return read_json(self.folder / RESULT, hashes, optional=dict.fromkeys(FACTS, (int, float)))
+        return read_json(self.folder / RESULT, hashes)
 
     @property
     def timing(self) -> dict[str, Any]:
-        """What `timing.json` says: seconds of the last sitting, version, computer."""
-        number, texts = (int, float), dict.fromkeys(("finished", "pdrm"), str)
-        return read_json(
-            self.folder / TIMING, {"seconds": number, **texts}, optional={"side_by_side": int}
-        )
+        """The content of `timing.json`: seconds of the last sitting, version, computer."""
+        kinds = {"seconds": float, "finished": str, "pdrm": str}
+        return read_json(self.folder / TIMING, kinds)
 
     @property
-    def policy(self) -> AnyPolicy | SummaryPolicy | DeepPolicy:
-        """What was learnt: a table by what is seen, or networks that act step by step."""
+    def policy(self) -> Any:
+        """What was learnt: a table, networks that act step by step, or the policy of an agent of your own."""
+        task, agent = self.spec.task, self.spec.agent
+        if self.learnt is not None:
+            return self.learnt
         self._check_policy()
-        if isinstance(self.spec.agent, Deep):
+        if isinstance(agent, GuestAgent):
+            return self._load_guest(agent)
+        if isinstance(agent, Deep):
             import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
             from pdrm.learning.deep.deep_policy import load_deep_policy
 
-            return load_deep_policy(
-                self.folder / POLICY, _domain_of(self.spec.task, self.spec.agent)
-            )
-        return _place(self._trained().policy, self.spec.task.finite, self.spec.task)
+            return load_deep_policy(self.folder / POLICY, _domain_of(task, agent))
+        return _place(self._trained().policy, task.finite, task)
 
-    def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
-        """Episodes without exploration, summed up in a dictionary. episodes: how many. seed: of the episodes.
+    def _load_guest(self, agent: GuestAgent) -> Policy:
+        task, path = self.spec.task, self.folder / POLICY
+        try:
+            arrays = read_arrays(path.read_bytes())
+        except MALFORMED as error:
+            fault = f"{path} is damaged: {describe_fault(error)}"
+            raise BadPolicyFile(fault, fix="restore a copy, or train again") from error
+        if isinstance(agent.agent, LoadsPolicy):
+            return agent.agent.load_policy(task, arrays)
+        learner = agent.learner(task, self.spec.seed)
+        assert isinstance(learner, Resumable)  # its `save` wrote the file
+        learner.load(arrays)
+        return learner.policy()
 
-        Its `ends` count the machine's last states; `cut off in …`: of episodes that a limit ended there, `truncated` of them in all.
-        `mean_discounted_return`, with the agent's `discount`, is what to compare with an optimal value.
+    def evaluate(
+        self, episodes: int = 100, seed: int = 0, *, task: Task | None = None
+    ) -> Evaluation:
+        """Play episodes without exploration, and sum them up in a dictionary.
+
+        Its `ends` count the machine's last states; `truncated in …` those of episodes that a limit ended, `truncated` of them in all.
+        `mean_discounted_return`, with the task's `discount`, is what to compare with an optimal value.
+
+        Args:
+            episodes: How many.
+            seed: Of the episodes.
+            task: Another task with the same observations and actions (default: the run's own).
         """
-        from pdrm.learning.evaluation import CUT_OFF, Evaluation, discount_rewards
-
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
-        discount = float(self.spec.agent.discount)
-        if self.spec.agent.deep:
-            returns, worth, steps, ends, cut, more = self._play(episodes, seed)
-        else:
-            trained, rng = self._trained(), np.random.default_rng(seed)
-            runs = [list(trained.episode(rng)) for _ in range(episodes)]
-            paid = [sum(moment.reward for moment in run) for run in runs]
-            returns, steps = settle_returns(paid).tolist(), [len(run) - 1 for run in runs]
-            ends, more = [run[-1].configuration.state for run in runs], {}
-            worth = float(np.mean([discount_rewards(run, discount) for run in runs]))
-            cut = [trained.was_cut_off(run[-1]) for run in runs]
-        named = Counter(
-            f"{CUT_OFF}{end}" if short else end for end, short in zip(ends, cut, strict=True)
-        )
+        where = self.spec.task if task is None else task
+        if isinstance(self.spec.agent, Deep) and task is None:
+            return self._evaluate_networks(episodes, seed)
+        played = list(self._play(where, episodes, seed))
+        discount = where.discount
+        ends = [TRUNCATED * one.truncated + one.end for one in played]
+        returns = settle_returns([one.reward for one in played])
+        states = np.array([one.end for one in played])
         return Evaluation(
-            domain=self.spec.task.name,
+            domain=where.name,
             seed=self.spec.seed,
             episodes=episodes,
-            mean_return=float(np.mean(returns)),
-            mean_discounted_return=worth,
+            mean_return=float(returns.mean()),
+            mean_discounted_return=float(np.mean([one.discounted(discount) for one in played])),
             discount=discount,
-            returns=returns,
-            mean_steps=float(np.mean(steps)),
-            success=float(find_successes(np.array(ends), self.spec.task.success).mean()),
-            ends=dict(named.most_common()),
-            truncated=sum(cut),
-            **more,
+            returns=returns.tolist(),
+            mean_steps=float(np.mean([one.steps for one in played])),
+            success=float(find_successes(states, where.success).mean()),
+            ends=dict(Counter(ends).most_common()),
+            truncated=sum(one.truncated for one in played),
         )
+
+    def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
+        """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
+        agent = self.spec.agent
+        if isinstance(agent, Tabular | Summary):
+            trained, rng = self._trained(task), np.random.default_rng(seed)
+            return (trained.episode(rng) for _ in range(episodes))
+        policy = SeeingPolicy(self.policy) if isinstance(agent, Deep) else self.policy
+        return play_policy(task, policy, agent.k, episodes, seed)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that achieve the task: they end in a state of `Task.success`. episodes, seed:
-        as for `evaluate`."""
+        """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
         return float(self.evaluate(episodes, seed)["success"])
 
-    def optimal_value(self) -> float | None:
-        """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task, discounted as the agent
-        learns, with the whole stack in view and no step limit. None where it is not found within seconds: moves are random, or the domain is
-        large. `pdrm.solve` says more."""
-        value: float | None = borrow("find_optimal_value")(
-            self.spec.task, float(self.spec.agent.discount)
-        )
-        return value
+    def optimal_value(self, discount: float | None = None) -> OptimalValue:
+        """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task with the whole
+        stack in view and no step limit. `pdrm.solve` says more.
+
+        Args:
+            discount: γ (default: the task's).
+        """
+        return optimal_value(self.spec.task, discount)
 
     def episode(self, seed: int = 0) -> list[Moment]:
-        """One episode without exploration, moment by moment. seed: of the episode."""
-        if not self.spec.agent.deep:
-            return list(self._trained().episode(seed))
-        policy: Any = self.policy
-        from pdrm.learning.deep.deep_policy import play_episode
-
-        return play_episode(policy, self.spec.task, seed)
+        """Play one episode without exploration, moment by moment."""
+        (episode,) = self._play(self.spec.task, 1, seed)
+        return list(episode.moments)
 
     def replay(self, seed: int = 0) -> Replay:
-        """One episode without exploration, to look at: `print(run.replay())`. seed: of the episode. In a finite domain."""
+        """Play one episode without exploration in a finite domain, to look at: `print(run.replay())`."""
         from pdrm.learning.replays import Replay
 
         task, agent = self.spec.task, self.spec.agent
-        if task.continuous:
+        if not isinstance(task.domain, FiniteDomain):
             fault = f"{self.folder} is a run in {task.name}, which has no grid"
-            raise BadSetting(fault, fix=f"run.film('film.gif') (pdrm film {self.folder})")
+            raise BadSetting(fault, fix="run.film('film.gif')")
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
     def film(
         self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
     ) -> Film:
-        """Film one episode without exploration, the machine's state and stack beside it; returns how it went, as a dictionary that
-        shows the film in a notebook.
+        """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.
 
-        path: a .gif, or a .png of the last moment. seed: of the episode. every: steps from picture to picture; None: 1, in
-        WaterWorld 10.
+        Args:
+            path: A .gif, or a .png of the last moment.
+            seed: Of the episode.
+            every: Steps from picture to picture (default: 1, in WaterWorld 10).
         """
-        file = Path(path)
-        if file.suffix not in (".gif", ".png"):
-            raise BadSetting(
-                f"{file} is neither a .gif nor a .png", fix='run.film("film.gif") (-o film.gif)'
-            )
         from pdrm.learning.deep.film import film_run, save_film, save_picture
+        from pdrm.learning.replays import Film
 
-        if self.spec.task.continuous:
-            pictures, went = film_run(self.policy, self.spec.task, seed, every or 10)
+        file, task = Path(path), self.spec.task
+        if file.suffix not in (".gif", ".png"):
+            raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
+        if task.continuous:
+            pictures, went = film_run(self.policy, task, seed, every or 10)
         else:
             replay = self.replay(seed)
             pictures, went = replay.pictures(every or 1), replay.facts()
         if file.suffix == ".png":
             save_picture(file, pictures[-1])
         else:
-            save_film(file, pictures, milliseconds=60 if self.spec.task.continuous else 300)
-        from pdrm.learning.replays import Film
-
+            save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
 
     def _check_policy(self) -> None:
-        """Raise where the run has no policy: it is not trained yet, or its policy was not kept."""
+        """Raise if the run has no policy: it is not trained yet, or its policy was not kept."""
         if (self.folder / POLICY).exists():
             return
         if not self.done:
             raise no_run(self.folder)
-        fault = f"{self.folder} holds a run that is trained, but its {POLICY} is missing"
-        fix = "copy it there, or remove the folder and train again with pdrm.train or pdrm train, which keep every policy; a study does not keep large ones"
+        fault = f"{self.folder} holds a run that is trained, but no {POLICY}"
+        fix = "train again with pdrm.train: a study keeps no large policies"
+        if isinstance(self.spec.agent, GuestAgent):
+            fix = "give its learner `save` and `load`, which keep it in a file"
         raise BadPolicyFile(fault, fix=fix)
 
-    def _trained(self) -> Trained:
+    def _trained(self, task: Task | None = None) -> Trained:
         """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
-        from pdrm.learning.evaluation import Trained
         from pdrm.learning.tabular.policy import load_table
 
         self._check_policy()
-        task, agent = self.spec.task, self.spec.agent
-        machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
-        where = task.finite.tested_on[0] if len(task.finite.tested_on) == 1 else task.finite
-        settings = {
-            "step_limit": "step_limit",
-            "operations": "operations_per_episode",
-            "ties": "ties",
-        }
-        known = {
-            name: getattr(agent, setting)
-            for name, setting in settings.items()
-            if hasattr(agent, setting)
-        }
-        return Trained(load_table(self.folder / POLICY), where, machine, **known)
+        own, agent = self.spec.task if task is None else task, self.spec.agent
+        machine = own.counting if isinstance(agent, CountingQ) else own.pushdown
+        where = own.tested_on[0].finite if len(own.tested_on) == 1 else own.finite
+        table = load_table(self.folder / POLICY)
+        if isinstance(agent, QLearning):
+            limits = agent.step_limit, agent.operations_per_episode
+            return Trained(table, where, machine, *limits, agent.ties)
+        assert isinstance(agent, Tabular | Summary)
+        return Trained(table, where, machine, agent.step_limit)
 
-    def _play(
-        self, episodes: int, seed: int
-    ) -> tuple[list[float], float, list[int], list[str], list[bool], dict[str, Any]]:
-        """Episodes of a network, all at once: returns, their mean when they are discounted, steps, last states, whether a limit ended
-        them, and how often a full stack."""
-        policy: Any = self.policy
+    def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
+        """Episodes of a network, all at once."""
         from pdrm.learning.deep.deep_learner import DeepLearner
         from pdrm.learning.deep.networks import stack_trees
 
-        learner = DeepLearner([self.spec.task], [self.spec.agent], [self.spec.seed])
-        learner.training.state = learner.training.state._replace(
-            network=stack_trees([policy.network])
-        )
+        task, agent = self.spec.task, self.spec.agent
+        policy: DeepPolicy = self.policy
+        assert isinstance(agent, Deep)
+        learner = DeepLearner([task], [replace(agent, discount=task.discount)], [self.spec.seed])
+        state = learner.training.state
+        learner.training.state = state._replace(network=stack_trees([policy.network]))
         (test,) = learner.play(episodes, seed)
-        full, task = np.asarray(learner.played.cut_off).reshape(-1), self.spec.task
-        worth = float(np.asarray(learner.played.discounted, np.float64).mean())
-        short = ~np.isin(test.ends, task.machine.final) & (
-            full | (test.steps >= task.domain.step_limit)
+        full = np.asarray(learner.played.cut_off).reshape(-1)
+        limit = full | (test.steps >= task.domain.step_limit)
+        truncated = ~np.isin(test.ends, task.machine.final) & limit
+        pairs = zip(test.ends.tolist(), truncated.tolist(), strict=True)
+        returns = settle_returns(test.returns)
+        return Evaluation(
+            domain=task.name,
+            seed=self.spec.seed,
+            episodes=episodes,
+            mean_return=float(returns.mean()),
+            mean_discounted_return=float(
+                np.mean(np.asarray(learner.played.discounted, np.float64))
+            ),
+            discount=task.discount,
+            returns=returns.tolist(),
+            mean_steps=float(test.steps.mean()),
+            success=float(find_successes(test.ends, task.success).mean()),
+            ends=dict(Counter(TRUNCATED * cut + end for end, cut in pairs).most_common()),
+            truncated=int(truncated.sum()),
+            cut_off=int(full.sum()),
         )
-        columns = test.steps.tolist(), test.ends.tolist(), short.tolist()
-        return settle_returns(test.returns).tolist(), worth, *columns, {"cut_off": int(full.sum())}
+
+
+class OptimalValue(NamedTuple):
+    """The optimal value of a task, or why it is not known."""
+
+    value: float | None
+    discount: float
+    why: str = ""
+    """Why it is not known."""
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"not known: {self.why}"
+        return f"{self.value:.6g}, discounted by {self.discount:g}"
+
+
+@lru_cache(maxsize=100)
+def optimal_value(task: Task, discount: float | None = None) -> OptimalValue:
+    """The optimal value of a task from the start, if it is found within seconds."""
+    own = task.discount if discount is None else discount
+    value: float | None = None
+    why = "it needs a finite domain"
+    if isinstance(task.domain, FiniteDomain):
+        value, why = (
+            borrow("find_optimal_value")(task, own),
+            "moves are random, or the domain is large",
+        )
+    return OptimalValue(value, own, "" if value is not None else why)
+
+
+def plot_runs(
+    runs: Sequence[Run],
+    path: str | os.PathLike[str] | None,
+    x: str | None,
+    y: str,
+) -> Plot:
+    """Draw the curve of one run over the episodes of its tests, or of several over the runs."""
+    from pdrm.drawing.curve_plots import CurveLine, run_plot
+
+    curves, spec = [run.curve for run in runs], runs[0].spec
+    check_axes(x, y)
+    unit = curves[0].unit if x is None else UNIT_OF[x]
+    at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
+    if y == "success":
+        values = [find_successes(curve.ends, spec.task.success) for curve in curves]
+    else:
+        values = [curve.returns for curve in curves]
+    several = np.array([one.mean(axis=1) for one in values]) if len(runs) > 1 else values[0].T
+    low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
+    seeds = ", ".join(str(run.spec.seed) for run in runs)
+    name = f"{spec.agent.name}, k = {spec.agent.k}, seed{'s' * (len(runs) > 1)} {seeds}"
+    line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
+    return run_plot(line).saved(path)
+
+
+UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
+"""The axes of curves, and the units of training."""
+
+
+def check_axes(x: str | None, y: str) -> None:
+    """Raise unless curves have these axes."""
+    if x not in (None, *UNIT_OF):
+        raise BadSetting(f"x is {x!r}", fix='x="steps", or x="episodes"')
+    if y not in ("return", "success"):
+        raise BadSetting(f"y is {y!r}", fix='y="return", or y="success"')
 
 
 MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
@@ -403,7 +496,7 @@ class RunRow(NamedTuple):
     final_return: float
     """The mean of its episodes."""
     success: float
-    """The share of them that achieved the task."""
+    """The share of them that solved the task."""
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
@@ -457,24 +550,19 @@ class Runs(list[Run]):
         """The table as a pandas `DataFrame`, where pandas is installed."""
         return self.table().frame()
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Plot:
-        """Their curves as one figure of matplotlib: the median over the runs of the mean return of each test, and a band from the
-        25th to the 75th percentile. path: where to write it as well."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot
-
-        curves, spec = [run.curve for run in self], self[0].spec
-        low, middle, high = np.percentile(
-            [curve.returns.mean(axis=1) for curve in curves], (25, 50, 75), axis=0
-        )
-        name = self._describe().replace(f" on {spec.task.name},", "")
-        return run_plot(
-            CurveLine(name, spec.task.name, curves[0].unit, curves[0].at, low, middle, high)
-        ).saved(path)
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        x: str | None = None,
+        y: str = "return",
+    ) -> Plot:
+        """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each test, and a band from the 25th
+        to the 75th percentile."""
+        return plot_runs(self, path, x, y)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
-        from pdrm.learning.evaluation import Evaluation
-
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
         return Evaluation(
@@ -506,7 +594,10 @@ def load_policy(
     """
     file = Path(path)
     if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
-        return Run.load(file if file.is_dir() else file.parent).policy
+        found_there: AnyPolicy | SummaryPolicy | DeepPolicy = Run.load(
+            file if file.is_dir() else file.parent
+        ).policy
+        return found_there
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
@@ -548,11 +639,11 @@ def _task_of(spec: Any) -> Task | None:
     return Task(where["domain"], where.get("machine"))
 
 
-def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld:
+def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
     """The task's domain, with the kind of action that the agent chooses."""
     if isinstance(task.domain, WaterWorld):
         return replace(task.domain, continuous=agent.continuous is True)
-    return task.domain
+    return task.domain if isinstance(task.domain, JaxWorld) else task.finite
 
 
 def _place(
@@ -571,9 +662,9 @@ def _place(
 
 
 @lru_cache(maxsize=2_000)
-def _parse_curve(text: str) -> Curve:
+def _parse_curve(text: str, unit: str) -> Curve:
     """The curve of a text; a report asks for each several times."""
-    return Curve.parse(text)
+    return Curve.parse(text, unit)
 
 
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
@@ -620,195 +711,107 @@ def train(
     progress: bool | None = None,
     **settings: Any,
 ) -> Run | Runs:
-    """Train an agent on a task; returns the run, or with `seeds` a list of runs, which has a `table`, a `plot` and an `evaluate` of all.
+    """Train an agent on a task.
 
-    task: a `Task`, or what makes one: a domain, its name or its file. agent: settings such as `CpRM(k=1)`, or a name such as
-    "cprm", which has the paper's settings where the domain is the paper's; `settings` override them. Left out: Q-learning, in
-    WaterWorld PPO. machine, success: as for `Task`, in place of the task's own. seed: of the run. seeds: of several runs, as
-    for `Study`: how many (0, 1, …), or which. folder: where each run's own folder is made, and where a run that was stopped goes
-    on; None: a temporary one, which lasts as long as the run. watch: called after every test. progress: whether to show how it
-    goes; None: on a terminal and in a notebook. settings: of the agent. Warns (`NeverSucceeded`) if none of the last tests succeeds
-    (of a table: from 300 episodes on). Ctrl-C stops after the next test, and says where what was learnt is; the same call goes on.
+    Warns (`NeverSucceeded`) if no episode of the last tests solves it. Ctrl-C stops after the next test, and says where what was
+    learnt is; with a `folder`, the same call resumes.
+
+    Args:
+        task: A `Task`, or what makes one: a domain, its name or its file.
+        agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or an agent of your own (default: Q-learning, in WaterWorld PPO).
+        machine: As for `Task`, instead of the task's own.
+        success: As for `Task`.
+        seed: Of the run.
+        seeds: Of several runs: how many (0, 1, …), or which.
+        folder: Where the folder of each run is made (default: a temporary one, which lasts as long as the run).
+        watch: Called after every test.
+        progress: Show a progress bar (default: on a terminal and in a notebook).
+        settings: Of the agent.
+
+    Returns:
+        The run; with `seeds` a list of runs, which has a `table`, a `plot` and an `evaluate` of all.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
     >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
     [0, 1, 2]
     """
-    _check_door(task, agent)
-    given = task if isinstance(task, Task) else Task(task, machine, success=tuple_of(success))
-    if isinstance(task, Task) and (machine is not None or success):
-        own = task.machine if machine is None else machine
-        given = Task(
-            task, own, success=tuple_of(success) if success or machine is not None else task.success
-        )
-    called = (DEFAULT_DEEP if given.continuous else DEFAULT_TABLE) if agent is None else agent
-    chosen = (
-        agent_for(given, called, settings) if isinstance(called, str) else _change(called, settings)
-    )
-    several: object = seed
-    if isinstance(several, list | tuple | range):
-        raise BadSetting(
-            f"the seed is {seed!r}, but must be one integer",
-            fix=f"seeds={list(several)}, for several runs",
-        )
+    given = _task_of_call(task, agent, machine, success)
+    is_table = isinstance(given.domain, FiniteDomain)
+    called = (DEFAULT_TABLE if is_table else DEFAULT_DEEP) if agent is None else agent
+    chosen = agent_for(called, settings)
     check_count("seed", seed, 0)
+    if seeds is not None and seed:
+        raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
     from pdrm.product.task_findings import warn_of_tasks
 
     warn_of_tasks(given)
-    if chosen.deep:
-        RunSpec(given, chosen, seed).check()  # before a bar says that something is compiled
-    if seeds is None:
-        return _train_all([RunSpec(given, chosen, seed)], folder, watch, progress)[0]
-    if seed:
-        raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
-    specs = [RunSpec(given, chosen, one) for one in resolve_seeds(seeds)]
-    return Runs(_train_all(specs, folder, watch, progress))
+    numbers = (seed,) if seeds is None else resolve_seeds(seeds)
+    specs = [RunSpec(given, chosen, one) for one in numbers]
+    specs[0].check()
+    shown = is_shown() if progress is None else progress
+    root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
+    runs = Runs(_train(specs, root, watch, shown=shown, temporary=folder is None))
+    _warn_of_failure(runs)
+    return runs[0] if seeds is None else runs
 
 
-def _check_door(task: object, agent: object) -> None:
-    """Refuse an agent in the place of the task, and several tasks or agents."""
-    if isinstance(task, Agent) or (isinstance(task, type) and issubclass(task, Agent)):
-        name = task.__name__ if isinstance(task, type) else type(task).__name__
+def _task_of_call(
+    task: TaskLike, agent: object, machine: MachineLike | None, success: str | Sequence[str]
+) -> Task:
+    """The task that is meant; refuse an agent in its place, and several tasks or agents."""
+    if isinstance(task, BuiltInAgent):
         raise WrongKind(
-            f"{task!r} is an agent", fix=f"the task comes first: pdrm.train(task, pdrm.{name}(…))"
+            f"{task!r} is an agent", fix="the task comes first: pdrm.train(task, agent)"
         )
     if isinstance(task, list | tuple | set) or isinstance(agent, list | tuple | set):
-        what = "tasks" if isinstance(task, list | tuple | set) else "agents"
         fix = "pdrm.Study(tasks, agents, seeds=3).run() trains every agent on every task"
-        raise WrongKind(
-            f"`train` takes one task and one agent, and several {what} are given", fix=fix
-        )
+        raise WrongKind("`train` takes one task and one agent", fix=fix)
+    if not isinstance(task, Task):
+        return Task(task, machine, success=tuple_of(success))
+    if machine is None and not success:
+        return task
+    kept = success or (task.success if machine is None else ())
+    return Task(task, task.machine if machine is None else machine, success=tuple_of(kept))
 
 
-def _change(agent: object, settings: dict[str, Any]) -> Agent:
-    """The agent with some settings changed; one that it does not have is refused."""
-    chosen = check_agent(agent)
-    check_known(type(chosen), settings)
-    return replace(chosen, **settings)
-
-
-def _describe_test(status: Status) -> str:
-    """How a test during training went, beside the bar."""
-    said = [f"return {format_return(float(status.test.returns.mean()))}"]
-    if success := status.spec.task.success:
-        said += [f"achieved {find_successes(status.test.ends, success).mean():.0%}"]
-    for name, value in status.facts.items():
-        if name != "cut_off" or value:
-            called = "stack overflows" if name == "cut_off" else name
-            said += [f"{called} {value:{'.3g' if value < 1 else ',.0f'}}"]
-    return "  ".join(said)
-
-
-def _train_all(
-    specs: Sequence[RunSpec],
-    folder: str | os.PathLike[str] | None,
-    watch: Watch | None,
-    progress: bool | None,
+def _train(
+    specs: Sequence[RunSpec], root: Path, watch: Watch | None, *, shown: bool, temporary: bool
 ) -> list[Run]:
-    """Train runs that differ in their seed to the end, with one bar: networks side by side, tables one after the other."""
-    runs, chosen = [_place_run(spec, folder) for spec in specs], specs[0].agent
-    temporary = [_remove_with(run) for run in runs if folder is None]
-    shown, left = (
-        is_shown() if progress is None else progress,
-        [run for run in runs if not run.done],
-    )
-    if shown:
-        _announce(runs)
-    groups = [left] if chosen.deep else [[run] for run in left]
-    with show_progress(
-        chosen.total * len(groups), chosen.unit, quiet=not shown or not left
-    ) as update:
-
-        def train_group(group: list[Run], before: int) -> None:
-            def tell(status: Status) -> None:
-                seed = f"seed {status.spec.seed}  " * (len(runs) > 1)
-                update(before + status.done, f"{seed}{_describe_test(status)}")
-                if watch is not None:
-                    watch(status)
-
-            if begun := _describe_begun(group):
-                if shown:
-                    say(f"{begun[1]}: {', '.join(str(run.folder) for run in group)}")
-                update(before + begun[0], begun[1])
-            elif chosen.deep:
-                update(before, "compiling; the first test comes after that")
-            execute([run.spec for run in group], [run.folder for run in group], tell)
-
-        try:
-            for place, group in enumerate(groups):
-                train_group(group, place * chosen.total)
-        except KeyboardInterrupt:
-            raise Interrupted(_keep_stopped(runs, temporary)) from None
-    _warn_of_failure(runs)
+    """Train runs that differ in their seed, in this process."""
+    planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
+    try:
+        keep = Keep(watch=watch, in_process=True)
+        outcome = train_all(planned, root, keep=keep, shown=shown)
+    except KeyboardInterrupt:
+        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run._tested]
+        if not kept:
+            raise Interrupted("stopped before the first test: there is nothing to keep") from None
+        loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)
+        later = 'with folder="runs" the same line resumes' if temporary else "the same line resumes"
+        raise Interrupted(f"stopped; what was learnt by then: {loads}; {later}") from None
+    if outcome.failures:
+        error = outcome.failures[0].error
+        assert error is not None
+        raise error
+    runs = [Run(spec, root / spec.name, outcome.policies.get(spec.id)) for spec in specs]
+    if temporary:
+        for run in runs:
+            weakref.finalize(run, _remove, run.folder)
     return runs
 
 
-def _announce(runs: Sequence[Run]) -> None:
-    """Say which runs are done already, and where a network is shown more of the stack than there ever is."""
-    for run in runs:
-        if run.done:
-            say(f"was trained before: {run.folder}")
-    task, agent = runs[0].spec.task, runs[0].spec.agent
-    if agent.deep and isinstance(agent.k, int) and agent.k > 1:
-        height = highest_stack(task.pushdown, int(task.domain.step_limit) + 1, agent.k)
-        if height < agent.k:
-            said = f"the stack of `{task.machine.name}` never holds more than {height} symbols"
-            say(f"{said}: k={max(1, height)} shows the same as k={agent.k}, to a smaller network")
-
-
-_STOPPED: dict[str, Path] = {}
-"""Where runs are that were stopped and have no folder of the user's, by their ids: the same call goes on there."""
-
-
-def _place_run(spec: RunSpec, folder: str | os.PathLike[str] | None) -> Run:
-    """The run in its own folder; None: in a temporary one, where it was stopped if it was."""
-    if folder is not None:
-        return Run(spec, Path(folder) / spec.name)
-    before = _STOPPED.pop(spec.id, None)
-    root = (
-        before if before is not None and before.exists() else Path(tempfile.mkdtemp(prefix="pdrm-"))
-    )
-    return Run(spec, root / spec.name)
-
-
-def _remove_with(run: Run) -> weakref.finalize[..., Run]:
-    """Have a temporary folder removed when its run is no longer used."""
-    return weakref.finalize(run, shutil.rmtree, run.folder.parent, ignore_errors=True)
+def _remove(folder: Path) -> None:
+    """Remove a temporary folder of a run, and the one around it if it was the last."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.parent.rmdir()
 
 
 def _warn_of_failure(runs: Sequence[Run]) -> None:
-    """Warn once, of all runs whose last tests did not achieve the task."""
-    failed = {run.spec.seed: run.warning for run in runs if run.warning is not None}
-    for warning in list(failed.values())[:1]:
-        seeds = ", ".join(map(str, failed))
-        told = f"{warning.message} (agent `{runs[0].spec.agent.name}`, seed{'s' * (len(failed) > 1)} {seeds})"
-        warn_caller(NeverSucceeded(told, fix=warning.fix, shell_fix=warning.shell_fix))
-
-
-def _describe_begun(runs: Sequence[Run]) -> tuple[float, str] | None:
-    """How far runs are that go on from where they were stopped, and what to say of it; None: they begin."""
-    found = [
-        read_progress(run.folder)
-        for run in runs
-        if not run.done and (run.folder / CHECKPOINT).exists()
-    ]
-    if not all(found) or not found:
-        return None
-    done = min(one["done"] for one in found)
-    return done, f"going on from {done / found[0]['total']:.0%}"
-
-
-def _keep_stopped(runs: Sequence[Run], temporary: Sequence[weakref.finalize[..., Run]]) -> str:
-    """Keep runs that were stopped, also where their folders would be removed; returns what to say of it."""
-    kept = [run for run in runs if run._tested]
-    if not kept:
-        return "stopped before the first test: there is nothing to keep"
-    if not temporary:
-        return f"stopped; what was learnt is in {', '.join(str(run.folder) for run in kept)}: the same line goes on from there"
-    for removal in temporary:
-        removal.detach()
-    _STOPPED.update((run.spec.id, run.folder.parent) for run in kept)
-    loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)
-    later = 'until this session ends the same line goes on from there, and with folder="runs" also later'
-    return f"stopped; what was learnt by then: {loads}; {later}"
+    """Warn once, of all runs whose last tests did not solve the task."""
+    failed = {run.spec.seed: warning for run in runs if (warning := run.warning) is not None}
+    if failed:
+        first, seeds = next(iter(failed.values())), ", ".join(map(str, failed))
+        told = f"{first.message} (agent `{runs[0].spec.agent.name}`, seed {seeds})"
+        warn_caller(NeverSucceeded(told, fix=first.fix))

@@ -1,10 +1,10 @@
 """What is rewarded: machines that read labels and pay (Sections 2, 3 and 5 of the paper).
 
-Read `guards` (which labels a rule reads), `rewards` (what is paid, exactly), `transitions` (a rule), `configurations` (state and stack, steps, runs) and `pushdown`
-(Definition 1, the specification of all that runs). `reward_machine` and `counting` are the other two kinds; `conversions` turns
-one kind into another where the theory allows it. A machine is checked when it is built: the folder `checks`,
-with `alphabet` for questions about all labels and `decision_diagrams` for formulas; `side_by_side` runs several machines as one. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed
-stacks, the Numba step. `catalogue/` holds the paper's machines as .pdrm files.
+Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule), `configurations`
+(state and stack, steps, runs) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
+machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows
+it. A machine is checked when it is built: the folder `checks`, with `reach` for what occurs on a stack. `tables`, `stacks` and
+`step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/` holds the paper's machines.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         counting_to_pushdown,
         pushdown_configuration,
         pushdown_to_counting,
-        reward_machine_to_pushdown,
     )
     from pdrm.machines.counting import (
         CountingConfiguration,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.reward_machine import RewardMachine, RewardTransition
     from pdrm.machines.tables import (
         CountingTable,
         Table,
@@ -68,13 +66,10 @@ __all__ = [
     "Step",
     "Run",
     "PushdownRewardMachine",
-    # The other two kinds, and conversions
-    "RewardTransition",
-    "RewardMachine",
+    # Counting automata, and conversions
     "CountingTransition",
     "CountingConfiguration",
     "CountingRewardAutomaton",
-    "reward_machine_to_pushdown",
     "counting_to_pushdown",
     "pushdown_to_counting",
     "counting_configuration",

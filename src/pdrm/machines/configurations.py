@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from pdrm.lazy import Displayed, borrow
-from pdrm.machines.alphabet import Alphabet
 from pdrm.machines.guards import Label
+from pdrm.machines.labels import Alphabet
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Stack, Transition
 

@@ -1,6 +1,4 @@
-"""Conversions between the three kinds of machine: reward machines and 1-counter automata to pushdown machines
-(Appendices A and B), and a pushdown machine to an automaton with two counters (Section 5).
-"""
+"""Conversions between the two kinds of machine: 1-counter automata to pushdown machines (Appendix B), and a pushdown machine to an automaton with two counters (Section 5)."""
 
 from __future__ import annotations
 
@@ -9,24 +7,25 @@ from dataclasses import dataclass
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
 from pdrm.machines.checks.pushdown_analysis import Head, rules_at
+from pdrm.machines.checks.wellformed import labels_left
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     CountingConfiguration,
     CountingRewardAutomaton,
     CountingTransition,
 )
-from pdrm.machines.guards import ALWAYS, SILENT, And, Exactly, Formula, Guard, Not, Silent
+from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reward_machine import RewardMachine
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
+from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
-# --- Reward machines and 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
+# --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
 #
 # The counter's value n is the stack `□ … □ #` with n boxes. A rule that counts down by m reads its label, pays 0 and goes
 # through m helper states, each taking one box off unless `#` is on top; the last one pays the reward. The appendix names the
 # helpers after q, σ, γ and i; here a rule may read many σ, so its number stands for σ. Silent rules are its case σ = ε.
 
-BOTTOM, BOX = "#", "□"
+BOX = "□"
 TOPS = {"0": (BOTTOM,), "1": (BOX,), "-": (BOTTOM, BOX)}
 """The top symbols at which a counter test holds."""
 
@@ -35,34 +34,6 @@ MOST_CHANGE = 1_000
 
 LONGEST_NAME = 90
 """Characters of a generated name, with room for a number to tell it from others."""
-
-
-def reward_machine_to_pushdown(machine: RewardMachine) -> PushdownRewardMachine:
-    r"""The machine with a stack `#` that no rule looks at.
-
-    >>> from pdrm.language.loading import parse
-    >>> machine = reward_machine_to_pushdown(parse("events a\nstart u\notherwise stay 0\nu -> u : a, 1"))
-    >>> machine.stack, machine.run([frozenset("a")] * 3).reward
-    (('#',), 3.0)
-    """
-    rules = [
-        Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
-        for rule in machine.transitions
-    ]
-    return _build_pushdown(machine, (BOTTOM,), rules, machine.states)
-
-
-def _build_pushdown(
-    machine: RewardMachine | CountingRewardAutomaton,
-    stack: Stack,
-    rules: list[Transition],
-    states: tuple[str, ...],
-) -> PushdownRewardMachine:
-    """The pushdown machine with these symbols, rules and states, and all else as in the other machine."""
-    middle = machine.start, machine.final, machine.otherwise
-    return PushdownRewardMachine(
-        machine.name, machine.events, stack, *middle, tuple(rules), machine.exclusive, states
-    )
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
@@ -82,7 +53,17 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
     ]
     helpers = tuple(names)[len(machine.states) + len(machine.final) :]
     try:
-        return _build_pushdown(machine, (BOTTOM, BOX), rules, (*machine.states, *helpers))
+        return PushdownRewardMachine(
+            machine.name,
+            machine.events,
+            (BOTTOM, BOX),
+            machine.start,
+            machine.final,
+            machine.otherwise,
+            tuple(rules),
+            machine.exclusive,
+            (*machine.states, *helpers),
+        )
     except EndlessSilentMoves as error:
         fault = f"the silent moves of `{machine.name}` need not end, and a pushdown machine's must: {error.message}"
         raise CannotTranslate(fault, where=error.where, fix=error.fix) from error
@@ -261,6 +242,7 @@ class _Simulation:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
+        self.sets = LabelSets(machine.alphabet)
         self.base = len(machine.stack) + 1
         heads = head_names(machine)
         self.names: dict[Place, str] = dict(heads.items())
@@ -295,41 +277,21 @@ class _Simulation:
 
     def _leave_head(self, head: Head) -> None:
         """The pushdown machine's own rules at a head, and its `otherwise go`."""
-        rules = rules_at(self.machine, head)
-        named = [rule.guard for rule in rules if rule.top != ANY]
+        rules = rules_at(self.machine, self.sets, head)
+        left = self.sets.left(rule.guard for rule in rules if rule.top != ANY)
         for rule in rules:
-            # rules that name the top come first, and an automaton knows no precedence
-            guard = self._exclude(rule.guard, named) if rule.top == ANY else rule.guard
+            guard = rule.guard
+            if rule.top == ANY and not rule.silent:
+                # rules that name the top come first, and an automaton knows no precedence
+                read = self.sets.of(guard)
+                guard = guard if read - left == self.sets.none else (read & left).formula()
             self._add(head, _first_place(rule, head), guard, rule.reward)
-        guards, otherwise = [rule.guard for rule in rules], self.machine.otherwise
-        if (
-            otherwise.target is not None
-            and SILENT not in guards
-            and self.machine.alphabet.complement(guards)
-        ):
-            self._add(
-                head,
-                Head(otherwise.target, head.top),
-                self._exclude(ALWAYS, guards),
-                otherwise.reward,
-            )
-
-    def _exclude(self, guard: Guard, others: list[Guard]) -> Guard:
-        """The labels of a guard that none of the others reads."""
-        if isinstance(guard, Silent) or not others:
-            return guard
-        first = [] if guard == ALWAYS else [self._formula(guard)]
-        parts = [
-            *first,
-            *(Not(self._formula(other)) for other in others if not isinstance(other, Silent)),
-        ]
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-    def _formula(self, guard: Exactly | Formula) -> Formula:
-        if not isinstance(guard, Exactly):
-            return guard
-        alphabet = self.machine.alphabet
-        return alphabet.formula(alphabet.cube(guard.events, set(alphabet.events) - guard.events))
+        otherwise = self.machine.otherwise
+        if otherwise.target is not None:
+            rest = labels_left(self.machine, self.sets, head.state, rules)
+            if rest:
+                target = Head(otherwise.target, head.top)
+                self._add(head, target, rest.formula(), otherwise.reward)
 
     def _add(self, source: Place, target: Place, guard: Guard, reward: float) -> None:
         names = self._name(source), self._name(target)

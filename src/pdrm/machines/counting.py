@@ -7,43 +7,45 @@ undecidable for two counters, so it is not decided here: a step that makes too m
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, product
+from typing import NamedTuple
 
 from pdrm.errors import (
     BadNumber,
     EndlessSilentMoves,
     Finding,
     PdrmError,
+    TooLarge,
+    TooManyCases,
     UnknownConfiguration,
     Where,
     raise_all,
 )
-from pdrm.machines.alphabet import Alphabet
-from pdrm.machines.checks.findings import inspect_counting
-from pdrm.machines.checks.wellformed import find_faults
-from pdrm.machines.checks.zero_patterns import (
-    ANY_VALUE,
-    NONZERO,
-    ZERO,
-    CountingMachine,
-    CountingRule,
-    Pattern,
-    find_counting_clashes,
-    pattern_text,
-)
+from pdrm.machines.checks.determinism import Clash, Reading, find_clashes, find_overlaps
+from pdrm.machines.checks.findings import find_no_pay, give_up, inspect
+from pdrm.machines.checks.wellformed import Machine, find_faults, labels_left
 from pdrm.machines.configurations import Run, add_up, read_word
 from pdrm.machines.guards import Guard, Label
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Rule
+
+ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
+Pattern = tuple[str, ...]
+"""One test per counter: `0`, `1`, or in rules `-` for either."""
+
+MOST_CASES = 10_000
+"""States and zero patterns looked at for warnings."""
 
 MOST_CHANGED = 999_999_999
 """What a rule may add to a counter or take off it: as many digits as the language reads."""
 
 
 @dataclass(frozen=True, slots=True)
-class CountingTransition(CountingRule):
+class CountingTransition(Rule):
     """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
     `changes` adds to it.
 
@@ -85,6 +87,11 @@ class CountingTransition(CountingRule):
         return (
             f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
         )
+
+
+def pattern_text(values: Sequence[object]) -> str:
+    """A vector as the paper prints it: `[1, 0]`."""
+    return f"[{', '.join(map(str, values))}]"
 
 
 def _integer(change: int) -> int:
@@ -137,7 +144,7 @@ class CountingStep:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CountingRewardAutomaton(CountingMachine[CountingTransition]):
+class CountingRewardAutomaton(Machine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
 
     `states` may be left out as for a pushdown machine.
@@ -179,11 +186,24 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
     def __post_init__(self) -> None:
         self._fill_in()
         raise_all(chain(find_faults(self), _find_counting_faults(self)))
-        raise_all(find_counting_clashes(self))
+        fix = "make the labels or the tests differ, or declare `exclusive` events"
+        silent_fix = "let the silent rule start in a state of its own, or test for other counters"
+        raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        return inspect_counting(self)
+        sets = LabelSets(self.alphabet)
+
+        def describe(cases: list[Case]) -> str:
+            return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
+
+        try:
+            rules = _reach_cases(self, sets)
+            idle = "its counter tests never hold in that state"
+            found = inspect(self, sets, rules, describe, idle)
+        except (TooLarge, TooManyCases) as error:
+            return give_up(self, error)
+        return [*found, *find_no_pay(self)]
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
@@ -236,17 +256,15 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
         )
 
     def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
+        otherwise = self.otherwise
         if rule := self.rule(before.state, label, before.counters):
-            after, reward = (
-                CountingConfiguration(rule.target, rule.change(before.counters)),
-                rule.reward,
-            )
+            after = CountingConfiguration(rule.target, rule.change(before.counters))
+        elif otherwise.action == "error":
+            raise self.undefined_move(label, before)
         else:
-            after = CountingConfiguration(self.otherwise_leads_to(label, before), before.counters)
-            reward = self.otherwise.reward
-        return self._after_silent(
-            CountingStep(label, before, rule, after, add_up([reward]), 1), most_silent
-        )
+            after = CountingConfiguration(otherwise.target or before.state, before.counters)
+        reward = add_up([(rule or otherwise).reward])
+        return self._after_silent(CountingStep(label, before, rule, after, reward, 1), most_silent)
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
@@ -259,12 +277,9 @@ class CountingRewardAutomaton(CountingMachine[CountingTransition]):
                     where=rule.where,
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
-            state, counters, reward, moves = (
-                rule.target,
-                rule.change(counters),
-                reward + rule.reward,
-                moves + 1,
-            )
+            state, counters = rule.target, rule.change(counters)
+            reward += rule.reward
+            moves += 1
         after = CountingConfiguration(state, counters)
         return replace(step, after=after, reward=reward, moves=step.moves + moves)
 
@@ -287,3 +302,85 @@ def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmErro
                     "use 0 (zero), 1 (not zero) or - (either)",
                 )
                 yield BadNumber(fault, where=rule.where, fix=fix, word=test)
+
+
+# --- Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more, so clashes are found on them.
+#
+# The patterns that a state meets are followed from the start, a counter counted down being both zero and not: more cases
+# than occur (which occur is undecidable for two counters), never fewer.
+
+
+def _find_meetings(
+    machine: CountingRewardAutomaton, readings: list[Reading[CountingTransition]]
+) -> Iterator[Clash[CountingTransition]]:
+    """The rules of one state that apply at once: a test of a counter is a variable after the events."""
+    sets = readings[0].labels.sets
+    tested: list[Reading[CountingTransition]] = []
+    for reading in readings:
+        labels = reading.labels
+        for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
+            if test != ANY_VALUE:
+                branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
+                labels &= LabelSet(sets, sets.store.node(number, *branches))
+        tested.append(reading._replace(labels=labels))
+    for clash in find_overlaps(tested):
+        pairs = zip(clash.one.rule.tests, clash.other.rule.tests, strict=True)
+        zeros = [NONZERO if NONZERO in pair else ZERO for pair in pairs]
+        yield clash._replace(place=f" and counters {pattern_text(zeros)}")
+
+
+class Case(NamedTuple):
+    """A state and a zero pattern."""
+
+    state: str
+    zeros: Pattern
+
+
+def _reach_cases(
+    machine: CountingRewardAutomaton, sets: LabelSets
+) -> dict[Case, list[CountingTransition]]:
+    """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
+    states = (*machine.states, *machine.final)
+    start = Case(machine.start, (ZERO,) * machine.counters)
+    found: dict[Case, list[CountingTransition]] = {}
+    todo = [start]
+    while todo:
+        case = todo.pop()
+        if case in found:
+            continue
+        found[case] = _rules_in(machine, sets, case)
+        todo += _successors(machine, sets, case, found[case])
+        if len(found) > MOST_CASES:
+            raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
+    ordered = sorted(found, key=lambda case: (states.index(case.state), case.zeros))
+    return {case: found[case] for case in ordered}
+
+
+def _rules_in(
+    machine: CountingRewardAutomaton, sets: LabelSets, case: Case
+) -> list[CountingTransition]:
+    """The rules that apply in a case for some label."""
+    if case.state in machine.final:
+        return []
+    counters = tuple(map(int, case.zeros))
+    rules = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
+    return [rule for rule in rules if rule.silent or sets.satisfiable(rule.guard)]
+
+
+def _successors(
+    machine: CountingRewardAutomaton, sets: LabelSets, case: Case, rules: list[CountingTransition]
+) -> Iterator[Case]:
+    for rule in rules:
+        pairs = zip(case.zeros, rule.changes, strict=True)
+        ways = [_zeros_after(zero, change) for zero, change in pairs]
+        yield from (Case(rule.target, zeros) for zeros in product(*ways))
+    target = machine.otherwise.target
+    if target is not None and labels_left(machine, sets, case.state, rules):
+        yield Case(target, case.zeros)
+
+
+def _zeros_after(zero: str, change: int) -> str:
+    """The tests that a counter may pass after a change; counters are floored at zero."""
+    if change > 0:
+        return NONZERO
+    return zero if change == 0 or zero == ZERO else ZERO + NONZERO

@@ -195,6 +195,18 @@ def events_of(guard: Guard) -> frozenset[str]:
             return frozenset().union(*(events_of(part) for part in parts))
 
 
+def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
+    """An exact label as a formula over these events.
+
+    >>> print(spell_out(Exactly(frozenset("a")), "ab"))
+    a & !b
+    """
+    held = sorted(guard.events)
+    parts: list[Formula] = [Event(event) for event in held]
+    parts += [Not(Event(event)) for event in events if event not in held]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
 def label_text(label: Iterable[str]) -> str:
     """A label as the paper prints it.
 

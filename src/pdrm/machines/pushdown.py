@@ -7,29 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from itertools import chain
+from operator import or_
 
 from pdrm.errors import (
     EndlessSilentMoves,
     Finding,
     NoBottom,
-    Nondeterministic,
     PdrmError,
-    TooManyCases,
     UnknownConfiguration,
     UnknownSymbol,
     did_you_mean,
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
-from pdrm.machines.alphabet import Alphabet, Cube, names_of
-from pdrm.machines.checks.determinism import Meeting, Reading, find_clashes
+from pdrm.machines.checks.determinism import (
+    Clash,
+    Reading,
+    find_clashes,
+    find_overlaps,
+    find_overlaps_between,
+    join_labels,
+)
 from pdrm.machines.checks.findings import inspect_pushdown
 from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.checks.wellformed import ANYTHING, NOTHING, RESERVED, find_bad_names, find_faults
+from pdrm.machines.checks.wellformed import RESERVED, find_bad_names, find_faults
 from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
 from pdrm.machines.guards import Label
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
+from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,6 +74,8 @@ class PushdownRewardMachine(PushdownSystem):
     """U without F, in order."""
     alphabet: Alphabet = field(init=False, repr=False, compare=False)
     """The labels that there are, from the events and their groups."""
+    leaves_stack: bool = field(init=False, repr=False, compare=False)
+    """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
     _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
     _at: dict[tuple[str, str, bool], list[Transition]] = field(
         init=False, repr=False, compare=False
@@ -80,9 +89,17 @@ class PushdownRewardMachine(PushdownSystem):
         for rule in self.transitions:
             at.setdefault((rule.source, rule.top, rule.silent), []).append(rule)
         object.__setattr__(self, "_at", at)
+        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
+        object.__setattr__(self, "leaves_stack", plain and self.stack == (BOTTOM,))
         raise_all(chain(find_faults(self), _find_stack_faults(self)))
-        raise_all(_find_pushdown_clashes(self))
+        fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
+        silent_fix = "let the silent rule start in a state of its own, or name other tops"
+        raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
         raise_all(find_endless_silent_moves(self))
+
+    def rule_text(self, rule: Rule) -> str:
+        """A rule as it is written in a file of this machine."""
+        return rule.plain_text if self.leaves_stack else str(rule)
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -126,11 +143,14 @@ class PushdownRewardMachine(PushdownSystem):
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:
+        otherwise = self.otherwise
         if rule := self.rule(before.state, label, before.top):
             move = _apply(rule, before)
+        elif otherwise.action == "error":
+            raise self.undefined_move(label, before)
         else:
-            after = Configuration(self.otherwise_leads_to(label, before), before.stack)
-            move = Move(None, before, after, self.otherwise.reward)
+            after = Configuration(otherwise.target or before.state, before.stack)
+            move = Move(None, before, after, otherwise.reward)
         return Step(label, before, (move, *self._silent_moves(move.after)))
 
     def _silent_moves(self, here: Configuration) -> list[Move]:
@@ -159,97 +179,57 @@ def _apply(rule: Transition, before: Configuration) -> Move:
 
 def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
     if not machine.stack:
-        yield NoBottom(
-            "the stack has no symbols, so no bottom symbol",
-            fix="list them, the bottom first: `stack # A`",
-        )
+        fix = "list them, the bottom first: `stack # A`"
+        yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
     yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE, *RESERVED))
     known = {ANY, NONE, *machine.stack}
     for rule in machine.transitions:
-        unknown = [rule.top] if rule.top not in known else []
+        unknown = [] if rule.top in known else [rule.top]
         for symbol in [*unknown, *dict.fromkeys(rule.push)]:
             if symbol == ANY and rule.top != ANY and not unknown:
+                own = "look at `z` instead of `eps`"
                 yield UnknownSymbol(
                     f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
                     where=rule.where,
-                    fix=f"write `{rule.top}` itself"
-                    if rule.top != NONE
-                    else "look at `z` instead of `eps`",
+                    fix=f"write `{rule.top}` itself" if rule.top != NONE else own,
                     word=symbol,
                 )
             elif symbol not in known or symbol == NONE:
-                fault = f"`{symbol}` is not a stack symbol: rule {rule}"
-                fix = f"add it to the line `stack`, or {did_you_mean(symbol, machine.stack)}"
-                if symbol.strip("\"'") in machine.stack:
-                    fix = "write it without quotes"
-                elif symbol.casefold() == "pop":
-                    fix = f"to pop, push nothing: `{rule.top} / eps`"
-                elif symbol.casefold() in NOTHING:
-                    fix = "write `eps`, which looks at no symbol (before the slash) or pushes none (after it)"
-                elif symbol.casefold() in (*ANYTHING, ANY):
-                    fix = f"any symbol is written `{ANY}`"
-                yield UnknownSymbol(fault, where=rule.where, fix=fix, word=symbol)
+                yield UnknownSymbol(
+                    f"`{symbol}` is not a stack symbol: rule {rule}",
+                    where=rule.where,
+                    fix=f"add it to the line `stack`, or {did_you_mean(symbol, machine.stack)}",
+                    word=symbol,
+                )
 
 
-def _find_pushdown_clashes(machine: PushdownRewardMachine) -> list[Nondeterministic | TooManyCases]:
-    """Pairs of rules that apply at once, each with a label and a top where they do."""
-    return find_clashes(
-        machine,
-        lambda readings: _Tops(machine, readings).meetings(),
-        fix="make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other",
-        silent_fix="let the silent rule start in a state of its own, or name other tops",
-    )
-
-
-_Reading = Reading[Transition]
-_Case = tuple[Cube, str] | None
-
-
-class _Tops:
-    """The rules of one state by the top they look at; a rule that names the top beats a rule with `z`."""
-
-    def __init__(self, machine: PushdownRewardMachine, readings: list[_Reading]) -> None:
-        self.machine = machine
-        self.naming = [reading for reading in readings if reading.rule.top != ANY]
-        self.any = [reading for reading in readings if reading.rule.top == ANY]
-        self.at: dict[str, list[_Reading]] = {}
-        for reading in self.naming:
-            self.at.setdefault(reading.rule.top, []).append(reading)
-
-    def meetings(self) -> Iterator[Meeting[Transition]]:
-        """Rules that name tops (or look at none) with each other, rules with `z` with each other and with those that look at
-        none, and silent rules with `z` with all that read."""
-        first = len(self.machine.events)
-        bits = {symbol: 1 << first + number for number, symbol in enumerate(self.machine.stack)}
-        looks = [Cube(bits.get(reading.rule.top, 0), 0) for reading in self.naming]
-        every = ((1 << len(bits)) - 1) << first
-        yield Meeting(self.naming, looks, (every,), self._place_of_named)
-        anywhere = [*self.any, *self.at.get(NONE, ())]
-        yield Meeting(anywhere, [Cube(0, 0)] * len(anywhere), (), self._place_of_any)
-        for silent in (reading for reading in self.any if reading.rule.silent):
-            for named in (
-                reading
-                for reading in self.naming
-                if not reading.rule.silent and reading.rule.top != NONE
-            ):
-                yield Meeting((silent, named), [Cube(0, 0)] * 2, (), self._place_of_named)
-
-    def _place_of_named(self, one: _Reading, other: _Reading, met: list[Cube]) -> _Case:
-        tops = [top for top in (one.rule.top, other.rule.top) if top not in (ANY, NONE)]
-        return (met[0], f" and top {tops[0] if tops else '(empty)'}") if met else None
-
-    def _place_of_any(self, one: _Reading, other: _Reading, met: list[Cube]) -> _Case:
-        """A label and a top that no rule naming it reads; a silent rule naming it leaves no label to read."""
-        if one.rule.top == other.rule.top == NONE:
-            return None
-        if NONE in (one.rule.top, other.rule.top):
-            return met[0], f" and top {self.machine.stack[0]}"
-        silent = one.rule.silent and other.rule.silent
-        for top in self.machine.stack:
-            named = self.at.get(top, [])
-            if not any(reading.rule.silent for reading in named):
-                taken = [] if silent else [cube for reading in named for cube in reading.cubes]
-                left = self.machine.alphabet.subtract(met, taken)
-                if left:
-                    return left[0], f" and top {top}"
-        return None
+def _find_meetings(
+    machine: PushdownRewardMachine, readings: list[Reading[Transition]]
+) -> Iterator[Clash[Transition]]:
+    """The rules of one state that apply at once; a rule that names the top beats a rule with `z`."""
+    tops: dict[str, list[Reading[Transition]]] = {}
+    for reading in readings:
+        tops.setdefault(reading.rule.top, []).append(reading)
+    anywhere, any_top = tops.pop(NONE, []), tops.pop(ANY, [])
+    for clash in find_overlaps(anywhere):
+        yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
+    for top, named in tops.items():
+        for clash in chain(find_overlaps(named), find_overlaps_between(named, anywhere)):
+            yield clash._replace(place=f" and top {top}")
+    if not any_top:
+        return
+    sets = any_top[0].labels.sets
+    free = dict.fromkeys(machine.stack, sets.all)
+    for top, named in tops.items():
+        silent = any(reading.rule.silent for reading in named)
+        free[top] = sets.none if silent else sets.all - join_labels(named)
+    open_labels = reduce(or_, set(free.values()))
+    left = [reading._replace(labels=reading.labels & open_labels) for reading in any_top]
+    for clash in chain(find_overlaps(left), find_overlaps_between(left, anywhere)):
+        top = next(top for top in machine.stack if clash.labels & free[top])
+        yield clash._replace(labels=clash.labels & free[top], place=f" and top {top}")
+    silent_rules = [reading for reading in any_top if reading.rule.silent]
+    for top, named in tops.items():
+        readers = [reading for reading in named if not reading.rule.silent]
+        for clash in find_overlaps_between(silent_rules, readers):
+            yield clash._replace(place=f" and top {top}")

@@ -8,11 +8,12 @@ and numbered in that order; they never go away, and making room keeps their numb
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.errors import StackFull
 from pdrm.machines.tables import Integers, Symbols
 
@@ -21,22 +22,6 @@ EMPTY = 0
 
 MOST_NODES = 2**31 - 1
 """Nodes are 32-bit integers."""
-
-
-A = TypeVar("A", bound=np.generic)
-
-
-def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]:
-    """The rows of an array, followed by rows of a value.
-
-    >>> lengthen(np.array([7, 8]), 4, -1).tolist()
-    [7, 8, -1, -1]
-    """
-    longer = np.zeros((rows, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    if value:
-        longer[len(array) :] = value
-    return longer
 
 
 class Stacks(NamedTuple):

@@ -8,19 +8,17 @@ only, so that it passes unchanged into Numba and JAX.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
-from pdrm.machines.checks.zero_patterns import ANY_VALUE, ZERO
-from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.rewards import Written
-from pdrm.machines.transitions import Transition
+from pdrm.machines.transitions import Stack, TopSymbols
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -39,7 +37,7 @@ class Table(NamedTuple):
     """Every move of a machine, once, and which of them each state, label and top of stack leads to.
 
     >>> from pdrm.machines.guards import ALWAYS
-    >>> from pdrm.machines.transitions import Otherwise
+    >>> from pdrm.machines.transitions import Otherwise, Transition
     >>> rule = Transition("u", "u", ALWAYS, "z", ("A", "z"), 0.5)
     >>> machine = PushdownRewardMachine("tiny", ("a",), ("#", "A"), "u", (), Otherwise.error(), (rule,))
     >>> table = tabulate(machine, [frozenset("a")])
@@ -71,14 +69,55 @@ class Table(NamedTuple):
     """The lowest number of a final state: every state from there on is final."""
 
 
-class _Move(NamedTuple):
-    """One row of the table. The reward is kept as its hexadecimal text, which tells -0.0 from 0.0, and as it was written."""
+class MoveRow(NamedTuple):
+    """The move at one state, top and label: where it leads, what it does to the stack, and what it pays."""
 
-    target: int
-    pops: int
-    push: Symbols
-    reward: str
-    written: Fraction | None
+    target: str
+    pops: bool
+    """The top goes. False if it is put straight back."""
+    pushed: Stack
+    """What is put on the stack, the new top first."""
+    reward: float
+
+    def replace(self, top: str | None) -> TopSymbols:
+        """The symbols that take the place of `top` (None: the empty stack, which is never popped)."""
+        return self.pushed if self.pops else (*self.pushed, top)
+
+
+def rule_at(
+    machine: PushdownRewardMachine, state: str, top: str | None, label: Label | None
+) -> MoveRow | None:
+    """Return the move at a state that is not final, `otherwise` included.
+
+    Args:
+        machine: The machine.
+        state: Its state.
+        top: The symbol on top (None: the stack is empty).
+        label: The label that is read (None: the silent move).
+
+    Returns:
+        The move, or None if there is none.
+
+    Example:
+        >>> from pdrm.language.loading import catalogue
+        >>> rule_at(catalogue("letter"), "u0", "#", frozenset("A"))
+        MoveRow(target='u0', pops=False, pushed=('A',), reward=-0.01)
+    """
+    rule = machine.rule(state, label, top)
+    if rule is None:
+        otherwise = machine.otherwise
+        if label is None or otherwise.action == "error":
+            return None
+        return MoveRow(otherwise.target or state, False, (), 0.0 + otherwise.reward)
+    pushed = rule.replacement(top)
+    kept = top is not None and pushed[-1:] == (top,)
+    # a sum of rewards starts from 0.0, so that a lone -0.0 is paid as 0.0
+    return MoveRow(
+        rule.target,
+        top is not None and not kept,
+        pushed[:-1] if kept else pushed,
+        0.0 + rule.reward,
+    )
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -90,96 +129,107 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     >>> table.move.shape  # three states; four labels; no symbol, # and A
     (3, 4, 3)
     """
-    _check(machine, labels)
-    states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
-    symbols = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
-    tops = (None, *machine.stack)
-    start, bottom = states[machine.start], symbols[machine.stack[0]]
-    moves = {_Move(start, 0, (bottom,), *_reward(0.0)): BEGIN}
-    move = np.full((len(states), len(labels), len(tops)), UNDEFINED_MOVE, np.int32)
-    silent = np.full((len(states), len(tops)), UNDEFINED_MOVE, np.int32)
-    for state in machine.states:
-        at, otherwise = states[state], None
-        if machine.otherwise.action != "error":
-            target = machine.otherwise.target or state
-            otherwise = _Move(states[target], 0, (), *_reward(machine.otherwise.reward))
-        for position, top in enumerate(tops):
-            rule = machine.rule(state, None, top)
-            if rule is not None:
-                silent[at, position] = moves.setdefault(
-                    _row(rule, top, states, symbols), len(moves)
-                )
-            for column, label in enumerate(labels):
-                rule = machine.rule(state, label, top)
-                row = otherwise if rule is None else _row(rule, top, states, symbols)
-                if row is not None:
-                    move[at, column, position] = moves.setdefault(row, len(moves))
-    return Table(move, silent, *_columns(moves), start, bottom, len(machine.states))
-
-
-def _check(machine: object, labels: Sequence[Label]) -> None:
     if not isinstance(machine, PushdownRewardMachine):
         raise BadSetting(
-            f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r} ({type(machine).__name__})",
-            fix="translate it: pdrm.machines.reward_machine_to_pushdown, counting_to_pushdown; pdrm.catalogue finds by name",
+            f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r}",
+            fix="translate it with pdrm.machines.counting_to_pushdown",
         )
-    for label in labels:
-        try:
-            machine.alphabet.check(label)
-        except PdrmError as error:
-            raise type(error)(
-                f"machine `{machine.name}` cannot read a label: {error.message}", fix=error.fix
-            ) from None
-
-
-def _row(
-    rule: Transition, top: str | None, states: dict[str, int], symbols: dict[str, int]
-) -> _Move:
-    """A rule at one top of stack: `z` is resolved, and a top that is put straight back is not popped."""
-    pushed = rule.replacement(top)
-    kept = top is not None and pushed[-1:] == (top,)
-    push = tuple(symbols[symbol] for symbol in reversed(pushed[:-1] if kept else pushed))
-    return _Move(
-        states[rule.target], int(top is not None and not kept), push, *_reward(rule.reward)
+    for emitted in labels:
+        _check_label(machine, emitted)
+    states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
+    tops = (None, *machine.stack)
+    symbols = {symbol: number for number, symbol in enumerate(tops)}
+    columns: tuple[Label | None, ...] = (None, *labels)
+    rows = {MoveRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
+    move = np.full((len(states), len(columns), len(tops)), UNDEFINED_MOVE, np.int32)
+    for state in machine.states:
+        for position, top in enumerate(tops):
+            for column, label in enumerate(columns):
+                row = rule_at(machine, state, top, label)
+                if row is not None:
+                    move[states[state], column, position] = rows.setdefault(row, len(rows))
+    push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
+    for number, row in enumerate(rows):
+        push[number, : len(row.pushed)] = [symbols[symbol] for symbol in reversed(row.pushed)]
+    return Table(
+        move=np.ascontiguousarray(move[:, 1:]),
+        silent=np.ascontiguousarray(move[:, 0]),
+        target=np.array([states[row.target] for row in rows], np.int32),
+        pops=np.array([row.pops for row in rows], np.int32),
+        pushes=np.array([len(row.pushed) for row in rows], np.int32),
+        push=push,
+        reward=np.array([row.reward for row in rows], np.float64),
+        start=states[machine.start],
+        bottom=1,
+        first_final=len(machine.states),
     )
 
 
-def _reward(reward: float) -> tuple[str, Fraction | None]:
-    return float(reward).hex(), reward.exact if isinstance(reward, Written) else None
+def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
+    try:
+        machine.alphabet.check(label)
+    except PdrmError as error:
+        fault = f"machine `{machine.name}` cannot read a label: {error.message}"
+        raise type(error)(fault, fix=error.fix) from None
 
 
-def list_rewards(
-    machine: PushdownRewardMachine, labels: Sequence[Label], table: Table
-) -> list[float]:
-    """[move]: the reward as the machine has it, which may be `Written` with more digits than a float holds.
+MOST_KEPT = 100_000
+"""Rows kept before they are dropped: an environment may emit any of 2^events labels."""
+
+
+class Rows:
+    """The rows of a machine's table, found when they are first needed: a step for whoever meets labels one by one.
 
     >>> from pdrm.language.loading import catalogue
-    >>> list_rewards(letter := catalogue("letter"), [frozenset("C")], tabulate(letter, [frozenset("C")]))
-    [0.0, -0.01, 1.0, -0.01]
+    >>> rows = Rows(catalogue("letter"))
+    >>> rows.step("u0", ("#",), frozenset("A"))
+    ('u0', ('A', '#'), -0.01)
     """
-    found, tops = [0.0] * len(table.target), (None, *machine.stack)
-    for cells in (table.move, table.silent[:, np.newaxis, :]):
-        for move, place in zip(*np.unique(cells, return_index=True), strict=True):
-            if move != UNDEFINED_MOVE:
-                u, column, top = np.unravel_index(place, cells.shape)
-                label = labels[column] if cells is table.move else None
-                rule = machine.rule(machine.states[u], label, tops[top])
-                found[move] = (machine.otherwise if rule is None else rule).reward
-    return found
 
+    def __init__(self, machine: PushdownRewardMachine) -> None:
+        self.machine = machine
+        self._reading: dict[tuple[str, str | None, Label], MoveRow] = {}
+        self._silent: dict[tuple[str, str | None], MoveRow | None] = {}
+        self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
-def _columns(moves: dict[_Move, int]) -> tuple[Integers, Integers, Integers, Integers, Rewards]:
-    """The moves as the columns target, pops, pushes, push and reward."""
-    push = np.zeros((len(moves), max(len(row.push) for row in moves)), np.int32)
-    for row, number in moves.items():
-        push[number, : len(row.push)] = row.push
-    return (
-        np.array([row.target for row in moves], np.int32),
-        np.array([row.pops for row in moves], np.int32),
-        np.array([len(row.push) for row in moves], np.int32),
-        push,
-        np.array([float.fromhex(row.reward) for row in moves], np.float64),
-    )
+    def begin(self) -> tuple[str, Stack, float]:
+        """The start, after the silent moves before the first label."""
+        return self._settle(self.machine.start, (self.machine.stack[0],), 0.0)
+
+    def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
+        """Read one label in a configuration of this machine whose state is not final."""
+        row = self._reading.get((state, stack[0] if stack else None, label))
+        if row is None:
+            row = self._find(state, stack, label)
+        if row.pops or row.pushed:
+            stack = row.pushed + (stack[1:] if row.pops else stack)
+        if row.target in self._may_be_silent:
+            return self._settle(row.target, stack, row.reward)
+        return row.target, stack, row.reward
+
+    def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
+        """Make silent moves until none applies; rewards are added in the order of the moves."""
+        while state in self._may_be_silent:
+            top = stack[0] if stack else None
+            if (state, top) not in self._silent:
+                self._silent[state, top] = rule_at(self.machine, state, top, None)
+            row = self._silent[state, top]
+            if row is None:
+                break
+            state, paid = row.target, paid + row.reward
+            stack = row.pushed + (stack[1:] if row.pops else stack)
+        return state, stack, paid
+
+    def _find(self, state: str, stack: Stack, label: Label) -> MoveRow:
+        self.machine.alphabet.check(label)
+        top = stack[0] if stack else None
+        row = rule_at(self.machine, state, top, label)
+        if row is None:
+            raise self.machine.undefined_move(label, Configuration(state, stack))
+        if len(self._reading) >= MOST_KEPT:
+            self._reading.clear()
+        self._reading[state, top, label] = row
+        return row
 
 
 class TableStep(NamedTuple):

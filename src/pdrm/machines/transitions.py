@@ -18,8 +18,14 @@ ANY = "z"
 NONE = "eps"
 """A rule's top: no symbol is looked at, none is popped; it applies to the empty stack too."""
 
+BOTTOM = "#"
+"""The one stack symbol of a machine that leaves its stack alone."""
+
 Stack = tuple[str, ...]
 """A stack's symbols, top first."""
+
+TopSymbols = tuple[str | None, ...]
+"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
 
 
 class Rule:
@@ -38,8 +44,13 @@ class Rule:
 
     @property
     def silent(self) -> bool:
-        """Whether the rule reads no label."""
+        """The rule reads no label."""
         return isinstance(self.guard, Silent)
+
+    @property
+    def plain_text(self) -> str:
+        """The rule without what it does to the stack or the counters."""
+        return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,21 @@ class Transition(Rule):
     def __post_init__(self) -> None:
         Rule.__post_init__(self)
         object.__setattr__(self, "push", tuple(self.push))
+
+    @classmethod
+    def plain(cls, source: str, target: str, guard: Guard, reward: float) -> Transition:
+        """A rule that leaves the stack alone, as all rules of a reward machine do (Section 2).
+
+        >>> from pdrm.machines.guards import Event
+        >>> print(Transition.plain("u0", "u1", Event("A"), 1))
+        u0 -> u1 : A, eps / eps, 1
+        """
+        return cls(source, target, guard, NONE, (), reward)
+
+    @property
+    def leaves_stack(self) -> bool:
+        """The rule neither looks at the stack nor changes it."""
+        return self.top == NONE and not self.push
 
     def looks_at(self, top: str | None) -> bool:
         """Whether the rule applies to a symbol on top. top: None: the stack is empty."""

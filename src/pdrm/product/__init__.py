@@ -1,9 +1,9 @@
 """What it solves: the product of an environment and a machine (Definition 2), seen through a view of the stack.
 
-`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`labelling`: which events are
-true; `quick_step`: the machine at the speed of a dictionary; `observation`: what the agent gets). `exploration`, with
-`explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `summaries/` has what each stack symbol is worth as a function
-of what lies below, in a domain or to the machine alone (by which rewards may be shaped). `finite_product` (with
+`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.Rows`: the machine at the speed of a
+dictionary; `observation`: what the agent gets). `exploration`, with
+`explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `shaping` has the potential of the machine alone,
+by which rewards may be shaped. `finite_product` (with
 `finite_kernel`) has all product states up to a bound, for the analysis, and `rationals` their steps in fractions; `hash_kernel` is the one hash table of all engines; `jax_env/` is the product in JAX, for the deep learners.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
@@ -17,15 +17,16 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.product.finite_product import FiniteProduct
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
     from pdrm.product.task_findings import inspect_task
     from pdrm.product.views import FullStack, TopK, View
-    from pdrm.product.wrapping import MachineEnv, wrap, wrap_vector
+    from pdrm.product.wrapping import MachineEnv, Shaped, wrap, wrap_vector
 
 __all__ = [
     "wrap",
     "wrap_vector",
     "MachineEnv",
+    "Shaped",
     "Shaping",
     "TopK",
     "FullStack",

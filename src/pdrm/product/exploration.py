@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.errors import StackFull
-from pdrm.machines.stacks import Stacks, lengthen
+from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import CountingTable, Integers, Rewards, Table
 from pdrm.product.hash_kernel import Index
 
@@ -102,15 +103,15 @@ def widen(array: npt.NDArray[np.generic], columns: int, value: int = 0) -> npt.N
 
 
 class Potentials(NamedTuple):
-    """The operators of a machine (`potentials.Operators`) and γV of every stack made so far: a
-    stack's values are found once, from those of the stack below it.
+    """The operators of a machine (`shaping.MachineOperators`) and γV of every stack made so far.
+
+    The values of a stack are found once, from those of the stack below it.
 
     >>> len(Potentials.none().grow().value)
     0
     """
 
     constant: Rewards
-    first: Integers
     exit_state: Integers
     gain: Rewards
     weight: Rewards
@@ -125,11 +126,10 @@ class Potentials(NamedTuple):
     @classmethod
     def none(cls) -> Potentials:
         """Nothing is shaped."""
-        rewards, integers = np.zeros(0), np.zeros(0, np.int32)
         nothing = np.zeros((0, 0))
-        return cls(
-            nothing, integers, integers, rewards, rewards, nothing, np.zeros(1, np.int64), 1.0, 0.0
-        )
+        lines = np.zeros((0, 0, 0))
+        filled = np.zeros(1, np.int64)
+        return cls(nothing, lines.astype(np.int32), lines, lines, nothing, filled, 1.0, 0.0)
 
     def grow(self) -> Potentials:
         """The same with twice the room."""

@@ -231,23 +231,21 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
 @njit(cache=True)
 def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
     """Find the values of the stacks made since the last time (`Potential`); False: there is no room for them."""
-    constant, first, value, filled = (
-        potentials.constant,
-        potentials.first,
-        potentials.value,
-        potentials.filled,
-    )
-    states, until = value.shape[1], min(int(stacks.made[0]), len(value))
+    constant = potentials.constant
+    exit_state = potentials.exit_state
+    gain = potentials.gain
+    weight = potentials.weight
+    value = potentials.value
+    filled = potentials.filled
+    states = value.shape[1]
+    until = min(int(stacks.made[0]), len(value))
     for node in range(filled[0], until):  # a stack comes after the one below it
         symbol, below = stacks.symbol[node], stacks.parent[node]
         for state in range(states):
-            best, entry = constant[symbol, state], symbol * states + state
-            for line in range(first[entry], first[entry + 1]):
-                found = (
-                    potentials.gain[line]
-                    + potentials.weight[line] * value[below, potentials.exit_state[line]]
-                )
-                best = max(best, found)
+            best = constant[symbol, state]
+            for line in range(gain.shape[2]):
+                later = weight[symbol, state, line] * value[below, exit_state[symbol, state, line]]
+                best = max(best, gain[symbol, state, line] + later)
             value[node, state] = best
     filled[0] = until
     return until == int(stacks.made[0])

@@ -20,7 +20,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import Integers, list_rewards, tabulate
+from pdrm.machines.tables import Integers, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.finite_kernel import (
     END,
@@ -163,7 +163,7 @@ class FiniteProduct:
     def exact(self) -> ExactSteps:
         """Every step of the states that have been expanded, in fractions."""
         if self._exact is None:
-            rewards = list_rewards(self.machine, self.domain.labels, self.table)
+            rewards = self.table.reward.tolist()
             self._exact = ExactSteps(self.domain.arrays, self.table, rewards)
         self._exact.follow(self.states, self.stacks, len(self))
         return self._exact

@@ -14,13 +14,22 @@ from functools import lru_cache
 
 import numpy as np
 
+from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.errors import BadReward
-from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
-from pdrm.machines.stacks import Stacks, lengthen
+from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import Table
 from pdrm.product.finite_kernel import States, add_up
 from pdrm.product.hash_kernel import FIRST_ROOM, Index
+
+SAFE_DIGITS = 15
+"""Digits that a float keeps of every decimal."""
+
+
+def count_digits(text: str) -> int:
+    """The significant digits of a decimal."""
+    return len(text.lower().partition("e")[0].replace(".", "").lstrip("+-0").rstrip("0"))
+
 
 DENOMINATORS = tuple(10**places for places in range(1, 7))
 UNKNOWN = -1
@@ -34,11 +43,9 @@ def read_number(number: float) -> Fraction:
 
     >>> read_number(0.99), read_number(-2 / 3), read_number(0.3000012345678) == Fraction("0.3000012345678")
     (Fraction(99, 100), Fraction(-2, 3), True)
-    >>> read_number(0.9999999999999996), read_number(Written(Fraction(1, 10**30))).denominator == 10**30
-    (Fraction(2499999999999999, 2500000000000000), True)
+    >>> read_number(0.9999999999999996)
+    Fraction(2499999999999999, 2500000000000000)
     """
-    if isinstance(number, Written):
-        return number.exact
     guess = guess_fraction(float(number))
     return Fraction(repr(float(number))) if guess is None else guess
 
@@ -119,7 +126,7 @@ class ExactSteps:
             for p in row.tolist()
             if sum(map(read_number, row.tolist())) == 1
         }
-        plain = {reward for reward in rewards if not isinstance(reward, Written)}
+        plain = set(rewards)
         self._floats = guessed | plain | set(read)
 
     def list_guesses(self, discount: float) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Views: what of the stack a policy sees. All of it (Section 3, Policy), or the top k symbols (k-policy)."""
+"""Views: the part of the stack that a policy sees. All of it (Section 3, Policy), or the top k symbols (k-policy)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FullStack:
     """
 
     def of(self, stack: Stack) -> Stack:
-        """What is seen of a stack: all of it. stack: its symbols, top first."""
+        """The seen part of a stack, top first."""
         return stack
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class TopK:
     """
 
     k: int
-    """How many symbols are seen."""
+    """Symbols that are seen."""
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
@@ -44,7 +44,7 @@ class TopK:
             )
 
     def of(self, stack: Stack) -> Stack:
-        """What is seen of a stack. stack: its symbols, top first."""
+        """The seen part of a stack, top first."""
         return stack[: self.k]
 
     def __str__(self) -> str:
@@ -61,4 +61,4 @@ def view_of(k: object) -> View:
     (TopK(k=2), FullStack())
     """
     number = int(k) if isinstance(k, np.integer) else k
-    return FullStack() if number == "full" else TopK(number)  # type: ignore[arg-type] # which says what is wrong with it
+    return FullStack() if number == "full" else TopK(number)  # type: ignore[arg-type] # TopK checks it

@@ -1,32 +1,42 @@
 """The product of any Gymnasium environment and a machine (Definition 2), as a Gymnasium environment: `pdrm.wrap`.
 
-The environment's own reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added, its final
-states terminate, and `info["machine"]` says what it did. `reward_weight` weighs the environment's reward or switches it off,
-`ignore_end` lets episodes go on where the environment itself would end them, and `shaping` adds what `potentials` says. Episodes
-begin with the machine's silent moves and the label at reset, if there is one; what they pay is in the `info` of `reset`, because
-Gymnasium's `reset` returns no reward.
+The environment's reward, `terminated`, `truncated`, `info` and seed are kept; the machine's reward is added,
+its final states terminate, and `info["machine"]` records what it did. Episodes begin with the machine's silent
+moves and the label at reset, if there is one; their reward is in the `info` of `reset`, because Gymnasium's
+`reset` returns no reward.
 
-Many side by side (`wrap_vector`): each machine sits inside its sub-environment, so Gymnasium resets the two together, in every
-autoreset mode. A machine put around a finished vector environment could not: its final state would have to reset one
-sub-environment from outside.
+In `wrap_vector` each machine sits inside its sub-environment, so Gymnasium resets the two together in every
+autoreset mode. `Shaped` adds shaping rewards, outside of wrappers that record returns.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from inspect import signature
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
 
-from pdrm.domains.gymnasium_table import check_flag, check_weight, name_function, takes
+from pdrm.domains.gymnasium_table import check_weight
+from pdrm.domains.labelling import (
+    RESET_CALL,
+    STEP_CALL,
+    LabelFunction,
+    Labels,
+    LabelsAtReset,
+    check_function,
+    label_at_reset_in_info,
+    labels_in_info,
+    name_function,
+    read_label,
+    snapshot,
+)
 from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
     BadEnvironment,
@@ -34,39 +44,39 @@ from pdrm.errors import (
     BadSetting,
     CannotWrap,
     EpisodeOver,
+    Finding,
     FinishedAtReset,
-    LongVector,
-    NotHere,
-    PdrmError,
-    SmallImage,
-    StackTooHigh,
-    check_words,
+    TaskWarning,
     warn_caller,
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
-from pdrm.machines.transitions import Stack
-from pdrm.product.labelling import Labelling, Labels, LabelsAtReset, read_label, snapshot
-from pdrm.product.observation import Observing, Window, check_observation, is_image
-from pdrm.product.quick_step import QuickStep
+from pdrm.machines.tables import Rows
+from pdrm.product.observation import Observing, Window, find_mismatch, key_of
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Shaping
+    from pdrm.product.shaping import Shaping
 
-EnvFunction = Callable[[], gymnasium.Env[Any, Any]]
+AnyEnv = gymnasium.Env[Any, Any]
+EnvFunction = Callable[[], AnyEnv]
+Remember = Callable[[AnyEnv], Any]
 SEES_TOP = Observing()
-NOT_BEGUN, OVER = "no episode has begun", "the episode is over"
-BROKEN_OFF = (
-    f"{OVER}: an error broke it off, after the environment had moved and before the machine had"
-)
-"""Why an environment cannot be stepped."""
+RESET_RETURNS = ("observation", "info")
+STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
+NOT_BEGUN = "no episode has begun"
+BROKEN_OFF = "an error ended the episode: the environment has moved, and the machine has not"
+ENDED_EARLY = 10
+"""Episodes that the environment ends and pays for before the machine is final, after which W0617 is given."""
+LEAST_PIXELS = 36
+"""In each direction, for the convolutions of Stable-Baselines3's networks."""
+LONG = 10_000
+"""Numbers of a vector that are most often an image."""
 
 
 class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """An environment with a machine that watches it, as `pdrm.wrap` makes it, which explains `env`, `machine`, `labels`,
-    `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`; `observing` is the view, the form, the depth and the keys.
+    """An environment with a machine that watches it, made by `pdrm.wrap`.
 
     >>> bare = gymnasium.make("FrozenLake-v1", is_slippery=False)
     >>> labels = lambda before, action, after, info: {"A"} if after == 4 else {"B"} if after == 5 else set()
@@ -80,22 +90,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: AnyEnv,
         machine: MachineLike,
         labels: Labels,
         observing: Observing = SEES_TOP,
         labels_at_reset: LabelsAtReset | None = None,
         reward_weight: float = 1.0,
         ignore_end: bool = False,
-        shaping: Shaping | None = None,
         success: str | Sequence[str] = (),
-        remember: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
+        remember: Remember | None = None,
     ) -> None:
-        _check_order(env, machine, labels)
         _check_bare(env)
-        _check_interface(env)
-        # Recorded for `env.spec`, from which Gymnasium makes an environment anew. Not copied: `labels` may be a method of
-        # something that cannot be.
+        # Recorded for `env.spec`. Not copied: `labels` may be a method of an object that cannot be.
         RecordConstructorArgs.__init__(
             self,
             _disable_deepcopy=True,
@@ -105,7 +111,6 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             labels_at_reset=labels_at_reset,
             reward_weight=reward_weight,
             ignore_end=ignore_end,
-            shaping=shaping,
             success=success,
             remember=remember,
         )
@@ -114,30 +119,42 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.machine = pushdown_machine(given)
         """The machine that watches, as a pushdown one."""
         self.success = frozenset(find_success(given, success))
-        """The final states that mean success, which `info["is_success"]` tells."""
+        """The final states that count as solved, for `info["is_success"]`."""
         self.observing = observing
-        """How the product is observed: the view of the stack, and the form."""
+        """The view of the stack, and the form of the observation."""
         self.reward_weight = check_weight(reward_weight)
-        """What the environment's own reward is multiplied by."""
-        self.ignore_end = check_flag("ignore_end", ignore_end)
-        """Whether episodes go on where the environment itself says `terminated`."""
-        self._labelling = Labelling(labels, labels_at_reset)
-        self._compares = labels != "info"
-        self._remember = None if remember is None else _check_remember(remember, self._compares)
-        self._quick = QuickStep(self.machine)
-        self._potential = None if shaping is None else _check_shaping(shaping).of(self.machine)
+        """The factor of the environment's own reward."""
+        self.ignore_end = ignore_end
+        """Episodes continue when the environment says `terminated`."""
+        self._from_info = labels == "info"
+        self._labels: LabelFunction = labels_in_info if labels == "info" else labels
+        check_function("labels", self._labels, STEP_CALL)
+        self._labels_at_reset = labels_at_reset
+        if labels_at_reset is not None:
+            check_function("labels_at_reset", labels_at_reset, RESET_CALL)
+        elif self._from_info:
+            self._labels_at_reset = label_at_reset_in_info
+        if remember is not None:
+            check_function("remember", remember, "remember(env)")
+        self._remember = remember
+        told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
+        self._told = frozenset(told)
+        """The entries that are added to the environment's info, for the agent or for labels."""
+        self._rows = Rows(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space
-        self._shows = Window(self.machine, observing.view, observing.depth).describe(
-            self._form.space
+        window = (
+            None
+            if observing.view is None
+            else Window(self.machine, observing.view, observing.depth)
         )
+        self._fingerprint = "" if window is None else window.fingerprint
         self._observation: Any = None
-        self._state, self._stack, _ = self._quick.begin()
-        self._taken, self._over, self._checked = 0, NOT_BEGUN, False
-        # One environment can be wrapped twice, for one after the other; kept with it is whose episode it plays.
-        self._turn: list[object] = vars(env.unwrapped).setdefault("_pdrm_turn", [None])
-        self._mine = object()
+        self._state, self._stack, _ = self._rows.begin()
+        self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
+        self._ended_early: int | None = 0 if self._final and not ignore_end else None
+        """Episodes that the environment ended and paid for before the machine (None: no longer counted)."""
         self._check_not_final()
 
     @property
@@ -145,245 +162,183 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The machine's configuration now: `env.configuration.state`, and `env.configuration.stack`, top first."""
         return Configuration(self._state, self._stack)
 
-    if not TYPE_CHECKING:
-        # By habit; as properties, because a `__getattr__` would make every step slower.
-        machine_state = state = property(
-            lambda _: _refuse_name("state"), doc="It is `env.configuration.state`."
-        )
-        stack = property(lambda _: _refuse_name("stack"), doc="It is `env.configuration.stack`.")
+    def key(self, observation: Any) -> Hashable:
+        """An observation as a hashable key, for tables."""
+        return key_of(observation)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset both; the machine takes its first silent moves and reads the label at reset, if there is one. seed, options: of
-        the environment."""
-        self._over, self._taken = NOT_BEGUN, 0
-        self._turn[0] = self._mine
-        observation, info = self._reset_environment(seed, options)
+        """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
+        self._stopped, self._taken = NOT_BEGUN, 0
+        began: Any = self.env.reset(seed=seed, options=options)
+        if type(began) is not tuple or len(began) != len(RESET_RETURNS):
+            raise _refuse_returned(began, RESET_RETURNS)
+        observation, info = began
         self._check_info(info)
         if not self._checked:
-            if fault := check_observation(self.env.observation_space, observation):
-                raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=SPACE_FIX)
+            if fault := find_mismatch(self.env.observation_space, observation):
+                fix = "let the environment observe what its `observation_space` says"
+                raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=fix)
             self._checked = True
-        self._state, self._stack, paid = self._quick.begin()
-        label, read = None, False
+        self._state, self._stack, paid = self._rows.begin()
+        label = None
         try:
-            events = self._labelling.reset(observation, {**info, "env": self.env})
-            read = True
-            if events is not None:
-                label = read_label(events, self._events, self._labelling.source_at_reset)
-                self._state, self._stack, more = self._quick.step(self._state, self._stack, label)
+            if self._labels_at_reset is not None:
+                events = self._labels_at_reset(observation, {**info, "env": self.env})
+                label = None if events is None else read_label(events, self._events)
+            if label is not None:
+                self._state, self._stack, more = self._rows.step(self._state, self._stack, label)
                 paid += more
             self._check_not_final()
             seen = self._form.put(observation, self._state, self._stack)
-        except PdrmError as error:
-            raise self._locate(error, self._labelling.source_at_reset) from None
         except Exception as error:
-            if not read:
-                self._note(error, self._labelling.source_at_reset)
+            self._note(error, self._labels_at_reset)
             raise
-        self._observation, self._over = snapshot(observation) if self._compares else None, ""
-        record = _record(paid, 0.0, 0.0, False, self._state, self._stack, label, self._shows)
-        return seen, {**info, "machine": record}
+        self._observation, self._stopped = None if self._from_info else snapshot(observation), ""
+        return seen, {**info, "machine": self._record(paid, 0.0, 0.0, False, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One action: the environment moves, the machine reads the label of the move, and both pay."""
-        if self._over or self._turn[0] is not self._mine:
-            raise self._refuse_to_step()
-        before_step = None if self._remember is None else snapshot(self._remember(self.env))
+        """Take one action: the environment moves, the machine reads the label of the move, and both pay."""
+        if self._stopped:
+            raise EpisodeOver(self._stopped, fix="call `reset` before `step`")
+        remembered = None if self._remember is None else snapshot(self._remember(self.env))
         moved: Any = self.env.step(action)
         self._taken += 1
-        self._over = BROKEN_OFF  # until the machine has followed: after an error between the two they are out of step
-        if (type(moved) is not tuple and not isinstance(moved, tuple | list)) or len(
-            moved
-        ) != 5:  # the first is quick
-            raise _refuse_step(self.env, moved)
+        self._stopped = BROKEN_OFF
+        if type(moved) is not tuple or len(moved) != len(STEP_RETURNS):
+            raise _refuse_returned(moved, STEP_RETURNS)
         observation, reward, terminated, truncated, info = moved
         self._check_info(info)
-        read = False
         try:
-            told = {**info, "env": self.env} if self._compares else info
+            told = info if self._from_info else {**info, "env": self.env}
             if self._remember is not None:
-                told["before"] = before_step
-            events = self._labelling.step(self._observation, action, observation, told)
-            read = True
-            label = read_label(events, self._events, self._labelling.source)
-            before = self._state, self._stack
-            state, stack, paid = self._quick.step(self._state, self._stack, label)
+                told["before"] = remembered
+            events = self._labels(self._observation, action, observation, told)
+            label = read_label(events, self._events)
+            state, stack, paid = self._rows.step(self._state, self._stack, label)
             self._state, self._stack = state, stack
-            own = _read_reward(self.env, reward)
-            counted = self._weigh(own)
+            own = _read_reward(reward)
             seen = self._form.put(observation, state, stack)
-        except PdrmError as error:
-            raise self._locate(error, self._labelling.source) from None
         except Exception as error:
-            if not read:
-                self._note(error, self._labelling.source)
+            self._note(error, self._labels)
             raise
-        self._observation = snapshot(observation) if self._compares else None
-        terminated = bool(terminated) and not self.ignore_end
-        record = _record(paid, counted, own, terminated, state, stack, label, self._shows)
-        terminated = terminated or state in self._final
-        self._over = OVER if terminated else ""
-        total = counted + paid
-        if self._potential is not None:
-            record["shaping"] = self._potential.reward(before, (state, stack), over=terminated)
-            total += record["shaping"]
-        if not self.success:
-            return seen, total, terminated, truncated, {**info, "machine": record}
-        if "is_success" in info:
-            record["own_success"] = info["is_success"]
-        told = {**info, "machine": record, "is_success": state in self.success}
-        return seen, total, terminated, truncated, told
+        if not self._from_info:
+            self._observation = snapshot(observation)
+        ended = bool(terminated) and not self.ignore_end
+        weighted = self.reward_weight * own if self.reward_weight else 0.0
+        record = self._record(paid, weighted, own, ended, label)
+        final = state in self._final
+        if final:
+            self._stopped = f"the machine reached its final state `{state}`, at step {self._taken}"
+        else:
+            self._stopped = f"the environment terminated, at step {self._taken}" if ended else ""
+        if self._ended_early is not None and (final or (ended and own > 0)):
+            self._count_early_end(final)
+        told = {**info, "machine": record}
+        if self.success:
+            if "is_success" in info:
+                record["own_success"] = info["is_success"]
+            told["is_success"] = state in self.success
+        return seen, weighted + paid, final or ended, truncated, told
 
     def render(self) -> Any:
-        """What the environment draws; as text ("ansi"), the machine's state and stack, top first, stand under it."""
+        """The environment's picture; a text ("ansi") is followed by the machine's state and stack, top first."""
         shown = self.env.render()
         if not isinstance(shown, str):
             return shown
         return "\n".join([shown.rstrip("\n"), f"state  {self._state}", *list_stack(self._stack)])
 
-    def _refuse_to_step(self) -> EpisodeOver:
-        """The error that there is no episode to step in, and why."""
-        if not self._over:
-            fault = f"another machine on the same environment, {self.env.unwrapped}, has begun an episode there since"
-            return EpisodeOver(
-                fault,
-                fix="make an environment for each: pdrm.wrap(make(), …), pdrm.wrap(make(), …)",
-            )
-        fault = self._over
-        if fault == OVER:
-            final = self._state in self._final
-            ended = (
-                f"the machine reached its final state `{self._state}`"
-                if final
-                else "the environment terminated"
-            )
-            fault += f": {ended}, at step {self._taken}"
-        return EpisodeOver(fault, fix="call `reset` before `step`")
-
-    def _weigh(self, reward: float) -> float:
-        """What of the environment's own reward counts."""
-        if not isfinite(reward):
-            raise _refuse_reward(self.env, reward)
-        if self.reward_weight == 1:
-            return reward
-        return self.reward_weight * reward if self.reward_weight else 0.0
-
-    def _reset_environment(
-        self, seed: int | None, options: dict[str, Any] | None
-    ) -> tuple[Any, dict[str, Any]]:
-        """What the environment's own `reset` returned, if it is what Gymnasium's returns."""
-        try:
-            began: Any = self.env.reset(seed=seed, options=options)
-        except TypeError:
-            if (one := _find_old_reset(self.env)) is None:
-                raise
-            fault = f"`reset` of {one} does not take `seed` and `options`, which Gymnasium's takes"
-            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}") from None
-        if (
-            not isinstance(began, tuple | list)
-            or len(began) != 2
-            or not isinstance(began[1], Mapping)
-        ):
-            shown = (
-                "None"
-                if began is None
-                else "only an observation"
-                if not isinstance(began, tuple)
-                else "something else"
-            )
-            fault = (
-                f"`reset` of {self.env} returned {shown}; Gymnasium's returns (observation, info)"
-            )
-            raise BadEnvironment(fault, fix=f"{RESET_FIX}; {OLD_GYM}")
-        observation, info = began
-        return observation, info
+    def _record(
+        self, paid: float, weighted: float, own: float, ended: bool, label: Label | None
+    ) -> dict[str, Any]:
+        """The entry `machine` of `info`."""
+        return {
+            "reward": paid,
+            "environment_reward": weighted,
+            "own_reward": own,
+            "environment_terminated": ended,
+            "state": self._state,
+            "stack": self._stack,
+            "label": label,
+            "shows": self._fingerprint,
+        }
 
     def _check_info(self, info: object) -> None:
         if type(info) is not dict and not isinstance(info, Mapping):  # the first is quick
             fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
-            raise BadEnvironment(fault, fix="return {} where there is nothing to tell")
-        if "machine" in info:
-            raise self._refuse_entry("machine")
-        if self._compares and "env" in info:
-            raise self._refuse_entry("env")
-        if self._remember is not None and "before" in info:
-            raise self._refuse_entry("before")
-
-    def _refuse_entry(self, name: str) -> CannotWrap:
-        fault = (
-            f"the info of {self.env} has an entry `{name}` already, where pdrm.wrap puts its own"
-        )
-        return CannotWrap(
-            fault, fix=f"rename it in a wrapper around the environment, such as info['own_{name}']"
-        )
+            raise BadEnvironment(fault, fix="return {} if there is nothing to tell")
+        if not self._told.isdisjoint(info):
+            name = next(name for name in info if name in self._told)
+            fault = f"the info of {self.env} has an entry `{name}`, which pdrm.wrap adds itself"
+            fix = f"rename it in a wrapper around the environment, such as info['own_{name}']"
+            raise CannotWrap(fault, fix=fix)
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
             fault = f"machine `{self.machine.name}` is in its final state `{self._state}` before the first action"
-            raise FinishedAtReset(fault, fix="let the first label, not the start, lead there")
+            fix = "make the final state reachable only by reading a label"
+            raise FinishedAtReset(fault, fix=fix)
 
-    def _locate(self, error: PdrmError, source: str) -> PdrmError:
-        """The error, with the labelling function, where it has to do with it, the environment and the step that it came from."""
-        labelled = isinstance(error, BadEnvironmentReward | StackTooHigh) or source in error.message
-        by = "" if labelled else f"labelled by {source}, "
-        return type(error)(f"{error.message} ({by}at {self._when()})", fix=error.fix)
+    def _note(self, error: Exception, labels: object) -> None:
+        """Say at which step an error was raised, and which function labelled it."""
+        when = f"step {self._taken} of an episode" if self._taken else "reset"
+        by = "" if labels is None else f", labelled by {name_function(labels)}"
+        error.add_note(f"pdrm: at {when} of {self.env}{by}")
 
-    def _when(self) -> str:
-        return f"{f'step {self._taken} of an episode' if self._taken else 'reset'} of {self.env}"
-
-    def _note(self, error: Exception, source: str) -> None:
-        """Say where an error of somebody else's function came from; it stays as it is, with its traceback."""
-        error.add_note(f"pdrm: raised in {source}, at {self._when()}")
-        if isinstance(error, KeyError) and error.args == ("before",) and self._remember is None:
-            error.add_note(
-                'pdrm: `info["before"]` is what `remember` returned: give remember=lambda env: …'
+    def _count_early_end(self, final: bool) -> None:
+        """Warn once if the environment's goal comes before the machine's."""
+        assert self._ended_early is not None
+        self._ended_early = None if final else self._ended_early + 1
+        if self._ended_early == ENDED_EARLY:
+            self._ended_early = None
+            said = (
+                f"the environment ended {ENDED_EARLY} episodes with a reward before machine `{self.machine.name}` was in a "
+                "final state; with ignore_end=True they continue, if the environment can be stepped further"
             )
+            warn_caller(TaskWarning(Finding("W0617", said)))
 
 
 def wrap(
-    env: gymnasium.Env[Any, Any],
+    env: AnyEnv,
     machine: MachineLike,
     labels: Labels,
     k: int | str = 1,
     *,
     flatten: bool = False,
-    discrete: bool = False,
     depth: int | None = None,
     keys: Sequence[str] | None = None,
-    float_images: bool = False,
     labels_at_reset: LabelsAtReset | None = None,
     reward_weight: float = 1.0,
     ignore_end: bool = False,
-    shaping: Shaping | None = None,
     success: str | Sequence[str] = (),
-    remember: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
+    remember: Remember | None = None,
 ) -> MachineEnv:
     """Put a machine on any Gymnasium environment.
 
-    env: the environment. machine: a machine, the path of its file, its name in the catalogue, or its text; reward machines, and
-    counting automata with one counter, are translated. labels: `labels(observation, action, next_observation, info)` returns the
-    set of events true after a step; its `info` is the environment's with one entry more, the environment itself (`info["env"]`).
-    The word "info" in place of a function reads `info["label"]`. labels_at_reset: `labels_at_reset(observation, info)`, the label
-    read before the first action, or None for none; left out, nothing is read (with "info": `info["label"]`, where there is one).
+    Args:
+        env: The environment.
+        machine: A machine, the path of its file, its name in the catalogue, or its text. Reward machines,
+            and counting automata with one counter, are translated.
+        labels: `labels(observation, action, next_observation, info)` returns the set of events true after a
+            step; its `info` also holds the environment itself, `info["env"]`. The word "info" instead of a
+            function reads `info["label"]`.
+        k: The number of stack symbols that are seen; "full", which needs a `depth`; or "none": the agent
+            does not see the machine.
+        flatten: Observe one vector of float32 instead of a dictionary.
+        depth: The places for a full stack. A higher stack is an error.
+        keys: The entries of a dictionary observation that are seen (default: all but texts).
+        labels_at_reset: `labels_at_reset(observation, info)` returns the label read before the first action,
+            or None for no label (default: no label; with "info", `info["label"]` if there is one).
+        reward_weight: The factor of the environment's own reward. With 0 only the machine pays.
+        ignore_end: Continue episodes when the environment says `terminated`, for environments that can be
+            stepped further. `truncated` always counts.
+        success: The final states that count as solved, for `info["is_success"]` (default: those that a rule
+            enters with a reward above 0, or all).
+        remember: `remember(env)` is called before every step, and `labels` finds its value in `info["before"]`.
 
-    k: how many symbols of the stack are seen, or "full", which needs a `depth`: a higher stack is an error then. The observation is a
-    dictionary; with `flatten` one vector of float32; with `discrete` one number, if the environment's is one. keys: which entries
-    of an environment's Dict observation are seen; None: all but texts. float_images: whether images are shown as float32, which
-    Stable-Baselines3 reads as plain numbers, not with its convolutions: for MiniGrid's codes of 7 by 7.
-
-    reward_weight: what the environment's own reward is multiplied by; 0: the machine alone pays; what the environment paid is in
-    `info["machine"]["own_reward"]` in any case. ignore_end: whether an episode
-    goes on where the environment says `terminated`, for environments that can be stepped further; `truncated` always counts.
-
-    shaping: `pdrm.product.Shaping(discount=0.99)`, with the discount of the agent that will learn here, adds γΦ(after) - Φ(before) to
-    every reward, where Φ is what the machine's configuration is worth by itself; how much is in `info["machine"]["shaping"]`.
-
-    success: the final states that mean the task was achieved; none: those that some rule enters with a reward above 0, or all, if
-    there is no such rule; `info["is_success"]` says whether the machine is in one, and `info["machine"]["own_success"]` what the
-    environment itself said there.
-    remember: `remember(env)` is called before every step; what it returned is `info["before"]` for `labels`.
+    Returns:
+        The environment with the machine.
 
     >>> import gymnasium
     >>> def events(observation, action, next_observation, info):
@@ -394,8 +349,9 @@ def wrap(
     >>> env.step(2)[:2]
     ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
-    chosen = None if keys is None else (keys,) if isinstance(keys, str) else tuple(keys)
-    observing = Observing(view_of(k), depth, flatten, discrete, chosen, float_images)
+    chosen = (keys,) if isinstance(keys, str) else keys
+    view = None if k == "none" else view_of(k)
+    observing = Observing(view, depth, flatten, None if chosen is None else tuple(chosen))
     product = MachineEnv(
         env,
         machine,
@@ -404,239 +360,50 @@ def wrap(
         labels_at_reset,
         reward_weight,
         ignore_end,
-        shaping,
         success,
         remember,
     )
-    _warn_of_size(product.observation_space)
+    _warn_of_images(product.observation_space)
     return product
-
-
-LEAST_PIXELS = 36
-"""In each direction, for the convolutions of Stable-Baselines3's networks."""
-LONG = 10_000
-"""Numbers of a vector that are most often an image."""
-
-
-def _warn_of_size(space: gymnasium.Space[Any]) -> None:
-    """Warn of images that are too small for Stable-Baselines3's networks, where it is installed, and of those that became long vectors."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        for name, part in space.items():
-            shape = part.shape or ()
-            # The shortest side is the colours.
-            if (
-                is_image(part)
-                and sorted(shape)[1] < LEAST_PIXELS
-                and find_spec("stable_baselines3") is not None
-            ):
-                warn_caller(SmallImage(name, shape))
-    elif isinstance(space, gymnasium.spaces.Box) and space.shape[0] > LONG:
-        warn_caller(LongVector(space.shape[0]))
-
-
-def _check_shaping(shaping: object) -> Shaping:
-    from pdrm.product.summaries.potentials import Shaping
-
-    if not isinstance(shaping, Shaping):
-        fix = "pdrm.product.Shaping(discount=0.99), with the discount of the agent that learns here"
-        raise BadSetting(f"`shaping` is {str(shaping)[:60]!r}, but must be a Shaping", fix=fix)
-    return shaping
-
-
-class MachineInfo(dict[str, Any]):
-    """The entry `machine` of `info`. Its `shows` says which machine is observed, and how: replay buffers check it."""
-
-    __slots__ = ("shows",)
-    shows: str
-
-
-def _record(
-    reward: float,
-    environment_reward: float,
-    own_reward: float,
-    ended: bool,
-    state: str,
-    stack: Stack,
-    label: Label | None,
-    shows: str,
-) -> MachineInfo:
-    """The entry `machine` of `info`. `environment_reward` and `environment_terminated` are the environment's own share, as it
-    counts: weighted, and never ended where its end is ignored; `own_reward` is what the environment itself paid, before the weight."""
-    record = MachineInfo(
-        {
-            "reward": reward,
-            "environment_reward": environment_reward,
-            "own_reward": own_reward,
-            "environment_terminated": ended,
-            "state": state,
-            "stack": stack,
-            "label": label,
-        }
-    )
-    record.shows = shows
-    return record
-
-
-def _refuse_name(name: str) -> NoReturn:
-    raise NotHere(f"the machine's {name} is not here", fix=f"env.configuration.{name}")
-
-
-def _check_order(env: object, machine: object, labels: object) -> None:
-    """Raise where two of the first three arguments stand in each other's place."""
-    right = "wrap(env, machine, labels)"
-    if isinstance(machine, gymnasium.Env) and not isinstance(env, gymnasium.Env):
-        raise CannotWrap(
-            "the environment was given as the machine", fix=f"put the environment first: {right}"
-        )
-    if callable(machine) and not isinstance(machine, type | gymnasium.Env) and not callable(labels):
-        raise CannotWrap(
-            f"{name_function(machine)} was given as the machine",
-            fix=f"put the labels last: {right}",
-        )
-
-
-def _check_bare(env: object) -> None:
-    """Raise unless this is an environment that no machine watches yet."""
-    if not isinstance(env, gymnasium.Env):
-        raise CannotWrap(f"{str(env)[:200]} is not a gymnasium.Env", fix=_suggest(env))
-    inner: Any = env
-    while isinstance(inner, gymnasium.Wrapper):
-        if isinstance(inner, MachineEnv):
-            fix = f"wrap the environment inside, {inner.env}, once, with both machines in one: pdrm.combine([one, other])"
-            raise CannotWrap(f"machine `{inner.machine.name}` watches {env} already", fix=fix)
-        if _counts_episodes(inner):
-            name = type(inner).__name__
-            fault = f"{name} inside pdrm.wrap would count the environment's own reward alone, and miss episodes that the machine ends"
-            fix = f"put it outside: {name}(pdrm.wrap(env, machine, labels)); info['machine']['own_reward'] has the environment's own"
-            raise CannotWrap(fault, fix=fix)
-        inner = inner.env
-
-
-def _counts_episodes(env: object) -> bool:
-    """Whether a wrapper tells `info["episode"]`, the return of an episode, from which others read what an agent gained."""
-    if isinstance(env, RecordEpisodeStatistics):
-        return env._stats_key == "episode"
-    monitors = sys.modules.get("stable_baselines3.common.monitor")
-    return monitors is not None and isinstance(env, monitors.Monitor)
-
-
-SPACE_FIX = "let the environment observe what its space says, or set `observation_space` to what it observes"
-STEP_GIVES = ("observation", "reward", "terminated", "truncated", "info")
-RESET_FIX = "def reset(self, *, seed=None, options=None): super().reset(seed=seed); …; return observation, {}"
-OLD_GYM = "for an environment of the old Gym: shimmy.GymV21CompatibilityV0(env=env)"
-"""What to do about environments that were written before Gymnasium."""
-
-
-def _check_interface(env: gymnasium.Env[Any, Any]) -> None:
-    """Raise unless the environment has spaces, and a `reset` and a `step` of its own."""
-    bare = env.unwrapped
-    for name in ("observation_space", "action_space"):
-        if not isinstance(getattr(env, name, None), gymnasium.Space):
-            fault = f"{env} has no `{name}` that is a space of Gymnasium"
-            fix = f"set it in `__init__`, such as self.{name} = gymnasium.spaces.Discrete(4)"
-            raise BadEnvironment(fault, fix=fix)
-    for name, fix in (
-        ("reset", RESET_FIX),
-        ("step", f"def step(self, action): …; return {', '.join(STEP_GIVES)}"),
-    ):
-        if getattr(getattr(bare, name, None), "__func__", None) is getattr(gymnasium.Env, name):
-            raise BadEnvironment(f"{bare} has no `{name}` of its own", fix=fix)
-
-
-def _find_old_reset(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any] | None:
-    """The wrapper or environment whose `reset` cannot be called as Gymnasium's; None: there is none."""
-    one: Any = env
-    while True:
-        try:
-            signature(one.reset).bind(seed=None, options=None)
-        except TypeError:
-            found: gymnasium.Env[Any, Any] = one
-            return found
-        if not isinstance(one, gymnasium.Wrapper):
-            return None
-        one = one.env
-
-
-def _refuse_step(env: gymnasium.Env[Any, Any], moved: object) -> BadEnvironment:
-    """The error that a step did not return what Gymnasium's does."""
-    values = len(moved) if isinstance(moved, tuple | list) else 0
-    shown = f"{values} values" if values else str(moved)[:60]
-    right = f"({', '.join(STEP_GIVES)})"
-    fix = f"return {right}"
-    if values == 4:
-        fix += f"; `done` of the old Gym is `terminated`, or `truncated` where a limit cut the episode off; {OLD_GYM}"
-    return BadEnvironment(f"`step` of {env} returned {shown}; Gymnasium's returns {right}", fix=fix)
-
-
-def _read_reward(env: gymnasium.Env[Any, Any], reward: Any) -> float:
-    try:
-        return float(reward)
-    except (TypeError, ValueError):
-        raise _refuse_reward(env, reward) from None
-
-
-def _refuse_reward(env: gymnasium.Env[Any, Any], reward: object) -> BadEnvironmentReward:
-    names = [type(env.unwrapped).__name__]
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, gymnasium.RewardWrapper | gymnasium.wrappers.NormalizeReward):
-            names.append(type(env).__name__)
-        env = env.env
-    fault = (
-        f"the environment, not the machine, paid {str(reward)[:60]}, which is not a finite number"
-    )
-    return BadEnvironmentReward(
-        fault, fix=f"look at the reward that `step` of {' or '.join(names)} returns"
-    )
-
-
-def _suggest(env: object) -> str:
-    """What to wrap in place of something that is no environment."""
-    if isinstance(env, str):
-        return f"make it first: gymnasium.make({env!r})"
-    if isinstance(env, gymnasium.vector.VectorEnv):
-        return "use pdrm.wrap_vector with the functions that make the sub-environments"
-    if hasattr(env, "step_async") and hasattr(env, "num_envs"):
-        return "wrap before vectorising: make_vec_env(lambda: pdrm.wrap(make(), machine, labels, flatten=True), n_envs=4)"
-    if isinstance(env, type) and issubclass(env, gymnasium.Env):
-        return f"make one: {env.__name__}()"
-    if callable(env) and not isinstance(env, type):
-        return f"call it, if it makes one: {getattr(env, '__name__', 'make')}()"
-    old = any(kind.__module__.partition(".")[0] == "gym" for kind in type(env).__mro__)
-    return (
-        f"{OLD_GYM}, or GymV26CompatibilityV0 from Gym 0.26 on"
-        if old
-        else "wrap an environment that follows Gymnasium's interface"
-    )
-
-
-def _check_remember(
-    remember: Callable[[gymnasium.Env[Any, Any]], Any], compares: bool
-) -> Callable[[gymnasium.Env[Any, Any]], Any]:
-    if not compares:
-        fault = 'labels="info" reads the label from the environment, and nothing would read what is remembered'
-        raise BadSetting(fault, fix="leave `remember` out, or give a labelling function")
-    if not callable(remember) or not takes(remember, 1):
-        fix = "remember=lambda env: env.unwrapped.agent_pos, or what your environment has"
-        raise BadSetting(
-            f"`remember` is {remember!r}, but must be a function of the environment", fix=fix
-        )
-    return remember
 
 
 def wrap_vector(
     env_fns: Iterable[EnvFunction],
     machine: MachineLike,
     labels: Labels,
+    k: int | str = 1,
     *,
     mode: Literal["sync", "async"] = "sync",
     autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    **settings: Any,
+    flatten: bool = False,
+    depth: int | None = None,
+    keys: Sequence[str] | None = None,
+    labels_at_reset: LabelsAtReset | None = None,
+    reward_weight: float = 1.0,
+    ignore_end: bool = False,
+    success: str | Sequence[str] = (),
+    remember: Remember | None = None,
 ) -> VectorEnv[Any, Any, Any]:
-    """A vector environment of products: in this process ("sync"), or each in a process of its own ("async").
+    """A vector environment of products.
 
-    env_fns: functions that each make one environment. machine, labels: as for `wrap`; `info["env"]` is the sub-environment. mode:
-    where they run. autoreset: when ended episodes begin anew, as Gymnasium has it. settings: `k`, `flatten`, `discrete`,
-    `depth`, `keys`, `float_images`, `labels_at_reset`, `reward_weight`, `ignore_end`, `shaping`, `success` and `remember`, as for `wrap`.
+    Args:
+        env_fns: Functions that each make one environment.
+        machine: As for `wrap`.
+        labels: As for `wrap`; `info["env"]` is the sub-environment.
+        k: As for `wrap`.
+        mode: "sync" runs the environments in this process, "async" each in a process of its own.
+        autoreset: The step in which Gymnasium resets an environment whose episode has ended.
+        flatten: As for `wrap`.
+        depth: As for `wrap`.
+        keys: As for `wrap`.
+        labels_at_reset: As for `wrap`.
+        reward_weight: As for `wrap`.
+        ignore_end: As for `wrap`.
+        success: As for `wrap`.
+        remember: As for `wrap`.
+
+    Returns:
+        Gymnasium's vector environment.
 
     >>> make = partial(gymnasium.make, "FrozenLake-v1")
     >>> envs = wrap_vector([make, make], "letter", lambda *step: {"A"} if step[2] == 4 else set())
@@ -646,29 +413,146 @@ def wrap_vector(
     """
     functions = list(env_fns) if isinstance(env_fns, Iterable) else []
     if not functions or not all(callable(function) for function in functions):
-        fix = 'wrap before vectorising: wrap_vector([partial(gymnasium.make, "FrozenLake-v1")] * 4, machine, labels)'
-        raise CannotWrap(f"{env_fns!r} is not a list of functions that make environments", fix=fix)
-    known = [known.value for known in AutoresetMode]
-    if not isinstance(autoreset, AutoresetMode) and autoreset not in known:
-        raise BadSetting(f"`autoreset` is {autoreset!r}", fix=f"use one of {', '.join(known)}")
-    check_words("wrap_vector", settings, list(signature(wrap).parameters)[3:])
-    # Loaded once and here, so that a faulty machine is reported before any process is started.
-    shared = pushdown_machine(machine)
-    makers = [partial(_make, function, shared, labels, settings) for function in functions]
+        fault = f"{env_fns!r} is not a list of functions that make environments"
+        fix = 'wrap_vector([lambda: gymnasium.make("FrozenLake-v1")] * 4, machine, labels)'
+        raise CannotWrap(fault, fix=fix)
     if mode not in ("sync", "async"):
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
+    product = partial(
+        wrap,
+        machine=pushdown_machine(
+            machine
+        ),  # a faulty machine is reported before a process is started
+        labels=labels,
+        k=k,
+        flatten=flatten,
+        depth=depth,
+        keys=keys,
+        labels_at_reset=labels_at_reset,
+        reward_weight=reward_weight,
+        ignore_end=ignore_end,
+        success=success,
+        remember=remember,
+    )
+    makers = [partial(_make, function, product) for function in functions]
+    reset_mode = AutoresetMode(autoreset)
     if mode == "async":
-        return AsyncVectorEnv(makers, autoreset_mode=autoreset)
-    made = SyncVectorEnv(makers, autoreset_mode=autoreset)
+        return AsyncVectorEnv(makers, autoreset_mode=reset_mode)
+    made = SyncVectorEnv(makers, autoreset_mode=reset_mode)
     if len({id(env.unwrapped) for env in made.envs}) < len(made.envs):
-        fix = "let each make its own: wrap_vector([lambda: gymnasium.make(…)] * 4, machine, labels)"
-        raise CannotWrap(
-            "two of the functions return the same environment, and episodes would mix", fix=fix
-        )
+        fault = "two of the functions return the same environment, and episodes would mix"
+        raise CannotWrap(fault, fix="let each function make its own")
     return made
 
 
-def _make(
-    function: EnvFunction, machine: MachineLike, labels: Labels, settings: dict[str, Any]
-) -> MachineEnv:
-    return wrap(function(), machine, labels, **settings)
+def _make(function: EnvFunction, product: Callable[[AnyEnv], MachineEnv]) -> MachineEnv:
+    return product(function())
+
+
+class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Add shaping rewards, γΦ(after) - Φ(before), to an environment of `pdrm.wrap`.
+
+    Put it outside of `Monitor` and `RecordEpisodeStatistics`, so that they see the true return:
+    `Shaped(Monitor(pdrm.wrap(…)), Shaping(discount=0.99))`. The shaping of a step is in
+    `info["machine"]["shaping"]`.
+
+    Args:
+        env: The environment, with wrappers around `pdrm.wrap` or none.
+        shaping: The potential, with the discount of the agent that learns here.
+
+    >>> from pdrm.product.shaping import Shaping
+    >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    >>> env = Shaped(wrap(lake, "letter", lambda *step: {"A"}), Shaping(discount=0.9))
+    >>> _ = env.reset(seed=0)
+    >>> _, reward, _, _, info = env.step(2)
+    >>> reward == info["machine"]["reward"] + info["machine"]["shaping"]
+    True
+    """
+
+    def __init__(self, env: AnyEnv, shaping: Shaping) -> None:
+        RecordConstructorArgs.__init__(self, shaping=shaping)
+        gymnasium.Wrapper.__init__(self, env)
+        watched: Any = env
+        while isinstance(watched, gymnasium.Wrapper) and not isinstance(watched, MachineEnv):
+            watched = watched.env
+        if not isinstance(watched, MachineEnv):
+            fault = f"{env} is not an environment of pdrm.wrap, and there is no machine to shape by"
+            raise CannotWrap(fault, fix="Shaped(pdrm.wrap(env, machine, labels), shaping)")
+        self._watched = watched
+        self._potential = shaping.of(watched.machine)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take one action, and add the shaping to its reward."""
+        before = self._watched.configuration
+        seen, reward, terminated, truncated, info = self.env.step(action)
+        after = self._watched.configuration
+        shaping = self._potential.reward(
+            (before.state, before.stack), (after.state, after.stack), over=terminated
+        )
+        info["machine"]["shaping"] = shaping
+        return seen, float(reward) + shaping, terminated, truncated, info
+
+
+# --- Checks
+
+
+def _refuse_returned(found: object, names: Sequence[str]) -> BadEnvironment:
+    """The error that `reset` or `step` of an environment returned something else than Gymnasium's."""
+    fault = f"the environment returned {str(found)[:60]}"
+    return BadEnvironment(fault, fix=f"return a tuple ({', '.join(names)})")
+
+
+def _read_reward(reward: Any) -> float:
+    """The environment's own reward."""
+    own = float(reward)
+    if not isfinite(own):
+        raise BadEnvironmentReward(f"the environment, not the machine, paid {own}")
+    return own
+
+
+def _check_bare(env: object) -> None:
+    """Raise unless this is an environment that no machine watches yet, inside wrappers that record returns."""
+    if not isinstance(env, gymnasium.Env):
+        fault = f"{str(env)[:200]} is not a gymnasium.Env"
+        fix = "wrap one environment: gymnasium.make(…); pdrm.wrap_vector takes functions that make several"
+        raise CannotWrap(fault, fix=fix)
+    if not isinstance(getattr(env, "observation_space", None), gymnasium.Space):
+        fault = f"{env} has no `observation_space` that is a space of Gymnasium"
+        fix = "set it in `__init__`, such as self.observation_space = gymnasium.spaces.Discrete(4)"
+        raise BadEnvironment(fault, fix=fix)
+    inner: Any = env
+    while isinstance(inner, gymnasium.Wrapper):
+        if isinstance(inner, MachineEnv):
+            fault = f"machine `{inner.machine.name}` watches {env} already"
+            fix = "wrap the environment once, with both machines in one: pdrm.combine([one, other])"
+            raise CannotWrap(fault, fix=fix)
+        if _records_returns(inner):
+            name = type(inner).__name__
+            fault = f"{name} inside pdrm.wrap would record the environment's own reward alone"
+            raise CannotWrap(fault, fix=f"put it outside: {name}(pdrm.wrap(env, machine, labels))")
+        inner = inner.env
+
+
+def _records_returns(env: object) -> bool:
+    """Return True if a wrapper writes `info["episode"]`, from which others read an agent's return."""
+    if isinstance(env, RecordEpisodeStatistics):
+        return env._stats_key == "episode"
+    monitors = sys.modules.get("stable_baselines3.common.monitor")
+    return monitors is not None and isinstance(env, monitors.Monitor)
+
+
+def _warn_of_images(space: gymnasium.Space[Any]) -> None:
+    """Warn of images too small for Stable-Baselines3's networks, if it is installed, and of long vectors."""
+    if isinstance(space, gymnasium.spaces.Dict) and find_spec("stable_baselines3") is not None:
+        for name, part in space.spaces.items():
+            shape = part.shape or ()
+            image = len(shape) == 3 and part.dtype == "uint8"
+            if image and sorted(shape)[1] < LEAST_PIXELS:  # the shortest side is the colours
+                said = (
+                    f"Stable-Baselines3's MultiInputPolicy takes `{name}`, of shape {shape}, for a picture; its "
+                    f"convolutions need {LEAST_PIXELS} by {LEAST_PIXELS} pixels: use flatten=True, or keys=[…] without it"
+                )
+                warn_caller(TaskWarning(Finding("W0611", said)))
+    if isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1 and space.shape[0] > LONG:
+        said = f"an observation is a vector of {space.shape[0]:,} numbers; leave `flatten` out, or make images smaller first"
+        warn_caller(TaskWarning(Finding("W0616", said)))

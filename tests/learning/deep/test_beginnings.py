@@ -12,7 +12,7 @@ from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
 from pdrm.learning.deep.deep_learner import check_fits
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_numbers
-from pdrm.learning.evaluation import discount_rewards
+from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -134,11 +134,13 @@ def test_discounted_returns_are_those_of_the_readable_episode(discount):
     where = from_arrays("d", [[1], [2], [0]], [[1], [0], [1]], [("a",), ("b",)], step_limit=40)
     settings = {**SETTINGS["ppo"], "discount": discount, "total_timesteps": 16, "shaping": "none"}
     run = train(Task(where, parse(HEAD + rules)), "ppo", progress=False, **settings)
-    expected = discount_rewards(run.episode(), discount)
+    expected = Episode(run.episode(), truncated=False).discounted(discount)
     assert expected == pytest.approx(
         2 + sum((-3 if step % 3 == 1 else 1) * discount**step for step in range(40))
     )
     found = run.evaluate(episodes=3)
+    discount = 0.99  # the task's, whatever the agent learns with
+    expected = Episode(run.episode(), truncated=False).discounted(discount)
     assert found["mean_discounted_return"] == pytest.approx(expected, rel=1e-6)
     assert f"discounted by {discount:g}" in repr(found)
     assert (

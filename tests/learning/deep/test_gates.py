@@ -20,7 +20,7 @@ from tests.probes import COLLECT, VALUES, corridor
 
 
 def trained(agent, product, seeds, iterations, **given):
-    settings = kind_of(agent)(**given)
+    settings = kind_of(agent)(**given).settled()
     training = DeepTraining(algorithm_of(agent), lambda _: (product, settings), range(seeds))
     if iterations:
         training.iterate(iterations)

@@ -17,21 +17,23 @@ from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, UnknownAgent
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, agent_for, kind_of
-from pdrm.learning.checkpoint import read_checkpoint
+from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, kind_of
+from pdrm.learning.checkpoint import decode_checkpoint
 from pdrm.learning.deep.deep_learner import DeepLearner, batch_key, needed_depth
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
 from pdrm.learning.deep.film import WaterTask
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.run import Run, load_policy
-from pdrm.learning.run_loop import CHECKPOINT, RunSpec, execute, is_done
+from pdrm.learning.run_folder import CHECKPOINT, is_done
+from pdrm.learning.run_loop import execute
+from pdrm.learning.run_spec import RunSpec
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task
-from proofs.random_machines import random_machine
-from proofs.random_products import random_domain
+from tests.properties.random_machines import random_machine
+from tests.properties.random_products import random_domain
 
 
 def test_advantages_are_those_of_stable_baselines3():
@@ -169,7 +171,8 @@ def stopped(tmp_path_factory):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
         done = {
-            int(read_checkpoint((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]
+            int(decode_checkpoint((one / CHECKPOINT).read_bytes())["done"])
+            for one in runs(folder)[1]
         }
         assert done == {128 * presses}
     return folder
@@ -262,15 +265,15 @@ def test_wrong_settings_are_refused():
         with pytest.raises(BadSetting, match=next(iter(wrong))) as error:
             PPO(**wrong)
         assert "integer" in error.value.message
-    with pytest.raises(BadSetting, match="net_arch is 0"):
+    with pytest.raises(BadSetting, match="net_arch"):
         PPO(net_arch=(8, 0))
     assert SAC(target_entropy=-3.0, n_envs=np.int64(3)).n_envs == 3
     with pytest.raises(BadSetting, match="target_entropy"):
         SAC(target_entropy=float("-inf"))
     with pytest.raises(BadSetting, match="sequences of 7"):
-        RecurrentPPO(sequence_length=7)
+        RecurrentPPO(sequence_length=7).settled()
     with pytest.raises(BadSetting, match="n_step"):
-        agent_for(Task("echo"), "ppo", {"n_step": 3})
+        PPO(n_step=3)
     with pytest.raises(UnknownAgent, match="ppoo"):
         algorithm_of("ppoo")
     with pytest.raises(UnknownAgent, match="ppoo"):

@@ -71,4 +71,4 @@ def test_the_same_seed_begins_in_the_same_situations():
 
 def test_an_agent_that_sees_nothing_of_the_machine_begins_at_starts():
     assert settle(Task("maze-5x5"), PPO(k="none")).restarts == 0
-    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().restarts
+    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().settled().restarts

@@ -1,12 +1,10 @@
-"""The replay buffer for Stable-Baselines3: what it imagines is exactly what would have happened, row for row."""
+"""The replay buffer for Stable-Baselines3: counterfactual rows are exactly what would have happened, row for row."""
 
 from copy import deepcopy
-from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.wrappers import NormalizeReward
 from sb3_contrib import QRDQN, TQC, CrossQ, RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.callbacks import EvalCallback
@@ -16,10 +14,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFram
 from pdrm import catalogue, parse, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.water_env import WaterEnv
-from pdrm.errors import BadSetting, WrongArguments
+from pdrm.errors import BadSetting
 from pdrm.language import to_text
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
 from pdrm.machines.configurations import Configuration
+from pdrm.product import Shaped, Shaping
 
 LETTER = catalogue("letter")
 ENVS = 3
@@ -29,20 +28,17 @@ def letter_env(limit=12):
     return wrap(FiniteEnv("letter", step_limit=limit), LETTER, "info", k=1, flatten=True)
 
 
+def buffer_for(env, size=10, n_envs=1, **given):
+    spaces = env.observation_space, env.action_space
+    return CounterfactualReplayBuffer(size, *spaces, "cpu", n_envs, **given)
+
+
 @pytest.fixture
 def filled():
     """A buffer after 60 steps of three environments, and everything that happened, as SB3 hands it over."""
     envs = DummyVecEnv([letter_env] * ENVS)
     envs.seed(0)
-    buffer = CounterfactualReplayBuffer(
-        300,
-        envs.observation_space,
-        envs.action_space,
-        "cpu",
-        ENVS,
-        machine=LETTER,
-        counterfactuals=4,
-    )
+    buffer = buffer_for(envs, 300, ENVS, counterfactuals=4, enlarge=True)
     rng, seen, history = np.random.default_rng(0), envs.reset(), []
     for _ in range(60):
         action = rng.integers(4, size=ENVS)
@@ -64,24 +60,29 @@ def hot(state, stack):
     return vector
 
 
-def test_imagined_rows_are_what_the_machine_would_have_done(filled):
+def test_counterfactual_rows_are_what_the_machine_would_have_done(filled):
     buffer, history = filled
+    stacks = [("#",), ("A", "#"), ("A", "A")]
+    drawn = [(state, stack) for state in LETTER.states for stack in stacks]
+    buffer.draw = lambda count: drawn
     ends = set()
     for step, (before, action, last, _, _, infos) in enumerate(history):
         for env in range(ENVS):
-            for state in LETTER.states:
-                for stack in buffer.stacks:
-                    found = buffer.what_if(state, stack, int(buffer.label[step, env]))
-                    right = LETTER.step(Configuration(state, stack), infos[env]["label"])
-                    assert found.before.tolist() == hot(state, stack)
-                    assert found.after.tolist() == hot(right.after.state, right.after.stack)
-                    assert found.reward == pytest.approx(right.reward)
-                    assert found.final == (right.after.state in LETTER.final)
-                    ends.add(found.final)
+            places = np.full(len(drawn), step), np.full(len(drawn), env)
+            rows = buffer.imagine(*places)
+            for (state, stack), seen, _, after, ended, paid in zip(drawn, *rows, strict=True):
+                right = LETTER.step(Configuration(state, stack), infos[env]["label"])
+                assert seen.tolist() == [*before[env][:42], *hot(state, stack)]
+                end = hot(right.after.state, right.after.stack)
+                assert after.tolist() == [*last[env][:42], *end]
+                assert paid == pytest.approx(right.reward)
+                assert ended == (right.after.state in LETTER.final), "a truncation is not an end"
+                ends.add(ended)
             assert buffer.observations[step, env].tolist() == before[env].tolist()
             assert buffer.next_observations[step, env].tolist() == last[env].tolist()
             assert buffer.actions[step, env, 0] == action[env]
     assert ends == {False, True}
+    assert any(info.get("TimeLimit.truncated") for one in history for info in one[5])
 
 
 def test_a_batch_keeps_each_environments_own_rows(filled):
@@ -89,11 +90,11 @@ def test_a_batch_keeps_each_environments_own_rows(filled):
     real = {}
     for before, action, last, reward, done, infos in history:
         for env in range(ENVS):
-            cut = infos[env].get("TimeLimit.truncated", False)
+            truncated = infos[env].get("TimeLimit.truncated", False)
             row = (*before[env], action[env], *last[env])
             real[tuple(np.float32(row).tolist())] = (
                 np.float32(reward[env]),
-                float(done[env] and not cut),
+                float(done[env] and not truncated),
             )
     environments = {(*key[:42], key[48], *key[49:91]) for key in real}
     batch = buffer.sample(50)
@@ -105,32 +106,8 @@ def test_a_batch_keeps_each_environments_own_rows(filled):
     for number, row in enumerate(np.float32(rows).tolist()):
         assert (*row[:42], row[48], *row[49:91]) in environments
         if number < 50:
-            expected = real[tuple(row)]
-            assert (float(batch.rewards[number]), float(batch.dones[number])) == pytest.approx(
-                expected
-            )
-
-
-def test_truncation_is_no_end(filled):
-    buffer, history = filled
-    cut = [
-        (step, env)
-        for step, one in enumerate(history)
-        for env in range(ENVS)
-        if one[5][env].get("TimeLimit.truncated")
-    ]
-    assert cut
-    steps, envs = (np.array(column) for column in zip(*cut, strict=True))
-    _, _, after, ended, _ = buffer.imagine(np.repeat(steps, 20), np.repeat(envs, 20))
-    final = after[:, 42 + 2] == 1
-    assert ended.tolist() == final.astype(float).tolist()
-
-
-def test_observed_stacks_are_those_a_step_and_the_view_can_tell_apart(filled):
-    buffer, history = filled
-    seen = {info["machine"]["stack"][:2] for one in history for info in one[5]} | {("#",)}
-    assert set(buffer.stacks) == seen
-    assert len(buffer.stacks) == len(seen)
+            found = float(batch.rewards[number]), float(batch.dones[number])
+            assert found == pytest.approx(real[tuple(row)])
 
 
 @pytest.mark.parametrize("k", [0, 1])
@@ -138,52 +115,54 @@ def test_kept_stacks_are_stepped_as_the_whole_ones(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
     paint = catalogue("paint")
     env = wrap(FiniteEnv("paint"), paint, "info", k=k, flatten=True)
-    buffer = CounterfactualReplayBuffer(
-        10, env.observation_space, env.action_space, "cpu", machine=paint, k=k
-    )
-    for number, label in enumerate(env.unwrapped.domain.labels):
-        buffer._number[label] = number
-        buffer._labels.append(label)
+    buffer = buffer_for(env)
     ends = set()
     for stains in range(1, 6):
         whole = ("stain",) * stains + ("#",)
-        buffer._note("ask", whole)
-        for number, label in enumerate(buffer._labels):
+        buffer.note("ask", whole)
+        kept = buffer._observed["ask", whole[:k]][-1]
+        for label in env.unwrapped.domain.labels:
             right = paint.step(Configuration("ask", whole), label).after
-            found = buffer.what_if("ask", buffer.stacks[-1], number)
-            assert found.final == (right.state in paint.final)
-            ends.add(found.final)
+            found = paint.step(Configuration("ask", kept), label).after
+            assert (found.state, found.stack[:k]) == (right.state, right.stack[:k])
+            ends.add(right.state in paint.final)
     assert ends == {False, True}
 
 
-def test_a_stack_too_high_to_be_seen_is_not_imagined():
-    """As low a depth as the episodes need: what is imagined would push on."""
+def test_a_stack_too_high_to_be_seen_is_left_out():
+    """As low a depth as the episodes need: counterfactual ones would push on."""
     depth = 13
-
-    def made():
-        return wrap(
-            FiniteEnv("letter", step_limit=12), LETTER, "info", k="full", flatten=True, depth=depth
-        )
-
-    given = {"machine": LETTER, "k": "full", "depth": depth, "counterfactuals": 2}
-    model = DQN(
-        "MlpPolicy",
-        DummyVecEnv([made]),
-        learning_starts=10,
-        batch_size=16,
-        policy_kwargs={"net_arch": [8]},
-        replay_buffer_class=CounterfactualReplayBuffer,
-        replay_buffer_kwargs=given,
-        seed=0,
-        device="cpu",
-    )
+    bare = FiniteEnv("letter", step_limit=12)
+    model = agent(wrap(bare, LETTER, "info", k="full", flatten=True, depth=depth))
     model.learn(40)
     buffer = model.replay_buffer
-    letter = buffer._number.setdefault(frozenset("A"), len(buffer._labels))
-    if letter == len(buffer._labels):
+    number = buffer._labels.index(frozenset("A")) if frozenset("A") in buffer._labels else None
+    if number is None:
         buffer._labels.append(frozenset("A"))
-    assert buffer.what_if("u0", ("A",) * (depth - 1) + ("#",), letter) is None
-    assert buffer.what_if("u0", ("A",) * (depth - 2) + ("#",), letter) is not None
+        number = len(buffer._labels) - 1
+    buffer.label[:] = number
+    buffer.draw = lambda count: [("u0", ("A",) * (depth - below) + ("#",)) for below in (1, 2)]
+    assert len(buffer.imagine(np.array([0, 0]), np.array([0, 0]))[-1]) == 1
+
+
+def test_rows_are_drawn_uniformly_by_what_is_seen_and_below_as_observed():
+    """Top A lies on # in nine of ten; in u1 it was never seen on another A. Nothing is below #."""
+    buffer = buffer_for(letter_env(), counterfactuals=1)
+    for state, stack, times in (("u0", "A#", 90), ("u0", "AA#", 10), ("u1", "A#", 5)):
+        for _ in range(times):
+            buffer.note(state, tuple(stack))
+    drawn = buffer.draw(20_000)
+    shares = {(state, "".join(stack)): 0.0 for state, stack in drawn}
+    for state, stack in drawn:
+        shares[state, "".join(stack)] += 1 / 20_000
+    expected = {
+        ("u0", "#"): 0.25,
+        ("u1", "#"): 0.25,
+        ("u0", "A#"): 0.225,
+        ("u0", "AA"): 0.025,
+        ("u1", "A#"): 0.25,
+    }
+    assert shares == pytest.approx(expected, abs=0.02)
 
 
 def water(*, continuous):
@@ -194,80 +173,47 @@ def water(*, continuous):
     return DummyVecEnv([made, made])
 
 
-@pytest.mark.parametrize("agent", [PPO, RecurrentPPO])
-def test_agents_that_learn_from_what_they_do_need_only_the_wrapper(agent):
-    policy = "MlpLstmPolicy" if agent is RecurrentPPO else "MlpPolicy"
-    sizes = {"net_arch": [8], **({"lstm_hidden_size": 8} if agent is RecurrentPPO else {})}
-    model = agent(
-        policy,
-        water(continuous=False),
-        n_steps=32,
-        batch_size=16,
-        policy_kwargs=sizes,
-        seed=0,
-        device="cpu",
-    )
+@pytest.mark.parametrize("kind", [PPO, RecurrentPPO])
+def test_on_policy_agents_need_only_the_wrapper(kind):
+    policy = "MlpLstmPolicy" if kind is RecurrentPPO else "MlpPolicy"
+    sizes = {"net_arch": [8], **({"lstm_hidden_size": 8} if kind is RecurrentPPO else {})}
+    envs = water(continuous=False)
+    given = {"n_steps": 32, "batch_size": 16, "policy_kwargs": sizes, "seed": 0, "device": "cpu"}
+    model = kind(policy, envs, **given)
     before = [part.clone() for part in model.policy.parameters()]
     model.learn(128)
-    assert model.num_timesteps == 128
-    assert any(
-        bool((one != other).any())
-        for one, other in zip(before, model.policy.parameters(), strict=True)
-    )
+    after = model.policy.parameters()
+    assert any(bool((one != other).any()) for one, other in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("agent", [DQN, SAC, TD3, DDPG])
-def test_agents_take_it(agent):
-    machine = catalogue("water")
-    envs = water(continuous=agent is not DQN)
-    model = agent(
-        "MlpPolicy",
-        envs,
-        buffer_size=500,
-        learning_starts=50,
-        batch_size=16,
-        policy_kwargs={"net_arch": [8]},
-        replay_buffer_class=CounterfactualReplayBuffer,
-        replay_buffer_kwargs={"machine": machine, "counterfactuals": 2},
-        seed=0,
-        device="cpu",
-    )
-    model.learn(120)
-    assert len(model.replay_buffer.sample(16).rewards) == 48
-
-
-@pytest.mark.parametrize("agent", [QRDQN, TQC, CrossQ])
-def test_agents_that_reckon_with_the_batch_size_are_given_as_many_rows(agent):
-    made = {
-        "learning_starts": 50,
-        "batch_size": 16,
-        "policy_kwargs": {"net_arch": [8]},
+def agent(env, kind=DQN, /, **given):
+    """A small agent with the buffer."""
+    dictionary = isinstance(env.observation_space, gymnasium.spaces.Dict)
+    policy = "MultiInputPolicy" if dictionary else "MlpPolicy"
+    buffer = {
         "replay_buffer_class": CounterfactualReplayBuffer,
-        "seed": 0,
-        "device": "cpu",
+        "replay_buffer_kwargs": given,
     }
-    envs = water(continuous=agent is not QRDQN)
-    model = agent("MlpPolicy", envs, **made)
+    sizes = {"learning_starts": 20, "batch_size": 16, "policy_kwargs": {"net_arch": [8]}}
+    return kind(policy, env, **buffer, **sizes, device="cpu", seed=0)
+
+
+@pytest.mark.parametrize("kind", [DQN, SAC, TD3, DDPG, QRDQN, TQC, CrossQ])
+def test_agents_take_it(kind):
+    envs = water(continuous=kind not in (DQN, QRDQN))
+    model = agent(envs, kind)
     before = [part.clone() for part in model.policy.parameters()]
-    model.learn(120)
-    assert any(
-        bool((one != other).any())
-        for one, other in zip(before, model.policy.parameters(), strict=True)
-    )
+    model.learn(60)
+    after = model.policy.parameters()
+    assert any(bool((one != other).any()) for one, other in zip(before, after, strict=True))
     assert len(model.replay_buffer.sample(16).rewards) == 16
-    with pytest.raises(BadSetting, match=f"{agent.__name__} takes batches of"):
-        agent("MlpPolicy", envs, replay_buffer_kwargs={"enlarge": True}, **made)
-
-
-class Learns(DQN):
-    """An agent with its own training, of which nothing is known."""
-
-    def train(self, gradient_steps, batch_size=100):
-        assert len(self.replay_buffer.sample(batch_size).rewards) == batch_size
+    if kind in (DQN, SAC, TD3, DDPG):
+        larger = agent(envs, kind, enlarge=True).learn(60)
+        assert len(larger.replay_buffer.sample(16).rewards) == 48
 
 
 def test_the_rows_of_a_batch_that_keeps_its_size(filled):
-    """A real row to four imagined ones, which belong to real rows of the batch; real ones where the machine has no move."""
+    """A real row to four counterfactual ones, which belong to real rows of the batch; real ones if the machine has no move."""
     buffer, _ = filled
     buffer.enlarge = False
     for size, real in ((50, 10), (48, 10), (5, 1), (3, 1), (1, 1)):
@@ -279,42 +225,40 @@ def test_the_rows_of_a_batch_that_keeps_its_size(filled):
         assert rows.observations.numpy()[:real].tolist() == happened.tolist()
         of = np.repeat(np.arange(real), 4)[: size - real]
         assert rows.observations.numpy()[real:, :42].tolist() == happened[of][:, :42].tolist()
-    buffer.what_if = lambda *_: None
-    where = np.arange(50)
-    envs = deepcopy(buffer._rng).integers(ENVS, size=50)
-    assert (
-        buffer._get_samples(where).observations.tolist()
-        == buffer.observations[where, envs].tolist()
-    )
 
 
-def test_whether_batches_grow_can_be_chosen():
-    model = agent(letter_env(), enlarge=False)
-    model.learn(60)
-    assert len(model.replay_buffer.sample(16).rewards) == 16
-    with pytest.raises(BadSetting, match="enlarge"):
-        agent(letter_env(), enlarge="yes")
-    sizes = {"learning_starts": 20, "batch_size": 16, "device": "cpu"}
-    Learns(
-        "MlpPolicy", letter_env(), replay_buffer_class=CounterfactualReplayBuffer, **sizes
-    ).learn(60)
+def test_rows_without_a_move_are_left_out():
+    """`otherwise error`: nothing is counterfactual in a state that cannot read the label."""
+    text = "name m\nevents a b\nexclusive a b\nstack #\nstart u\notherwise error\nu -> v : {a}, # / #, 1\nv -> u : {b}, # / #, 1"
+
+    class Turns(gymnasium.Env):
+        observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            self.at = 0
+            return 0, {}
+
+        def step(self, action):
+            self.at = 1 - self.at
+            return self.at, 0.0, False, False, {"label": {"a" if self.at else "b"}}
+
+    model = agent(wrap(Turns(), text, "info"), counterfactuals=3)
+    model.learn(40)
+    rows = model.replay_buffer.sample(16)
+    assert len(rows.rewards) == 16
+    assert set(rows.rewards.numpy().ravel().tolist()) == {1.0}
 
 
 @pytest.mark.parametrize("k", [0, 2])
-def test_a_dictionary_is_imagined_as_the_vector_is(k):
-    """Two buffers live through the same steps, one with each form; what they sample is the same, put in the other form."""
+def test_a_dictionary_has_the_same_rows_as_the_vector(k):
+    """Two buffers live through the same steps, one with each form; they sample the same, put in the other form."""
     paint = catalogue("paint")
     forms = [
         wrap(FiniteEnv("paint", step_limit=30), paint, "info", k, flatten=flat)
         for flat in (False, True)
     ]
     inner, rng = forms[0].env.observation_space, np.random.default_rng(3)
-    buffers = [
-        CounterfactualReplayBuffer(
-            200, env.observation_space, env.action_space, "cpu", counterfactuals=5, seed=7
-        )
-        for env in forms
-    ]
+    buffers = [buffer_for(env, 200, counterfactuals=5, enlarge=True, seed=7) for env in forms]
     vectors = [DummyVecEnv([lambda env=env: env]) for env in forms]
     for vector in vectors:
         vector.seed(1)
@@ -326,19 +270,14 @@ def test_a_dictionary_is_imagined_as_the_vector_is(k):
             last = deepcopy(after)
             if done[0]:
                 end = infos[0]["terminal_observation"]
-                last = (
-                    {name: np.array([value]) for name, value in end.items()}
-                    if number == 0
-                    else end[None]
-                )
+                last = end[None] if number else {name: np.array([end[name]]) for name in end}
             buffer.add(seen[number], last, action, reward, done, infos)
             seen[number] = after
     where = np.arange(150).repeat(2)
     by_name, flat = (buffer._get_samples(where) for buffer in buffers)
     assert len(flat.rewards) > 600
-    space = gymnasium.spaces.Dict(
-        [("observation", inner), *list(forms[0].observation_space.items())[1:]]
-    )
+    own = list(forms[0].observation_space.items())[1:]
+    space = gymnasium.spaces.Dict([("observation", inner), *own])
     for one, other in (
         (by_name.observations, flat.observations),
         (by_name.next_observations, flat.next_observations),
@@ -355,99 +294,27 @@ def test_a_dictionary_is_imagined_as_the_vector_is(k):
 
 
 def test_agents_take_a_dictionary():
-    env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info")
-    sizes = {
-        "learning_starts": 20,
-        "batch_size": 16,
-        "policy_kwargs": {"net_arch": [8]},
-        "device": "cpu",
-        "seed": 0,
-    }
-    model = DQN("MultiInputPolicy", env, replay_buffer_class=CounterfactualReplayBuffer, **sizes)
+    model = agent(wrap(FiniteEnv("letter", step_limit=12), LETTER, "info"))
     model.learn(40)
-    assert len(model.replay_buffer.sample(16).rewards) == 48
+    assert len(model.replay_buffer.sample(16).rewards) == 16
 
 
-def test_a_form_whose_part_cannot_be_replaced_is_refused_at_once():
-    env = wrap(FiniteEnv("letter"), LETTER, "info", discrete=True)
-    for given in ({}, {"machine": LETTER}):
-        with pytest.raises(BadSetting, match="leave `discrete` out"):
-            CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", **given)
-    stacked = gymnasium.spaces.Box(0, 1, (4, 48))
-    with pytest.raises(BadSetting, match="neither a dictionary nor a vector"):
-        CounterfactualReplayBuffer(10, stacked, env.action_space, "cpu", machine=LETTER)
-    env = wrap(FiniteEnv("letter"), LETTER, "info", k=2)
-    hidden = gymnasium.spaces.Dict(env.observation_space.spaces)
-    for k in (1, 3):
-        with pytest.raises(BadSetting, match="does not show"):
-            CounterfactualReplayBuffer(10, hidden, env.action_space, "cpu", machine=LETTER, k=k)
-    buffer = CounterfactualReplayBuffer(10, hidden, env.action_space, "cpu", machine=LETTER, k=0)
-    with pytest.raises(BadSetting, match="made for"):
-        feed(buffer, env)
-
-
-def test_next_observations_must_be_kept():
+def test_what_cannot_be_replaced_is_refused_at_once():
     env = letter_env()
-    given = {"optimize_memory_usage": True, "handle_timeout_termination": False}
-    with pytest.raises(BadSetting, match="keeps no next observations"):
-        CounterfactualReplayBuffer(10, env.observation_space, env.action_space, "cpu", **given)
-
-
-def feed(buffer, env):
-    """One step of an environment."""
-    vector = DummyVecEnv([lambda: env])
-    before, action = vector.reset(), np.array([0])
-    after, reward, done, infos = vector.step(action)
-    buffer.add(before, after, action, reward, done, infos)
-
-
-@pytest.mark.parametrize(
-    ("seen", "given", "told"),
-    [
-        (1, {"k": 2}, "buffer was given"),
-        (2, {"k": 1}, "buffer was given"),
-        (2, {"k": 0, "machine": None}, "buffer was given"),
-        (1, {"k": "full", "depth": 9}, "buffer was given"),
-        (1, {"machine": catalogue("figure-1")}, "buffer was given"),
-        (1, {"counterfactuals": -1}, "non-negative integer"),
-        (1, {"counterfactuals": 1.5}, "non-negative integer"),
-    ],
-)
-def test_what_does_not_fit_the_environment_is_refused(seen, given, told):
-    env = wrap(FiniteEnv("letter", step_limit=12), LETTER, "info", seen, flatten=True)
-    kwargs = {"machine": LETTER, "k": seen, **given}
-    with pytest.raises(BadSetting, match=told):
-        DQN(
-            "MlpPolicy",
-            env,
-            replay_buffer_class=CounterfactualReplayBuffer,
-            replay_buffer_kwargs=kwargs,
-            device="cpu",
-            seed=0,
-        ).learn(200)
-
-
-def agent(env, /, **given):
-    """A small DQN with the buffer."""
-    sizes = {
-        "learning_starts": 20,
-        "batch_size": 16,
-        "policy_kwargs": {"net_arch": [8]},
-        "device": "cpu",
-        "seed": 0,
-    }
-    policy = (
-        "MultiInputPolicy"
-        if isinstance(env.observation_space, gymnasium.spaces.Dict)
-        else "MlpPolicy"
-    )
-    return DQN(
-        policy,
-        env,
-        replay_buffer_class=CounterfactualReplayBuffer,
-        replay_buffer_kwargs=given,
-        **sizes,
-    )
+    with pytest.raises(BadSetting, match="optimize_memory_usage"):
+        buffer_for(env, optimize_memory_usage=True, handle_timeout_termination=False)
+    for wrong in (-1, 1.5):
+        with pytest.raises(BadSetting, match="non-negative integer"):
+            buffer_for(env, counterfactuals=wrong)
+    box = gymnasium.spaces.Box(-1, 1, env.observation_space.shape)
+    for other in (
+        gymnasium.make("CartPole-v1"),
+        wrap(FiniteEnv("letter"), LETTER, "info", k="none"),
+        gymnasium.wrappers.TransformObservation(env, lambda seen: -seen, box),
+        VecFrameStack(DummyVecEnv([letter_env]), 2),
+    ):
+        with pytest.raises(BadSetting, match="does not say which machine"):
+            agent(other)
 
 
 class Doubles(gymnasium.Wrapper):
@@ -462,38 +329,25 @@ class Ends(gymnasium.Wrapper):
         return seen, reward, True, truncated, info
 
 
-def test_what_a_wrapper_outside_changes_is_refused_because_it_would_not_be_imagined():
-    def negate(seen):
-        return -seen
+class Negates(gymnasium.Wrapper):
+    def step(self, action):
+        seen, *rest = self.env.step(action)
+        return -seen, *rest
 
-    box = gymnasium.spaces.Box(-1, 1, letter_env().observation_space.shape)
-    outside = (
-        (lambda env: gymnasium.wrappers.TransformReward(env, lambda reward: 100 * reward), {}),
-        (lambda env: gymnasium.wrappers.ClipReward(env, 0, 1), {}),
-        (Ends, {}),
-        (
-            lambda env: gymnasium.wrappers.TransformObservation(env, negate, box),
-            {"machine": LETTER},
-        ),
-        (lambda env: VecFrameStack(DummyVecEnv([lambda: env]), 2), {"machine": LETTER}),
-    )
-    for around, given in outside:
-        with pytest.raises(BadSetting, match=r"(out|in)side pdrm\.wrap"):
-            agent(around(letter_env()), **given).learn(60)
-    for around, given in ((NormalizeReward, {}), *outside[:2]):
-        with pytest.raises(BadSetting, match=r"Reward, outside pdrm\.wrap, changes rewards"):
-            agent(gymnasium.wrappers.TimeLimit(around(letter_env()), 9), **given)
-    assert agent(NormalizeReward(letter_env()), counterfactuals=0).learn(60)
-    with pytest.raises(BadSetting, match="made the reward"):
-        agent(Doubles(letter_env())).learn(60)
+
+def test_what_a_wrapper_outside_changes_is_refused():
+    shaped = Shaped(letter_env(), Shaping(discount=0.9))
+    for changed in (Doubles(letter_env()), Ends(letter_env()), Negates(letter_env()), shaped):
+        with pytest.raises(BadSetting, match=r"outside pdrm\.wrap"):
+            agent(changed).learn(60)
+    assert agent(Doubles(letter_env()), counterfactuals=0).learn(60)
     inside = gymnasium.wrappers.TransformReward(
         FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1
     )
     model = agent(wrap(inside, LETTER, "info", flatten=True))
     model.learn(60)
     rewards = model.replay_buffer.sample(16).rewards.numpy()
-    assert len(rewards) == 48
-    assert (rewards > -0.01 + 0.05).all(), "imagined rewards have the wrapper's, too"
+    assert (rewards > -0.01 + 0.05).all(), "counterfactual rewards have the wrapper's, too"
     model = agent(gymnasium.wrappers.TimeLimit(letter_env(100), 7))
     model.learn(60)
     assert model.replay_buffer.timeouts.any()
@@ -519,88 +373,47 @@ def test_normalised_observations_keep_the_machines_part():
         ended = np.argwhere(buffer.dones[: buffer.pos])
         assert len(ended) > 10
         for step, env in ended:
-            part = buffer._own_part(
-                {name: rows[step] for name, rows in buffer.next_observations.items()}
-                if isinstance(buffer.next_observations, dict)
-                else buffer.next_observations[step],
-                env,
-            )
-            states = (
-                part[:3].tolist() if flatten else [float(part[0] == number) for number in range(3)]
-            )
-            assert sorted(states) == [0, 0, 1]
-        batch = buffer.sample(16, env=envs)
-        assert len(batch.rewards) == 48
+            if flatten:
+                states = buffer.next_observations[step, env, 1:4].tolist()
+                assert sorted(states) == [0, 0, 1]
+            else:
+                assert buffer.next_observations["machine"][step, env] in (0, 1, 2)
+        assert len(buffer.sample(16, env=envs).rewards) == 16
 
 
 def test_another_machine_is_noticed_in_the_first_step():
     """Its space is equal, and so are its names; what it pays is not."""
     other = parse(to_text(LETTER).replace("0.01", "0.02"))
-    assert other != LETTER
-
-    def second():
-        return wrap(FiniteEnv("letter", step_limit=12), other, "info", k=1, flatten=True)
-
     model = agent(letter_env())
     model.learn(30)
-    model.set_env(second())
+    model.set_env(wrap(FiniteEnv("letter", step_limit=12), other, "info", k=1, flatten=True))
     with pytest.raises(BadSetting, match="made for"):
         model.learn(30)
 
 
-@pytest.mark.filterwarnings("ignore:`n_steps=3` is ignored")
-def test_returns_over_several_steps_are_not_left_out_without_a_word():
-    with pytest.raises(BadSetting, match="was given n_steps=3"):
-        DQN(
-            "MlpPolicy",
-            letter_env(),
-            n_steps=3,
-            replay_buffer_class=CounterfactualReplayBuffer,
-            device="cpu",
-        )
+def test_environments_in_other_processes():
+    model = agent(SubprocVecEnv([letter_env, letter_env]))
+    model.learn(60)
+    assert len(model.replay_buffer.sample(16).rewards) == 16
+    model.env.close()
 
 
-def test_a_saved_agent_is_loaded_only_where_the_numbers_mean_the_same(tmp_path):
+def test_a_saved_agent_is_loaded_only_if_the_numbers_mean_the_same(tmp_path):
     other = parse(to_text(LETTER).replace("u1", "v1"))
     dearer = parse(to_text(LETTER).replace("-0.01", "-0.02"))
+    file = tmp_path / "agent.zip"
     for form in ({"flatten": True}, {}):
         env = wrap(FiniteEnv("letter"), LETTER, "info", **form)
-        DQN("MlpPolicy" if form else "MultiInputPolicy", env, device="cpu").save(
-            tmp_path / "agent.zip"
-        )
+        DQN("MlpPolicy" if form else "MultiInputPolicy", env, device="cpu").save(file)
         for machine in (LETTER, dearer):
-            DQN.load(
-                tmp_path / "agent.zip",
-                env=wrap(FiniteEnv("letter"), machine, "info", **form),
-                device="cpu",
-            )
-        with pytest.raises(ValueError, match=r"do not match.*states='u0 u1 u2'.*states='u0 v1 u2'"):
-            DQN.load(
-                tmp_path / "agent.zip",
-                env=wrap(FiniteEnv("letter"), other, "info", **form),
-                device="cpu",
-            )
+            DQN.load(file, env=wrap(FiniteEnv("letter"), machine, "info", **form), device="cpu")
+        with pytest.raises(ValueError, match=r"do not match.*states u0 u1 u2.*states u0 v1 u2"):
+            DQN.load(file, env=wrap(FiniteEnv("letter"), other, "info", **form), device="cpu")
 
 
-def test_settings_that_it_does_not_have(tmp_path):
-    for given, told in (
-        ({"n_steps": 3}, "single steps"),
-        ({"counterfactual": 4}, "did you mean `counterfactuals`"),
-        ({"goal_selection_strategy": "future"}, r"HerReplayBuffer.*\n.*known: `counterfactuals`"),
-        ({"env": 4}, "HerReplayBuffer"),
-        ({"observation": 4}, "known: `counterfactuals`"),
-    ):
-        with pytest.raises(WrongArguments, match=told):
-            agent(letter_env(), **given)
-    with pytest.raises(WrongArguments, match="PPO and A2C have a rollout buffer"):
-        PPO(
-            "MlpPolicy", letter_env(), rollout_buffer_class=CounterfactualReplayBuffer, device="cpu"
-        )
-    model = agent(
-        letter_env(), counterfactuals=np.int64(3), handle_timeout_termination=True, k=np.int64(1)
-    )
+def test_a_saved_buffer_is_learnt_from_again(tmp_path):
+    model = agent(letter_env(), counterfactuals=np.int64(3), enlarge=True)
     model.learn(30)
-    assert len(model.replay_buffer.sample(16).rewards) == 64
     model.save(tmp_path / "agent.zip")
     model.save_replay_buffer(tmp_path / "buffer.pkl")
     again = DQN.load(tmp_path / "agent.zip", env=letter_env())
@@ -618,52 +431,3 @@ def test_success_rates_are_reported(tmp_path):
     model.learn(60, callback=tests)
     assert [len(test) for test in tests.evaluations_successes] == [4, 4, 4]
     assert len(model.ep_success_buffer) == sum(model.replay_buffer.dones[:60, 0])
-
-
-def test_an_environment_without_a_machine_is_refused():
-    env = gymnasium.make("CartPole-v1")
-    kwargs = {
-        "machine": "events a\nstack #\nstart u\notherwise stay 0\nu -> u : a, # / #, 0",
-        "k": 0,
-    }
-    for bare in (
-        env,
-        gymnasium.make("FrozenLake-v1"),
-        SubprocVecEnv([partial(gymnasium.make, "FrozenLake-v1")]),
-    ):
-        with pytest.raises(BadSetting, match=r"the environment is not from pdrm\.wrap"):
-            agent(bare)
-        bare.close()
-    with pytest.raises(BadSetting, match="has no `machine`"):
-        agent(env, **kwargs).learn(10)
-    with pytest.raises(BadSetting, match="leave `discrete` out"):
-        agent(wrap(FiniteEnv("letter"), LETTER, "info", discrete=True))
-
-
-def test_what_is_not_seen_is_imagined_as_often_as_it_was_observed():
-    """Top A lies on # in nine of ten; in u1 it was never seen on another A. Nothing is below #."""
-    env = letter_env()
-    buffer = CounterfactualReplayBuffer(
-        10, env.observation_space, env.action_space, "cpu", counterfactuals=1
-    )
-    for state, stack, times in (("u0", "A#", 90), ("u0", "AA#", 10), ("u1", "A#", 5)):
-        for _ in range(times):
-            buffer._note(state, tuple(stack))
-    drawn = buffer.draw(20_000)
-    shares = {place: drawn.count(place) / 20_000 for place in set(drawn)}
-    expected = {
-        ("u0", "#"): 0.25,
-        ("u1", "#"): 0.25,
-        ("u0", "A#"): 0.225,
-        ("u0", "AA"): 0.025,
-        ("u1", "A#"): 0.25,
-    }
-    assert shares == pytest.approx(
-        {(state, tuple(stack)): share for (state, stack), share in expected.items()}, abs=0.02
-    )
-
-
-def test_the_buffer_needs_to_know_the_machine():
-    plain = gymnasium.spaces.Box(0, 1, (9,))
-    with pytest.raises(BadSetting, match="does not say which machine"):
-        CounterfactualReplayBuffer(10, plain, gymnasium.spaces.Discrete(2), "cpu")

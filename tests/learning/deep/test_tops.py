@@ -44,7 +44,7 @@ def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
     product, settings = (
         jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)),
-        DQN(counterfactuals=1),
+        DQN(counterfactuals=1, shaping="none").settled(),
     )
     tops, machine, ends = find_tops(product, settings), catalogue("paint"), set()
     step = jax.jit(lambda row, at, least: replay_window(product, settings, row, at, least))
@@ -69,7 +69,10 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
     monkeypatch.setattr(cf, "MANY_TOPS", most)
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9))
     product = jax_product(where, POPPING, TopK(1))
-    settings = {steps: DQN(n_steps=steps, discount=0.5, counterfactuals=1) for steps in (1, 2, 3)}
+    settings = {
+        steps: DQN(n_steps=steps, discount=0.5, counterfactuals=1, shaping="none").settled()
+        for steps in (1, 2, 3)
+    }
     tops, lengths = find_tops(product, settings[3]), set()
     assert tops.symbols == (4 if most > 1 else 2)
     step = {
@@ -91,7 +94,10 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
 def test_a_push_onto_a_full_stack_teaches_nothing():
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
-    product, settings = jax_product(where, machine, FullStack(), depth=3), DQN(counterfactuals=1)
+    product, settings = (
+        jax_product(where, machine, FullStack(), depth=3),
+        DQN(counterfactuals=1, shaping="none").settled(),
+    )
     weights = [
         float(
             replay_window(
@@ -108,7 +114,7 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product = jax_product(where, machine, TopK(1), depth=1)
-    settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64)
+    settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64).settled()
     runs = DeepTraining(algorithm_of("dqn"), lambda _: (product, settings), [0])
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
     assert float(runs.iterate(3).loss.sum()) == 0

@@ -92,7 +92,7 @@ RARER: dict[str, str] = {
     "nothing": "",
     "nothing-but-a-rule": "u -> v : a, 1\n",
     "formula-too-large": f"events {' '.join(f'e{i}' for i in range(40))}\nstack #\nstart u\notherwise error\nu -> u : "
-    f"{' & '.join(f'(e{2 * i} | e{2 * i + 1})' for i in range(20))}, # / #, 0\n",
+    f"{' | '.join(f'e{i} & e{i + 20}' for i in range(20))}, # / #, 0\nu -> u : e0, # / #, 0\n",
     "two-rules-of-no-top": GOOD + "u2 -> u0 : {a}, eps / A, 0\nu2 -> u1 : {a}, eps / B, 0\n",
     "two-rules-of-no-top-and-one": GOOD + "u2 -> u0 : {a}, eps / A, 0\nu2 -> u1 : {a}, B / B, 0\n",
     "two-silent-rules": GOOD + "u2 -> u0 : eps, A / A, 0\nu2 -> u1 : eps, A / B, 0\n",

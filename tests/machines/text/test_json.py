@@ -1,14 +1,12 @@
 """The JSON form and its schema agree with each other and with the text."""
 
 import json
-from fractions import Fraction
 from importlib.resources import files
 
 import jsonschema
 import pytest
 
-from pdrm import limits
-from pdrm.errors import PdrmError, TooDeep, TooLarge
+from pdrm.errors import PdrmError, TooDeep
 from pdrm.language.json_form import read_json, to_json
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.language.writer import to_text
@@ -168,30 +166,8 @@ def test_long_lines_and_odd_names_are_read():
     assert parse(json.dumps(head | {"events": names})).events == tuple(names)
 
 
-def test_rewards_keep_their_digits_in_json():
-    digits = "0.30000000000000001"
-    for text, number in (
-        (REWARD, '"reward": 1.0'),
-        (PUSHDOWN, '"reward": 1.0'),
-        (PUSHDOWN, '"reward": -0.5'),
-    ):
-        form = text.replace(number, f'"reward": {digits}', 1)
-        machine = parse(form)
-        assert to_json(machine) == form
-        rewards = [machine.otherwise.reward, *(rule.reward for rule in machine.transitions)]
-        assert Fraction(digits) in [getattr(reward, "exact", reward) for reward in rewards]
-        assert parse(to_text(machine)) == machine
-    jsonschema.validate(json.loads(form), SCHEMA)
-
-
-def test_what_nests_too_deep_or_takes_too_long_is_refused_with_its_place(monkeypatch):
+def test_what_nests_too_deep_is_refused_with_its_place():
     for deep in ('{"a": ' * 60 + "1" + "}" * 60, "[" * 60 + "]" * 60):
         with pytest.raises(TooDeep) as caught:
             parse(deep, "m.json")
         assert str(caught.value.where) == "m.json"
-    long = REWARD.replace('"label": "a"', f'"label": "{" & ".join(["a"] * 1_200)}"')
-    assert len(parse(long).transitions) == 1
-    monkeypatch.setattr(limits, "MOST_STEPS", 100)  # they are counted by the thousand
-    with pytest.raises(TooLarge, match="takes too long") as caught:
-        parse(long, "m.json")
-    assert str(caught.value.where) == "m.json: rules[0].label"

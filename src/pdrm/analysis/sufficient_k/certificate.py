@@ -19,8 +19,9 @@ from typing import ClassVar
 from pdrm.errors import BadCertificate
 from pdrm.files import MALFORMED, parse_record, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE, LARGEST_STEP, MOST_NODES
-from pdrm.machines.rewards import SAFE_DIGITS, Written, count_digits
 
+SAFE_DIGITS = 15
+"""Digits that a float keeps of every decimal."""
 FORMAT = "pdrm certificate 2"
 STACK_FORMAT = "pdrm certificate for every stack 1"
 ALL_STATES, DEPTH, EVERY_STACK = "all states", "depth", "every stack"
@@ -29,6 +30,11 @@ SHOWN = 5
 """Guesses that are shown."""
 READABLE = 10_000
 """Bits of an integer that is written in decimal; Python refuses to read and write much longer ones that way."""
+
+
+def count_digits(text: str) -> int:
+    """The significant digits of a decimal."""
+    return len(text.lower().partition("e")[0].replace(".", "").lstrip("+-0").rstrip("0"))
 
 
 def format_fraction(number: Fraction) -> str:
@@ -64,8 +70,6 @@ def read_exactly(number: float, guesses: dict[str, Fraction]) -> Fraction:
     >>> read_exactly(0.3333333333333333, {"0.3333333333333333": Fraction(1, 3)}), read_exactly(0.99, {})
     (Fraction(1, 3), Fraction(99, 100))
     """
-    if isinstance(number, Written):
-        return number.exact
     text = repr(float(number))
     return guesses[text] if text in guesses else Fraction(text)
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from pdrm.analysis.sufficient_k.certificate import StackCertificate, format_fraction
 from pdrm.analysis.time_limit import check_time
 from pdrm.errors import PdrmError
-from pdrm.machines.tables import Symbols, list_rewards, tabulate
+from pdrm.machines.tables import Symbols, tabulate
 from pdrm.product.rationals import ExactSteps
 from pdrm.product.summaries.exact_operators import (
     Edge,
@@ -345,9 +345,9 @@ class EveryStack:
     def _write(self, question: str, k: int, chosen: Mapping[View, int]) -> StackCertificate:
         found, domain, machine = self.operators, self.task.finite, self.task.pushdown
         table = tabulate(machine, domain.labels)
-        guesses = ExactSteps(
-            domain.arrays, table, list_rewards(machine, domain.labels, table)
-        ).list_guesses(self.discount)
+        guesses = ExactSteps(domain.arrays, table, table.reward.tolist()).list_guesses(
+            self.discount
+        )
         return StackCertificate(
             question,
             k,

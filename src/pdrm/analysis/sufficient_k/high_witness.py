@@ -17,6 +17,8 @@ from itertools import product as combinations
 from math import inf
 from random import Random
 
+import numpy as np
+
 from pdrm.analysis.solving import Solution, estimate_seconds, find_solution
 from pdrm.analysis.sufficient_k.from_start import Search
 from pdrm.analysis.sufficient_k.questions import Situation, describe_start, is_certain
@@ -268,12 +270,7 @@ class HighWitnesses:
 
     def choose(self, s: int, u: int, stack: tuple[int, ...]) -> int:
         """An optimal action with the whole stack in view, by the numbers of the state and of the symbols (top first)."""
-        values = self.solution.summaries.action_values(s, u, stack)
-        return max(
-            range(len(values)),
-            key=lambda a: -inf if values[a] is None else values[a] or 0.0,
-            default=0,
-        )
+        return int(np.nanargmax(self.solution.solver.action_values(s, u, stack)))
 
     def follow_optimal(self, most: int = MOST_FOLLOWED) -> Followed:
         """Follow optimal actions from each start until the episode ends, so many steps at most, while there is time. Where one leads round in a

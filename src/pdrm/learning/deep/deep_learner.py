@@ -7,7 +7,7 @@ the scale of rewards, WaterWorld's box and physics, and whether they see the mac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,22 @@ import jax
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
-from pdrm.files import Arrays, Fingerprint, need, within
+from pdrm.files import Arrays, Fingerprint
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
 from pdrm.learning.deep.deep_policy import save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.many_envs import HEIGHTS
-from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
+from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
-from pdrm.learning.settings import FULL, NOTHING, Agent
+from pdrm.learning.settings import FULL, NOTHING, BuiltInAgent
 from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.tables import tabulate
-from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
-from pdrm.product.jax_env.jax_machine import FINISHED, OK
+from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
 from pdrm.task import Task, largest_reward
@@ -67,9 +67,10 @@ def needed_depth(task: Task, agent: Deep) -> int:
     inputs of the network as well.
 
     >>> from pdrm.learning.agents import PPO
-    >>> [needed_depth(Task(name), PPO()) for name in ("letter", "deliver-8")]
+    >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
     [334, 41]
     """
+    agent = agent.settled(task)
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MOST_SEEN if agent.k == "full" else MOST
@@ -96,7 +97,7 @@ def settle(task: Task, agent: Deep) -> Deep:
     >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
     [(0.0001, 8), (0.0001, 0)]
     """
-    settled: dict[str, Any] = {}
+    agent, settled = agent.settled(task), dict[str, Any]()
     if agent.reward_scale is None:
         settled["reward_scale"] = min(
             1.0, LARGEST_SEEN / max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
@@ -133,11 +134,14 @@ def domain_for(task: Task, agent: Deep) -> JaxDomain:
     """The task's domain in JAX, with the kind of action that the agent chooses."""
     if isinstance(task.domain, WaterWorld):
         return water_domain(replace(task.domain, continuous=agent.continuous is True))
-    return finite_domain(task.domain)
+    return (
+        own_domain(task.domain) if isinstance(task.domain, JaxWorld) else finite_domain(task.finite)
+    )
 
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it. An agent that sees nothing of the machine sees zeros in its place."""
+    agent = agent.settled(task)
     view, depth = agent.view, needed_depth(task, agent) if agent.depth is None else agent.depth
     product = jax_product(
         domain_for(task, agent), task.pushdown, TopK(1) if view is None else view, depth=depth
@@ -152,7 +156,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     if shaping is None:
         return None
     from pdrm.product.jax_env.jax_potentials import jax_potential
-    from pdrm.product.summaries.potentials import find_labels
+    from pdrm.product.shaping import find_labels
 
     labels = find_labels(task.pushdown)
     if agent.shaping == EMITTED:
@@ -165,7 +169,7 @@ def potential_for(task: Task, agent: Deep, product: JaxProduct) -> JaxPotential 
     return jax_potential(product.machine, shaping, table, agent.reward_scale, agent.reward_clip)
 
 
-def batch_key(task: Task, agent: Agent) -> str:
+def batch_key(task: Task, agent: BuiltInAgent) -> str:
     """What must be equal of two runs so that they can be trained side by side."""
     agent = settle(task, agent) if isinstance(agent, Deep) else agent
     where = task.record()
@@ -211,7 +215,7 @@ class DeepLearner:
     """A batch of runs. tasks, agents, seeds: of each run; they have one `batch_key`."""
 
     def __init__(
-        self, tasks: Sequence[Task], agents: Sequence[Agent], seeds: Sequence[int]
+        self, tasks: Sequence[Task], agents: Sequence[BuiltInAgent], seeds: Sequence[int]
     ) -> None:
         settled = [
             settle(task, _check_deep(agent)) for task, agent in zip(tasks, agents, strict=True)
@@ -237,7 +241,7 @@ class DeepLearner:
         self.test_episodes = first.test_episodes
         per_iteration = self.training.steps_per_iteration
         self.total = -(-first.total // per_iteration) * per_iteration
-        self.between_tests = max(1, first.steps_between_tests // per_iteration) * per_iteration
+        self.between_tests = max(1, first.between_tests // per_iteration) * per_iteration
 
     @property
     def done(self) -> int:
@@ -260,76 +264,28 @@ class DeepLearner:
         names = np.array(self.ends)
         columns = (np.asarray(part) for part in (played.returns, played.steps, played.ends))
         return [
-            Test(self.done, returns.astype(np.float64), steps.astype(np.int64), names[ends])
+            Test(returns.astype(np.float64), steps.astype(np.int64), names[ends])
             for returns, steps, ends in zip(*columns, strict=True)
         ]
 
     def snapshot(self, run: int) -> Arrays:
         """Where one run stands."""
-        counts = {name: np.asarray(np.int64(getattr(self.training, name))) for name in COUNTS}
-        return {**counts, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
-
-    def restore(self, snapshots: Iterable[Arrays]) -> None:
-        """Put the runs where their snapshots left them; `KeyError` or `ValueError` where one is damaged, before the next one is read."""
-        like = jax.tree.map(lambda part: part[0], self.training.state)
-        states, counts = [], dict[str, int]()
-        for arrays in snapshots:
-            states.append(load_arrays(arrays, like))
-            self._check(arrays)
-            counts = {name: int(arrays[name]) for name in COUNTS}
-        self.training.state = stack_trees(states)
-        for name, count in counts.items():
-            setattr(self.training, name, count)
-
-    def _check(self, arrays: Arrays) -> None:
-        """Raise `ValueError` unless the counts agree and every number that stands for something stands for something there is.
-
-        Leaves are known by the end of their names; that they have their types and shapes was checked when they were loaded.
-        """
-        product, task = self.training.product, self.tasks[0]
-        need(
-            *(
-                (
-                    arrays[name].dtype == np.int64 and arrays[name].shape == (),
-                    f"`{name}` is no count",
-                )
-                for name in COUNTS
-            )
-        )
-        iterations, ended, cut_off = (int(arrays[name]) for name in COUNTS)
-        steps = iterations * self.training.steps_per_iteration
-        need(
-            (0 <= steps <= self.total, f"it counts {iterations:,} iterations"),
-            (0 <= cut_off <= ended, "it counts more episodes that were cut off than there were"),
-        )
-        ranges = {
-            ".timesteps": (steps, steps),
-            ".count": (0, np.iinfo(np.int32).max),
-            ".written": (0, steps),
-            ".clock": (0, product.domain.step_limit),
-            ".begun": (OK, FINISHED),
-            ".label": (0, max(0, len(product.domain.labels) - 1)),
-            ".action": (0, max(0, product.domain.actions - 1)),
-            ".configuration.state": (0, product.machine.states - 1),
-            ".configuration.height": (0, product.machine.depth),
+        training = self.training
+        counts = (training.iterations, training.ended[run], training.cut_off[run])
+        counted = {
+            name: np.asarray(np.int64(count)) for name, count in zip(COUNTS, counts, strict=True)
         }
-        if isinstance(task.domain, FiniteDomain):
-            ranges[".environment"] = 0, task.domain.states - 1
-        for name, leaf in arrays.items():
-            found = next((ranges[end] for end in ranges if name.endswith(end)), None)
-            if found is not None and np.issubdtype(leaf.dtype, np.integer):
-                need((within(leaf, *found), f"{name} is out of its range"))
-            if ".environment." in name and np.issubdtype(leaf.dtype, np.floating):
-                need((bool(np.isfinite(leaf).all()), f"{name} is not finite"))
-            if name.endswith(".configuration.words"):
-                height = arrays[name.removesuffix("words") + "height"]
-                fits = leaf.ndim > 0 and leaf.shape[:-1] == height.shape
-                need(
-                    (
-                        fits and product.machine.are_stacks(leaf, height),
-                        f"{name} are not stacks of the machine",
-                    )
-                )
+        return {**counted, **tree_arrays(jax.tree.map(lambda part: part[run], self.training.state))}
+
+    def restore_run(self, run: int, arrays: Arrays) -> None:
+        """Put one run where its snapshot left it; `KeyError` or `ValueError` if that is damaged."""
+        training = self.training
+        loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], training.state))
+        training.state = jax.tree.map(
+            lambda parts, part: parts.at[run].set(part), training.state, loaded
+        )
+        training.iterations = int(arrays["iterations"])
+        training.ended[run], training.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
 
     def save_policy(
         self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None
@@ -340,14 +296,12 @@ class DeepLearner:
         )
         return Fingerprint.of(path.read_bytes())
 
-    def facts(self, _run: int) -> dict[str, float]:
-        """Where the runs stand, in numbers: the share of their training episodes that a full stack cut off."""
-        return {
-            "cut_off": self.training.cut_off / self.training.ended if self.training.ended else 0.0
-        }
+    def facts(self, run: int) -> dict[str, float]:
+        """Where a run stands, in numbers: the share of its training episodes that a full stack truncated."""
+        return {"cut_off": float(self.training.cut_off[run] / max(1, self.training.ended[run]))}
 
 
-def _check_deep(agent: Agent) -> Deep:
+def _check_deep(agent: BuiltInAgent) -> Deep:
     """The agent; raise unless it is deep."""
     if not isinstance(agent, Deep):
         raise BadSetting(f"agent `{agent.name}` is not deep", fix="use ppo, rppo, dqn or sac")

@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadPolicyFile,
@@ -42,17 +43,16 @@ from pdrm.language.writer import to_text
 from pdrm.learning.agents import Deep, RecurrentPPO, read_agent
 from pdrm.learning.deep.deep_training import Algorithm, DeepTraining, algorithm_of
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
-from pdrm.learning.evaluation import Moment
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, water_domain
+from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.observation import AsVector, Seen, Window, read_seen
 from pdrm.product.views import TopK
-from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
+    from pdrm.learning.deep.deep_learner import DeepLearner
 
 DOMAIN = ".domain.npz"
 """The ending of a file with the domain of the policy beside it."""
@@ -68,7 +68,7 @@ class DeepPolicy:
     >>> import pdrm
     >>> from pdrm.learning.agents import PPO
     >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
-    >>> algorithm, settings = algorithm_of("ppo"), PPO()
+    >>> algorithm, settings = algorithm_of("ppo"), PPO().settled()
     >>> untrained = algorithm.new_network(product, settings, np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
     >>> env = pdrm.Task("echo").env(k=1)
@@ -226,6 +226,16 @@ class DeepPolicy:
             write_atomically(file.with_suffix(DOMAIN), domain_bytes(self.domain))
 
 
+def policy_of_run(learner: DeepLearner, run: int) -> DeepPolicy:
+    """The network of one of several runs, as it stands."""
+    training = learner.training
+    network = jax.tree.map(lambda part: part[run], training.state.network)
+    product, settings = training.task({name: own[run] for name, own in training.numbers.items()})
+    domain = learner.tasks[run].domain
+    finite = domain if isinstance(domain, FiniteDomain) else None
+    return DeepPolicy(training.algorithm, settings, product, network, about={}, domain=finite)
+
+
 def save_policy(
     path: Path, training: DeepTraining, run: int, machine: AnyMachine, about: dict[str, Any]
 ) -> None:
@@ -277,7 +287,9 @@ def _write(path: Path, network: object, description: dict[str, Any]) -> None:
     )
 
 
-def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterWorld) -> DeepPolicy:
+def load_deep_policy(
+    path: str | Path, domain: JaxDomain | JaxWorld | FiniteDomain | WaterWorld
+) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
     check_policy_files(path)
@@ -307,7 +319,7 @@ def load_deep_policy(path: str | Path, domain: JaxDomain | FiniteDomain | WaterW
             (visible in (0, 1), "what is visible is neither 0 nor 1"),
         )
         machine = parse(text, "machine.pdrm")
-        algorithm, settings = algorithm_of(name), read_agent(name, given)
+        algorithm, settings = algorithm_of(name), read_agent(name, given).settled()
     except (*MALFORMED, PdrmError) as error:
         raise BadPolicyFile(
             f"{path} is not a deep policy: {describe_fault(error, beside.name)}", fix=fix
@@ -353,32 +365,9 @@ def _check_sizes(settings: Deep, k: int, depth: int, arrays: Arrays) -> None:
     )
 
 
-def _in_jax(domain: JaxDomain | FiniteDomain | WaterWorld) -> JaxDomain:
+def _in_jax(domain: JaxDomain | JaxWorld | FiniteDomain | WaterWorld) -> JaxDomain:
     if isinstance(domain, FiniteDomain):
         return finite_domain(domain)
+    if isinstance(domain, JaxWorld):
+        return own_domain(domain)
     return water_domain(domain) if isinstance(domain, WaterWorld) else domain
-
-
-def play_episode(policy: DeepPolicy, task: Task, seed: int) -> list[Moment]:
-    """One episode without exploration in a finite domain, moment by moment, with the readable machine."""
-    env: Any = task.env(policy.product.k, flatten=True)
-    where: Any = env.env.unwrapped
-    seen, info = env.reset(seed=seed)
-    policy.begin()
-    moments, over = (
-        [
-            Moment(
-                where.state, env.configuration, None, info.get("label"), info["machine"]["reward"]
-            )
-        ],
-        False,
-    )
-    while not over:
-        action = policy.act(seen)
-        seen, _, terminated, truncated, info = env.step(action)
-        paid = info["machine"]["reward"], info["machine"]["environment_reward"]
-        moments.append(
-            Moment(where.state, env.configuration, int(action), info.get("label"), *paid)
-        )
-        over = terminated or truncated
-    return moments

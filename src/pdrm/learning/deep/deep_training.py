@@ -95,7 +95,13 @@ class DeepTraining:
         seeds: Sequence[int],
         numbers: Numbers | None = None,
     ) -> None:
-        self.algorithm, self.task, self.seeds = algorithm, task, tuple(seeds)
+        self.algorithm, self.seeds = algorithm, tuple(seeds)
+
+        def settled(own: Numbers) -> tuple[JaxProduct, Any]:
+            product, settings = task(own)
+            return product, settings.settled()
+
+        self.task = settled
         self.numbers: Numbers = {
             name: jnp.asarray(values) for name, values in (numbers or {}).items()
         }
@@ -104,8 +110,8 @@ class DeepTraining:
         check_actions(self.settings, self.product)
         self.steps_per_iteration = algorithm.steps_per_iteration(self.settings)
         self.iterations = 0
-        self.ended, self.cut_off = 0, 0
-        """Episodes of training that ended, of all runs; and of these, those that a full stack cut off."""
+        self.ended, self.cut_off = np.zeros((2, len(self.seeds)), np.int64)
+        """Training episodes of each run that ended; and of these, those that a full stack truncated."""
         networks = [
             algorithm.new_network(self.product, self.settings, np.random.default_rng(seed))
             for seed in seeds
@@ -129,10 +135,8 @@ class DeepTraining:
         tally = metrics.tally
         check_played(tally, self.product.machine.depth)
         check_numbers(self.state.network, self.seeds)
-        self.ended, self.cut_off = (
-            self.ended + int(tally.episodes.sum()),
-            self.cut_off + int(tally.overflows.sum()),
-        )
+        self.ended += tally.episodes.sum(axis=1)
+        self.cut_off += tally.overflows.sum(axis=1)
         return metrics
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:

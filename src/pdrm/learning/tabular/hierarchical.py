@@ -18,7 +18,6 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.memory import paper_settings
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.configurations import Configuration
@@ -137,8 +136,8 @@ class ReadableHierarchical:
         rng: Rng,
     ) -> None:
         self.domain, self.machine, self.view = domain, machine, view
-        self.settings, self.rng = settings, rng
-        self.seconds = paper_settings(settings).seconds_per_episode
+        self.settings = settings = settings.settled()
+        self.rng = rng
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
             domain, machine, view, QLearning(), rng
@@ -173,7 +172,7 @@ class ReadableHierarchical:
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
-        began, seconds = self.now(), self.seconds
+        began, seconds = self.now(), self.settings.seconds_per_episode
         s, here, gained = self.product.begin()
         running, last = None, False
         for step in range(self.limit):

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,15 +27,15 @@ from pdrm.errors import (
     EndlessSilentMoves,
     UndefinedMove,
 )
-from pdrm.files import Arrays, Fingerprint
+from pdrm.files import Arrays
 from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.randomness import seed_streams
-from pdrm.learning.settings import Agent
+from pdrm.learning.settings import BuiltInAgent
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular import tables as at
 from pdrm.learning.tabular.hierarchical import acting_heads
-from pdrm.learning.tabular.memory import AnyMemory, first_vectors, paper_settings
+from pdrm.learning.tabular.memory import AnyMemory, first_vectors
 from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import count_views
 from pdrm.learning.tabular.tables import Observed, QTable, begin_progress, find_rates
@@ -95,7 +94,8 @@ class TabularLearner(ABC):
             )
             raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}")
         self.domain, self.machine, self.view = domain, machine, view
-        self.settings, self.seed, self._now = settings, seed, now
+        self.settings = settings = settings.settled()
+        self.seed, self._now = seed, now
         operations = settings.operations_per_episode if isinstance(settings, QLearning) else None
         self.explored = begin_exploring(machine, domain.labels, view, operations)
         self.rates = find_rates(settings, domain, machine, view)
@@ -132,7 +132,7 @@ class TabularLearner(ABC):
     def advance(self, until: int) -> None:
         """Train until this many episodes are done in all, but never past the settings' `episodes`."""
         until = min(until, self.settings.episodes)
-        seconds = paper_settings(self.settings).seconds_per_episode
+        seconds = self.settings.seconds_per_episode
         if seconds is None:
             self._run(partial(self._learn, until))
             return
@@ -146,21 +146,31 @@ class TabularLearner(ABC):
                 self.progress["pause"] = 0 if late else self.progress["updates"] + EVERY
 
     def test(self, domain: FiniteDomain | None = None, episodes: int | None = None) -> Test:
-        """Greedy episodes in this domain, or in another that shares its states, actions and labels."""
-        where = self.domain if domain is None else domain
-        self.domain.check_shares(where)
+        """Greedy episodes in a domain that shares states, actions and labels (default: all that test this one)."""
+        domains = self.domain.tested_on if domain is None else (domain,)
         count = episodes or self.settings.test_episodes
+        parts = [self._test_in(where, count) for where in domains]
+        returns, steps, ends = zip(*parts, strict=True)
+        return Test(np.concatenate(returns), np.concatenate(steps), np.concatenate(ends))
+
+    def _test_in(self, where: FiniteDomain, count: int) -> tuple[Rewards, Integers, Any]:
+        self.domain.check_shares(where)
         returns, steps, ends = np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32)
         limit = self.settings.step_limit or where.step_limit
         self._run(partial(self._test, where, limit, returns, steps, ends))
         names = np.array((*self.machine.states, *self.machine.final))
-        return Test(self.episodes, returns, steps.astype(np.int64), names[ends])
+        return returns, steps.astype(np.int64), names[ends]
 
     def policy(self, about: dict[str, Any] | None = None) -> AnyPolicy:
         """What was learnt so far. about: JSON values that are saved with it."""
         from pdrm.learning.tabular.policy import policy_of
 
         return policy_of(self, about)
+
+    def facts(self) -> dict[str, float]:
+        """The state of the run in numbers."""
+        epsilon = float(self.progress["epsilon"][0])
+        return {"epsilon": epsilon, "steps": float(self.steps), "rows": float(self.rows)}
 
     def _run(self, kernel: Callable[[], int]) -> int:
         """Call a kernel until it is done or pauses, and make room in between."""
@@ -272,7 +282,7 @@ class QLearner(TabularLearner):
         potential = find_potential(settings, domain, machine)
         self.potentials = Potentials.none() if potential is None else potential.tables()
         nodes = []
-        for vector in first_vectors(machine, paper_settings(settings).counter_values):
+        for vector in first_vectors(machine, settings.counter_values):
             self.explored, node = add_vector(self.explored, vector)
             nodes.append(node)
         keys = np.array(nodes, np.int64)
@@ -409,13 +419,14 @@ class HierarchicalLearner(TabularLearner):
         self.within[self.met] = arrays["within"]
 
 
-def make_learner(task: Task, agent: Agent, seed: int) -> QLearner | HierarchicalLearner:
+def make_learner(task: Task, agent: BuiltInAgent, seed: int) -> QLearner | HierarchicalLearner:
     """A run of a tabular agent, before its first episode."""
     if task.continuous:
         raise DoesNotApply(
             f"agent `{agent.name}` learns a table, and {task.name} is continuous",
             fix='train a network: agent="ppo" (--agent ppo)',
         )
+    agent = agent.settled(task)
     view: View | None = agent.view
     assert view is not None
     if isinstance(agent, Hierarchical):
@@ -426,46 +437,3 @@ def make_learner(task: Task, agent: Agent, seed: int) -> QLearner | Hierarchical
     raise CannotTranslate(
         f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql"
     )
-
-
-class TabularRun:
-    """A learner as the loop in `run_loop` asks for it."""
-
-    def __init__(self, task: Task, agent: Agent, seed: int) -> None:
-        self.learner = make_learner(task, agent, seed)
-        self.total = agent.total
-        self.between_tests = self.learner.settings.test_every
-        self.ends = (*self.learner.machine.states, *self.learner.machine.final)
-
-    @property
-    def done(self) -> int:
-        return self.learner.episodes
-
-    def advance(self, episodes: int) -> None:
-        self.learner.advance(self.done + episodes)
-
-    def test(self) -> list[Test]:
-        """Greedy episodes in each of the domains that test this one, as one test."""
-        parts = [self.learner.test(where) for where in self.learner.domain.tested_on]
-        columns = ([getattr(part, name) for part in parts] for name in ("returns", "steps", "ends"))
-        return [Test(self.done, *(np.concatenate(column) for column in columns))]
-
-    def snapshot(self, _run: int) -> Arrays:
-        return self.learner.save()
-
-    def restore(self, snapshots: Iterable[Arrays]) -> None:
-        (arrays,) = snapshots
-        self.learner.load(arrays)
-
-    def save_policy(
-        self, _run: int, path: Path, about: dict[str, Any], largest: int | None = None
-    ) -> Fingerprint:
-        return self.learner.policy(about).save(path, largest)
-
-    def facts(self, _run: int) -> dict[str, float]:
-        """The state of the run in numbers."""
-        return {
-            "epsilon": float(self.learner.progress["epsilon"][0]),
-            "steps": float(self.learner.steps),
-            "rows": float(self.learner.rows),
-        }

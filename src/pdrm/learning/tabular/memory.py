@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import BadSetting, EndlessSilentMoves
-from pdrm.learning.agents import Counterfactuals, Tabular
+from pdrm.learning.agents import Counterfactuals
 from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
@@ -61,28 +61,6 @@ def read_label(
 def _counted(step: CountingStep) -> MemoryStep:
     after = Configuration(step.after.state, tuple(map(str, step.after.counters)))
     return MemoryStep(after, step.reward, step.moves)
-
-
-# --- Settings
-
-
-class PaperSettings(NamedTuple):
-    """The settings that only a reading of the paper changes; see the agents of `experiments/paper`."""
-
-    ties: str = "random"
-    limit_ends: bool = False
-    counter_values: int | None = None
-    seconds_per_episode: float | None = None
-
-
-def paper_settings(agent: Tabular) -> PaperSettings:
-    """These settings of an agent, which need not have them."""
-    return PaperSettings(
-        getattr(agent, "ties", "random"),
-        getattr(agent, "limit_ends", False),
-        getattr(agent, "counter_values", None),
-        getattr(agent, "seconds_per_episode", None),
-    )
 
 
 MOST_VECTORS = 100_000

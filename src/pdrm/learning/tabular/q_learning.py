@@ -22,7 +22,6 @@ from pdrm.learning.tabular.memory import (
     begin,
     class_depth,
     first_vectors,
-    paper_settings,
     read_label,
 )
 from pdrm.machines.configurations import Configuration
@@ -31,7 +30,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.product.views import View
 
 if TYPE_CHECKING:
-    from pdrm.product.summaries.potentials import Potential
+    from pdrm.product.shaping import Potential
 
 Seen = tuple[int, str, Stack]
 """What a policy sees: the environment state, the machine state and the view of the stack."""
@@ -68,15 +67,15 @@ class ReadableQLearning:
         self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
     ) -> None:
         self.domain, self.machine, self.view = domain, machine, view
-        self.settings, self.rng = settings, rng
-        self.paper = paper_settings(settings)
+        self.settings = settings = settings.settled()
+        self.rng = rng
         self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
         self.depth = class_depth(machine, view, settings.counterfactuals)
         self.observed: dict[Stack, Stack] = {}
         """One stack of each class, in the order in which they were first observed."""
-        for vector in first_vectors(machine, self.paper.counter_values):
+        for vector in first_vectors(machine, self.settings.counter_values):
             self.observe(tuple(map(str, vector)))
         self.turn = (0, 0)
         self.operations = 0
@@ -114,7 +113,7 @@ class ReadableQLearning:
             after, there, paid = self.outcome(s, here, a, o)
             if not self.over(after, there):
                 self.values(after, there)
-            self.last = self.paper.limit_ends and step + 1 == limit
+            self.last = self.settings.limit_ends and step + 1 == limit
             updates += self.learn(s, here, a, o)
             gained += paid
             s, here = after, there
@@ -146,7 +145,7 @@ class ReadableQLearning:
         a = (
             self.rng.below(len(row))
             if self.rng.uniform() < self.epsilon
-            else greedy(row, self.rng, self.paper.ties)
+            else greedy(row, self.rng, self.settings.ties)
         )
         return a, draw_outcome(self.domain, s, a, self.rng)
 
@@ -177,7 +176,7 @@ class ReadableQLearning:
     @property
     def late(self) -> bool:
         """Whether the episode has used up its time."""
-        seconds = self.paper.seconds_per_episode
+        seconds = self.settings.seconds_per_episode
         return seconds is not None and self.now() - self.began > seconds
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
@@ -240,7 +239,7 @@ class ReadableQLearning:
             if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
-            a = greedy(row, rng, self.paper.ties)
+            a = greedy(row, rng, self.settings.ties)
             o = draw_outcome(domain, s, a, rng)
             if not tester.affords(s, here, a, o):
                 break

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pdrm.analysis.whole_stack_kernel import World
 from pdrm.machines.tables import Integers, Table
-from pdrm.product.summaries.summary_kernel import World
 
 NEAREST, RICHEST = range(2)
 """Which action is looked for: the one in the fewest steps, or the one with which most has been paid."""
@@ -43,15 +43,6 @@ def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
     return (
         (True, 0.0) if move < 0 else (table.target[move] >= table.first_final, table.reward[move])
     )
-
-
-def count_room(world: World, table: Table) -> int:
-    """The numbers that `seek` works with, but for the stack that it begins with."""
-    room, deep = (
-        len(world.terminal) * table.first_final * table.silent.shape[1],
-        table.push.shape[1],
-    )
-    return int(8 * room + 2 * deep * (room + SILENT))
 
 
 @njit(cache=True)

@@ -1,23 +1,25 @@
-"""What the agent `summary` has learnt: the moves that it has experienced, from which it acts with the whole stack in view.
+"""What the agent `summary` has learnt: the moves that it has experienced.
 
-The operators (`product/summaries`) follow from the moves and the machine, so only the moves are saved: a few numbers for every environment
-state and action. They are found again when the policy is first asked.
+The operators (`analysis/whole_stack`) follow from the moves and the machine, so only the moves are
+saved. The operators are found again when the policy is first asked.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.analysis.whole_stack import WholeStack
+from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
-from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
+from pdrm.files import Arrays, Fingerprint, encode_arrays, need, within, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.tabular.policy_table import (
@@ -29,9 +31,7 @@ from pdrm.learning.tabular.policy_table import (
 )
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Symbols, Table, tabulate
-from pdrm.product.summaries.operators import Summaries
-from pdrm.product.summaries.summary_kernel import NONE, World
+from pdrm.machines.tables import Symbols, tabulate
 from pdrm.product.views import FullStack
 
 if TYPE_CHECKING:
@@ -54,37 +54,22 @@ def nothing_known(states: int, actions: int) -> World:
 
 
 def copy_world(world: World) -> World:
-    """The same moves, whatever becomes of these."""
+    """The same moves in other arrays."""
     return World(world.next.copy(), world.label.copy(), world.reward.copy(), world.terminal.copy())
 
 
-def check_world(arrays: Arrays, states: int, actions: int, labels: int) -> World:
-    """The experienced moves in arrays that were saved; `ValueError` says what is wrong with them."""
-    new = nothing_known(states, actions)
-    for name, empty in new._asdict().items():
-        found = arrays.get(f"world.{name}")
-        need(
-            (
-                found is not None and found.dtype == empty.dtype and found.shape == empty.shape,
-                f"its `{name}` is another",
-            )
-        )
-    parts: list[Any] = [arrays[f"world.{name}"] for name in World._fields]
-    world = copy_world(World(*parts))
-    need(
-        (within(world.next, NONE, states - 1), "a move leads to no state"),
-        (within(world.label, 0, labels - 1), "a move emits no label"),
-        (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
-    )
-    return world
-
-
 def world_arrays(world: World) -> Arrays:
-    """What is saved of the experienced moves."""
+    """The experienced moves as they are saved."""
     return {f"world.{name}": array.copy() for name, array in world._asdict().items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+def read_world(arrays: Arrays) -> World:
+    """The experienced moves as they were saved."""
+    parts: list[Any] = [arrays[f"world.{name}"].copy() for name in World._fields]
+    return World(*parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SummaryPolicy:
     """Acts by the operators of what was experienced, with any stack."""
 
@@ -97,7 +82,6 @@ class SummaryPolicy:
     discount: float
     world: World
     """The experienced moves."""
-    _found: dict[str, Any] = field(default_factory=dict)
     domain: FiniteDomain | None = field(default=None, kw_only=True)
     """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
 
@@ -115,22 +99,18 @@ class SummaryPolicy:
         """What it sees of the stack: all of it."""
         return FullStack()
 
-    @property
+    @cached_property
     def machine(self) -> PushdownRewardMachine:
         """The machine it was learnt with."""
-        if "machine" not in self._found:
-            self._found["machine"] = parse(self.machine_text)
-        machine: PushdownRewardMachine = self._found["machine"]
+        machine = parse(self.machine_text)
+        assert isinstance(machine, PushdownRewardMachine)
         return machine
 
-    @property
-    def summaries(self) -> Summaries:
+    @cached_property
+    def solver(self) -> WholeStack:
         """The operators, found when they are first needed."""
-        if "summaries" not in self._found:
-            table: Table = tabulate(self.machine, self.labels)
-            self._found["summaries"] = Summaries(self.world, table, self.discount, precision=1e-9)
-        summaries: Summaries = self._found["summaries"]
-        return summaries
+        table = tabulate(self.machine, self.labels)
+        return WholeStack(self.world, table, self.discount, precision=1e-9)
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
@@ -151,7 +131,7 @@ class SummaryPolicy:
                 fix=f"give a tuple of stack symbols, top first: {', '.join(self.machine.stack)}",
             )
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
-        return find_values(self.summaries, place, states.index(machine_state), symbols)[0]
+        return find_values(self.solver, place, states.index(machine_state), symbols)
 
     def begin(self) -> None:
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
@@ -213,16 +193,17 @@ class SummaryPolicy:
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a `.npz` file and a `.json` beside it."""
+    def save(self, path: str | Path, _largest: int | None = None) -> Fingerprint:
+        """Write it to a `.npz` file and a `.json` next to it. Returns the fingerprint of the arrays."""
         file = Path(path)
         if file.suffix != ".npz":
             raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
         data = encode_arrays(world_arrays(self.world))
+        found = Fingerprint.of(data)
         description = {
             "pdrm_policy": VERSION,
             "kind": KIND,
-            "sha256": hashlib.sha256(data).hexdigest(),
+            "sha256": found.sha256,
             "view": str(self.view),
             "actions": list(self.actions),
             "labels": [sorted(label) for label in self.labels],
@@ -234,46 +215,40 @@ class SummaryPolicy:
         write_atomically(
             file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode()
         )
+        return found
 
 
 def find_values(
-    summaries: Summaries, place: int, state: int, symbols: Symbols
-) -> tuple[npt.NDArray[np.float64], int]:
-    """The values of the actions, -inf where they are not known, and how many symbols of the stack they depend on; equal ones are made
-    equal, as far as rounding hides it."""
-    found = summaries.look(place, state, symbols)
-    values = np.array([-np.inf if value is None else value for value in found.values])
-    if not len(values):
-        return np.zeros(summaries.world.next.shape[1]), 0
-    best = values.max(initial=-np.inf)
+    solver: WholeStack, place: int, state: int, symbols: Symbols
+) -> npt.NDArray[np.float64]:
+    """The values of the actions, -inf if they are not known; those that are close are made equal."""
+    if state >= solver.table.first_final or solver.world.terminal[place]:
+        return np.zeros(solver.world.next.shape[1])
+    values = solver.action_values(place, state, symbols)
+    values[np.isnan(values)] = -np.inf
+    best = values.max()
     if np.isfinite(best):
         values[values >= best - CLOSE * max(1.0, abs(best))] = best
-    return values, found.depth
+    return values
 
 
 def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
-    """The policy that the arrays and their description are; `ValueError` or `KeyError` where they are damaged."""
-    about, text, actions, labels, discount = (
-        description[name] for name in ("about", "machine", "actions", "labels", "discount")
-    )
-    need(
-        (isinstance(about, dict) and isinstance(text, str), "its description has other types"),
-        (
-            isinstance(actions, list) and all(isinstance(name, str) for name in actions),
-            "its actions are no names",
-        ),
-        (isinstance(discount, float) and 0 <= discount < 1, "its discount is none"),
-        (
-            isinstance(labels, list) and all(isinstance(label, list) for label in labels),
-            "its labels are none",
-        ),
-    )
-    machine = parse(text)
+    """The policy that the arrays and their description are; `ValueError` if they are damaged."""
+    machine = parse(str(description["machine"]))
     need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
-    events = tuple(frozenset(map(str, label)) for label in labels)
-    states = arrays["world.next"].shape[0] if arrays["world.next"].ndim == 2 else 0
-    world = check_world(arrays, states, len(actions), len(events))
-    policy = SummaryPolicy(about, text, tuple(actions), events, discount, world)
-    assert isinstance(machine, PushdownRewardMachine)
-    tabulate(machine, events)  # the machine must read the labels
-    return policy
+    actions = tuple(map(str, description["actions"]))
+    labels = tuple(frozenset(map(str, label)) for label in description["labels"])
+    discount = float(description["discount"])
+    world = read_world(arrays)
+    states = len(world.terminal)
+    need(
+        (0 <= discount < 1, "invalid discount"),
+        (all(part.shape == (states, len(actions)) for part in world[:3]), "shapes differ"),
+        (within(world.next, NONE, states - 1), "a move leads to no state"),
+        (within(world.label, 0, len(labels) - 1), "a move emits no label"),
+        (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
+    )
+    tabulate(machine, labels)  # type: ignore[arg-type]  # the machine must read the labels
+    return SummaryPolicy(
+        dict(description["about"]), description["machine"], actions, labels, discount, world
+    )

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
-from pdrm.learning.tabular.memory import AnyMemory, class_depth, paper_settings
+from pdrm.learning.tabular.memory import AnyMemory, class_depth
 from pdrm.machines.checks.pushdown_analysis import Head
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
@@ -216,15 +216,14 @@ def find_rates(
     )
     if isinstance(settings, Hierarchical):
         return rates._replace(r_plus=float(settings.r_plus), r_minus=float(settings.r_minus))
-    paper = paper_settings(settings)
     return rates._replace(
         imagines=settings.counterfactuals is not Counterfactuals.NONE,
         depth=class_depth(machine, view, settings.counterfactuals),
         budget=settings.updates_per_step or 0,
         episode_budget=settings.updates_per_episode or 0,
         operations=settings.operations_per_episode or 0,
-        first_tie=paper.ties == "first",
-        limit_ends=paper.limit_ends,
+        first_tie=settings.ties == "first",
+        limit_ends=settings.limit_ends,
     )
 
 

@@ -3,63 +3,57 @@ pay)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from math import inf
 from typing import NamedTuple, TypeVar
 
-from pdrm.errors import Finding, TooManyCases
-from pdrm.machines.alphabet import Cube
+import numpy as np
+
+from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.checks.wellformed import Machine, labels_left
-from pdrm.machines.checks.zero_patterns import (
-    Case,
-    CountingMachine,
-    CountingRule,
-    pattern_text,
-    reachable_cases,
-    rules_in,
-)
+from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, word_text
+from pdrm.machines.labels import LabelSets
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, Rule, Transition
 
-S = TypeVar("S", Head, Case)
-"""A situation: a state and what rules look at there."""
+S = TypeVar("S", bound=HasState)
 R = TypeVar("R", bound=Rule)
 
 
 def inspect_pushdown(machine: PushdownSystem) -> list[Finding]:
     """Every warning: first of symbols that are lost, which often explain the others, then in the order of the codes."""
+    sets = LabelSets(machine.alphabet)
+    idle = "its top of stack never occurs in that state, or other rules beat it"
 
     def describe(heads: list[Head]) -> str:
+        if machine.leaves_stack:
+            return ""
         return f" with top {' or '.join('(empty)' if head.top is None else head.top for head in heads)}"
 
     try:
         reached = reachable_heads(machine)
-        heads = [
-            Head(state, top)
-            for state in (*machine.states, *machine.final)
-            for top in (*machine.stack, None)
-        ]
-        rules = {head: rules_at(machine, head) for head in heads if head in reached}
-        idle = "its top of stack never occurs in that state, or other rules beat it"
-        mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
-        unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
-        return [
-            *_find_lost_bottom(machine, rules),
-            *_find_buried_symbols(machine, rules),
-            *_find_dead_ends(machine, rules),
-            *_inspect(machine, rules, describe, idle),
-            *(
-                Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
-                for symbol in unused
-            ),
-            *_find_paying_loops(machine, rules),
-            *_find_no_pay(machine),
-        ]
-    except TooManyCases as error:
-        return [*_give_up(error), *_find_no_pay(machine)]
+        states, tops = (*machine.states, *machine.final), (*machine.stack, None)
+        ordered = [Head(*pair) for pair in product(states, tops) if pair in reached]
+        rules = {head: rules_at(machine, sets, head) for head in ordered}
+        shared = inspect(machine, sets, rules, describe, idle)
+    except (TooLarge, TooManyCases) as error:
+        return give_up(machine, error)
+    mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
+    unused = [symbol for symbol in machine.stack[1:] if symbol not in mentioned]
+    return [
+        *_find_lost_bottom(machine, rules),
+        *_find_buried_symbols(machine, rules),
+        *_find_dead_ends(machine, rules),
+        *shared,
+        *(
+            Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
+            for symbol in unused
+        ),
+        *_find_paying_loops(machine, sets, rules),
+        *find_no_pay(machine),
+    ]
 
 
 def _find_lost_bottom(
@@ -150,60 +144,43 @@ def _list_later(machine: PushdownSystem, state: str) -> set[str]:
     return seen
 
 
-def inspect_counting(machine: CountingMachine[CountingRule]) -> list[Finding]:
-    """Every warning about a counting automaton, or about a reward machine as one without counters."""
-
-    def describe(cases: list[Case]) -> str:
-        return (
-            f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
-            if machine.counters
-            else ""
-        )
-
-    try:
-        states = (*machine.states, *machine.final)
-        cases = sorted(
-            reachable_cases(machine), key=lambda case: (states.index(case.state), case.zeros)
-        )
-        rules = {case: rules_in(machine, case) for case in cases}
-        idle = "its counter tests never hold in that state"
-        return [*_inspect(machine, rules, describe, idle), *_find_no_pay(machine)]
-    except TooManyCases as error:
-        return [*_give_up(error), *_find_no_pay(machine)]
+def give_up(machine: Machine[Rule], error: TooLarge | TooManyCases) -> list[Finding]:
+    """The warnings about a machine with too many cases."""
+    said = f"the undefined cases are not listed: {error.message}"
+    return [Finding("W0602", said), *find_no_pay(machine)]
 
 
-def _give_up(error: TooManyCases) -> list[Finding]:
-    return [Finding("W0602", f"the undefined cases are not listed: {error.message}")]
-
-
-def _inspect(
-    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str], idle: str
-) -> Iterator[Finding]:
+def inspect(
+    machine: Machine[R],
+    sets: LabelSets,
+    rules: Mapping[S, list[R]],
+    describe: Callable[[list[S]], str],
+    idle: str,
+) -> list[Finding]:
     """The warnings that all machines share, given the rules that apply in each situation that occurs."""
+    found = list[Finding]()
     reached = {situation.state for situation in rules}
     for state in (*machine.states, *machine.final):
         if state not in reached:
             kind = "final state" if state in machine.final else "state"
-            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
-    yield from _find_undefined_cases(machine, rules, describe)
+            found.append(Finding("W0601", f"{kind} `{state}` cannot be reached by any word"))
+    found += _find_undefined_cases(machine, sets, rules, describe)
     used = {id(rule) for applying in rules.values() for rule in applying}
     for rule in machine.transitions:
-        if not rule.silent and not machine.alphabet.cubes(rule.guard):
-            yield Finding(
-                "W0603",
-                f"no label fits `{rule.guard}`, so this rule never applies: {rule}",
-                rule.where,
-            )
-        elif id(rule) not in used and rule.source in reached:
-            yield Finding("W0603", f"{idle}: {rule}", rule.where)
+        never = not rule.silent and not sets.satisfiable(rule.guard)
+        if never or (id(rule) not in used and rule.source in reached):
+            why = f"no label fits `{rule.guard}`, so this rule never applies" if never else idle
+            found.append(Finding("W0603", f"{why}: {machine.rule_text(rule)}", rule.where))
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in mentioned:
             why = "a comment starts with `//`" if event.startswith("#") else "a domain may emit it"
-            yield Finding("W0604", f"event `{event}` is declared but no rule mentions it ({why})")
+            said = f"event `{event}` is declared but no rule mentions it ({why})"
+            found.append(Finding("W0604", said))
+    return found
 
 
-def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
+def find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
     """A machine that pays 0 whatever happens."""
     if machine.transitions and not (
         machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
@@ -215,18 +192,17 @@ def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
 
 
 def _find_undefined_cases(
-    machine: Machine[R], rules: dict[S, list[R]], describe: Callable[[list[S]], str]
+    machine: Machine[R],
+    sets: LabelSets,
+    rules: Mapping[S, list[R]],
+    describe: Callable[[list[S]], str],
 ) -> Iterator[Finding]:
     """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
     undefined: dict[tuple[str, str], list[S]] = {}
     for situation, applying in rules.items():
-        left = labels_left(machine, situation.state, applying)
+        left = labels_left(machine, sets, situation.state, applying)
         if left:
-            labels = (
-                "no rule applies"
-                if Cube(0, 0) in left
-                else f"no rule reads {machine.alphabet.describe(left)}"
-            )
+            labels = "no rule applies" if left == sets.all else f"no rule reads {left}"
             undefined.setdefault((situation.state, labels), []).append(situation)
     alike: dict[tuple[str, str], list[str]] = {}
     for (state, labels), several in undefined.items():
@@ -261,8 +237,11 @@ MOST_LOOKS = 20_000
 MOST_SILENT = 1_000
 """Silent moves followed after a label."""
 
+LONGEST_LOOP = 200
+"""Steps of a loop that is found."""
+
 BOTTOM = None
-"""Below the lowest symbol, where that is known to be the lowest."""
+"""Below the lowest symbol, if that is known to be the lowest."""
 
 
 class View(NamedTuple):
@@ -303,81 +282,107 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
     return None
 
 
-def _find_paying_loops(
-    machine: PushdownSystem, rules: Mapping[Head, list[Transition]]
-) -> Iterator[Finding]:
-    """A loop of each state that has one. A machine that never ends is meant to go on."""
-    looks, told = iter(range(MOST_LOOKS)), set[str]()
-    labels = (
-        {state: _list_labels(machine, state, rules) for state in machine.states}
-        if machine.final
-        else {}
-    )
-    ends = any(head.state in machine.final for head in rules)
-    for head in rules:
-        if head.state in labels and head.state not in told:
-            loop = _find_loop(machine, head, labels[head.state], looks)
-            if loop is not None:
-                told.add(head.state)
-                yield _tell_loop(machine, head, *loop, ends=ends)
+class Edge(NamedTuple):
+    """A step from one numbered situation to another."""
+
+    source: int
+    target: int
+    reward: float
+    label: Label
+    action: int = 0
 
 
-def _find_loop(
-    machine: PushdownSystem, head: Head, labels: list[Label], looks: Iterator[int]
-) -> tuple[tuple[Label, ...], float] | None:
-    """A word that pays and leads back to a head without ever looking below its symbol or leaving its state."""
-    start: tuple[str | None, ...] = (head.top,)
-    best: dict[tuple[str | None, ...], tuple[float, tuple[Label, ...]]] = {start: (0.0, ())}
-    for _ in range(2 * KNOWN):
-        before = dict(best)
-        for (known, (paid, word)), label in product(before.items(), labels):
-            found = (
-                advance(machine, View(head.state, known), label)
-                if next(looks, None) is not None
-                else None
-            )
-            if found is None or found[0].state != head.state or len(found[0].known) > KNOWN:
-                continue
-            after, gained = found[0].known, paid + found[1]
-            if after == start and gained > 0:
-                return (*word, label), gained
-            if gained > best.get(after, (-inf, ()))[0]:
-                best[after] = gained, (*word, label)
-        if best == before:
+def find_paying_cycle(edges: Sequence[Edge]) -> list[Edge]:
+    """Steps that lead back to where they begin and pay, if there are any: the longest ways to every situation are made longer
+    step by step, and the last steps of these ways lead round such a loop sooner or later."""
+    if not any(edge.reward > 0 for edge in edges):
+        return []
+    source = np.array([edge.source for edge in edges])
+    target = np.array([edge.target for edge in edges])
+    reward = np.array([edge.reward for edge in edges])
+    length = np.zeros(1 + max(source.max(), target.max()))
+    last = np.full(len(length), -1)
+    for _ in range(LONGEST_LOOP):
+        longer = length[source] + reward
+        better = np.flatnonzero(longer > length[target] + 1e-9)
+        if not better.size:
             break
-    return None
+        order = better[np.argsort(longer[better], kind="stable")]  # the best is written last
+        length[target[order]], last[target[order]] = longer[order], order
+    seen: dict[int, int] = {}
+    for first in np.flatnonzero(last >= 0).tolist():
+        node = first
+        while last[node] >= 0 and node not in seen:
+            seen[node] = first
+            node = int(source[last[node]])
+        if last[node] >= 0 and seen[node] == first:
+            loop = [edges[last[node]]]
+            while loop[0].source != node:
+                loop.insert(0, edges[last[loop[0].source]])
+            return loop
+    return []
+
+
+def _find_paying_loops(
+    machine: PushdownSystem, sets: LabelSets, rules: Mapping[Head, list[Transition]]
+) -> Iterator[Finding]:
+    """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
+    looks, ends = 0, any(head.state in machine.final for head in rules)
+    for state in machine.states if machine.final and not machine.leaves_stack else ():
+        labels = _list_labels(machine, sets, state, rules)
+        views = [View(state, (head.top,)) for head in rules if head.state == state]
+        number = {view: place for place, view in enumerate(views)}
+        edges: list[Edge] = []
+        for source, view in enumerate(views):  # it grows
+            looks += len(labels)
+            for label in labels if looks <= MOST_LOOKS else ():
+                found = advance(machine, view, label)
+                if found is None or found[0].state != state or len(found[0].known) > KNOWN:
+                    continue
+                if found[0] not in number:
+                    number[found[0]] = len(views)
+                    views.append(found[0])
+                edges.append(Edge(source, number[found[0]], found[1], label))
+        loop = find_paying_cycle(edges)
+        if loop:
+            first = min(range(len(loop)), key=lambda place: len(views[loop[place].source].known))
+            loop = loop[first:] + loop[:first]
+            yield _tell_loop(machine, [views[edge.source] for edge in loop], loop, ends=ends)
 
 
 def _tell_loop(
-    machine: PushdownSystem, head: Head, word: tuple[Label, ...], gained: float, *, ends: bool
+    machine: PushdownSystem, views: list[View], loop: list[Edge], *, ends: bool
 ) -> Finding:
-    """The warning, at the first rule of the loop that pays. Of ending it speaks only where there is a way to an end."""
-    top = "the empty stack" if head.top is None else f"top {head.top}"
-    said = f"in state `{head.state}` with {top}, the word `{word_text(word)}` pays {number_text(gained)}"
-    where, view = None, View(head.state, (head.top,))
-    for label in word:
-        rule, after = machine.rule(view.state, label, view.known[0]), advance(machine, view, label)
-        if where is None and rule is not None and rule.reward > 0:
-            where = rule.where
-        view = view if after is None else after[0]
-    wrong = (
-        "repeated, it may pay more than ending; pay once, for what ends the task"
-        if ends
-        else "repeated, it pays again"
-    )
-    return Finding("W0606", f"{said} and changes nothing: {wrong}", where)
+    """The warning, at the first rule of the loop that pays. It speaks of ending only if there is a way to an end."""
+    top = "the empty stack" if views[0].known[0] is BOTTOM else f"top {views[0].known[0]}"
+    word, gained = word_text(edge.label for edge in loop), sum(edge.reward for edge in loop)
+    said = f"in state `{views[0].state}` with {top}, the word `{word}` pays {number_text(gained)} and changes nothing"
+    wrong = "repeated, it pays again"
+    if ends:
+        wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
+    return Finding("W0606", f"{said}: {wrong}", find_paying_rule(machine, views, loop))
+
+
+def find_paying_rule(
+    machine: PushdownSystem, views: Iterable[View], loop: Iterable[Edge]
+) -> Where | None:
+    """The place of the first rule of a loop that pays."""
+    for view, edge in zip(views, loop, strict=True):
+        rule = machine.rule(view.state, edge.label, view.known[0])
+        if rule is not None and rule.reward > 0:
+            return rule.where
+    return None
 
 
 def _list_labels(
-    machine: PushdownSystem, state: str, rules: Mapping[Head, list[Transition]]
+    machine: PushdownSystem, sets: LabelSets, state: str, rules: Mapping[Head, list[Transition]]
 ) -> list[Label]:
     """A label for each rule of a state."""
     found: dict[Label, None] = {}
     for head, applying in rules.items():
         for rule in applying if head.state == state else ():
-            for cube in machine.alphabet.cubes(rule.guard) if not rule.silent else ():
-                label = machine.alphabet.smallest(cube)
+            if labels := sets.of(rule.guard):
+                label = labels.example()
                 if machine.rule(state, label, head.top) is rule:
                     found[label] = None
-                    break
     return list(found)

@@ -1,26 +1,28 @@
 """What holds of a pushdown machine on every word, found exactly although the stack is unbounded.
 
-Whether silent moves end, which heads (state, top symbol) can be reached, how many symbols one step can pop, how high the stack
-can get within n labels, and how fast it grows (the m and e of Section 5). All of it rests on one fact: a symbol that is pushed
-is popped, sooner or later, in states that depend on its head alone. `_Saturation` finds these states, as a least fixed point.
+Which heads (state, top symbol) occur, whether silent moves end, how many symbols one step can pop, how high the stack can get
+within n labels, and how fast it grows (the m and e of Section 5). All of it is read off the heads and exits of `reach`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from math import inf
 from typing import NamedTuple
 
 from pdrm.errors import EndlessSilentMoves
-from pdrm.limits import MOST_SILENT_MOVES, spend
-from pdrm.machines.alphabet import Cube
+from pdrm.limits import MOST_SILENT_MOVES
 from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.guards import Label
-from pdrm.machines.transitions import ANY, NONE, Transition
+from pdrm.machines.labels import LabelSets
+from pdrm.machines.reach import saturate
+from pdrm.machines.transitions import ANY, TopSymbols, Transition
 
 
 class PushdownSystem(Machine[Transition], ABC):
@@ -35,7 +37,7 @@ class PushdownSystem(Machine[Transition], ABC):
     def begin(self) -> Step: ...
 
 
-# --- Heads, the moves at them, and the states in which their symbols are popped
+# --- Heads and the moves at them
 
 
 class Head(NamedTuple):
@@ -45,40 +47,30 @@ class Head(NamedTuple):
     top: str | None
 
 
-TopSymbols = tuple[str | None, ...]
-"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
-
 Lead = tuple[str, TopSymbols]
 """Where a move at a head leads: a state, and the symbols that replace the head's own."""
 
-Popped = Mapping[Head, set[str]]
-"""The states in which the symbol of a head may be gone."""
 
-
-def rules_at(machine: PushdownSystem, head: Head) -> list[Transition]:
-    """The rules that apply at a head for some label, those with `z` left out where rules naming the top read all theirs."""
+def rules_at(machine: PushdownSystem, sets: LabelSets, head: Head) -> list[Transition]:
+    """The rules that apply at a head for some label; a rule that names the top beats a rule with `z`."""
     rules = [rule for rule in machine.rules_from(head.state) if rule.looks_at(head.top)]
     silent = [rule for rule in rules if rule.silent]
     if silent:
         return [rule for rule in silent if rule.top != ANY] or silent
-    alphabet = machine.alphabet
-    free = alphabet.complement(rule.guard for rule in rules if rule.top != ANY)
-
-    def reads_some(rule: Transition) -> bool:
-        others = free if rule.top == ANY else [Cube(0, 0)]
-        return any(
-            alphabet.meet(cube, other) for cube in alphabet.cubes(rule.guard) for other in others
-        )
-
-    return [rule for rule in rules if reads_some(rule)]
+    satisfiable = [rule for rule in rules if sets.satisfiable(rule.guard)]
+    named = [rule.guard for rule in satisfiable if rule.top != ANY]
+    if len(named) == len(satisfiable) or not named:
+        return satisfiable
+    free = sets.left(named)
+    return [rule for rule in satisfiable if rule.top != ANY or free & sets.of(rule.guard)]
 
 
-def moves_at(machine: PushdownSystem, head: Head) -> list[Lead]:
+def moves_at(machine: PushdownSystem, sets: LabelSets, head: Head) -> list[Lead]:
     """Where each move at a head leads, `otherwise` included."""
-    rules = rules_at(machine, head)
+    rules = rules_at(machine, sets, head)
     moves = [_lead(rule, head) for rule in rules]
     target = machine.otherwise.target
-    if target is not None and labels_left(machine, head.state, rules):
+    if target is not None and labels_left(machine, sets, head.state, rules):
         moves.append((target, (head.top,)))
     return moves
 
@@ -99,85 +91,62 @@ def _count(symbols: TopSymbols) -> int:
 
 
 class _Above(NamedTuple):
-    """A head that comes up, and how many symbols stand below its own."""
+    """A head that comes up, and the number of symbols below its own."""
 
     head: Head
     below: int
 
 
-def _come_up(popped: Popped, state: str, symbols: TopSymbols) -> tuple[list[_Above], set[str]]:
-    """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
-    spend(len(symbols) // 4)
-    states, below, found = {state}, _count(symbols), list[_Above]()
-    for symbol in symbols:
-        below -= symbol is not None
-        heads = [Head(one, symbol) for one in states]
-        found += [_Above(head, below) for head in heads]
-        states = set[str]().union(*(popped.get(head, ()) for head in heads))
-    return found, states
-
-
-class _Saturation:
-    """The heads that come up from some configurations on, the moves at each, and the states in which its symbol may be popped.
-
-    A head waits for its symbol to be popped with what is left to pop after it: the rest of what replaced another's symbol.
-    """
+class _Saturated:
+    """The heads that occur from some configurations on, with the moves at each and the states in which its symbol is popped."""
 
     def __init__(self, moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> None:
         self.moves: dict[Head, list[Lead]] = {}
-        self.popped: defaultdict[Head, set[str]] = defaultdict(set)
-        self._moves_at = moves_at
-        self._waiting: defaultdict[Head, dict[tuple[TopSymbols, Head | None], None]] = defaultdict(
-            dict
-        )
-        self._todo: list[tuple[str, TopSymbols, Head | None]] = [(*lead, None) for lead in begin]
-        while self._todo:
-            self._place(*self._todo.pop())
+        first: tuple[str, str | None] = ("", "")
+        leads = list(begin)
 
-    def _place(self, state: str, symbols: TopSymbols, owner: Head | None) -> None:
-        """The machine is in `state` with `symbols` left of what replaced the owner's."""
-        spend(3 + len(symbols) // 8)
-        if not symbols:
-            if owner is not None and state not in self.popped[owner]:
-                self.popped[owner].add(state)
-                self._todo += [(state, *waiting) for waiting in self._waiting[owner]]
-            return
-        head, waiting = Head(state, symbols[0]), (symbols[1:], owner)
-        if waiting not in self._waiting[head]:
-            self._waiting[head][waiting] = None
-            self._todo += [(after, *waiting) for after in self.popped[head]]
-        if head not in self.moves:
-            self.moves[head] = self._moves_at(head)
-            self._todo += [(*lead, head) for lead in self.moves[head]]
+        def moves(head: tuple[str, str | None]) -> list[Lead]:
+            if head == first:
+                return leads
+            found = self.moves[Head(*head)] = moves_at(Head(*head))
+            return found
 
-    def come_up(self, lead: Lead) -> list[Head]:
-        """The heads that come up after a lead as its symbols are popped."""
-        state, symbols = lead
-        if len(symbols) == 1:  # most of them, and quickly said
-            return [Head(state, symbols[0])]
-        return [above.head for above in _come_up(self.popped, state, symbols)[0]]
+        self.exits = saturate(moves, first).exits
 
-    def stop_in(self, lead: Lead) -> _Above:
-        """The last head that comes up where not all the symbols are popped."""
-        return _come_up(self.popped, *lead)[0][-1]
+    def come_up(self, state: str, symbols: TopSymbols) -> tuple[list[_Above], set[str]]:
+        """The heads that come up as these symbols are popped one after the other, and the states once all of them are."""
+        states, below, found = {state}, _count(symbols), list[_Above]()
+        for symbol in symbols:
+            below -= symbol is not None
+            heads = [Head(one, symbol) for one in states]
+            found += [_Above(head, below) for head in heads]
+            states = set[str]().union(*(self.exits.get(head, ()) for head in heads))
+        return found, states
 
 
-def _reach(machine: PushdownSystem) -> _Saturation:
+def _explore(machine: PushdownSystem) -> _Saturated:
     """All moves, from the start."""
-    return _Saturation(
-        lambda head: moves_at(machine, head), [(machine.start, (machine.stack[0], None))]
-    )
+    moves = partial(moves_at, machine, LabelSets(machine.alphabet))
+    return _Saturated(moves, [(machine.start, (machine.stack[0], None))])
 
 
-def _follow_silent_moves(machine: PushdownSystem) -> _Saturation:
-    """Silent moves only, from every head: they are deterministic, so a head's symbol is popped in one state or in none."""
-    heads = [(state, (top,)) for state in machine.states for top in (*machine.stack, None)]
-    return _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
+def _explore_silent(machine: PushdownSystem) -> _Saturated:
+    """Silent moves only: they are deterministic, so a head's symbol is popped in one state or in none."""
+    begin = [(head.state, (head.top,)) for head in _list_silent_heads(machine)]
+    return _Saturated(partial(_silent_moves_at, machine), begin)
+
+
+def _list_silent_heads(machine: PushdownSystem) -> list[Head]:
+    """The heads with a silent move, in the order of states and tops."""
+    sources = {rule.source for rule in machine.transitions if rule.silent}
+    states = [state for state in machine.states if state in sources]
+    heads = [Head(state, top) for state, top in product(states, (*machine.stack, None))]
+    return [head for head in heads if machine.rule(head.state, None, head.top) is not None]
 
 
 def reachable_heads(machine: PushdownSystem) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
-    return set(_reach(machine).moves)
+    return set(_explore(machine).moves)
 
 
 def heads_in_play(
@@ -193,26 +162,26 @@ def heads_in_play(
     emitted = tuple(labels)
 
     def moves(head: Head) -> list[Lead]:
-        if silent := _silent_moves_at(machine, head):
+        silent = _silent_moves_at(machine, head)
+        if silent:
             return silent
         rules = [machine.rule(head.state, label, head.top) for label in emitted]
         found = [_lead(rule, head) for rule in dict.fromkeys(rules) if rule is not None]
         target = machine.otherwise.target
         return [*found, (target, (head.top,))] if None in rules and target is not None else found
 
-    reached = _Saturation(moves, [(one.state, (*one.stack, None)) for one in begin]).moves
+    explored = _Saturated(moves, [(one.state, (*one.stack, None)) for one in begin])
     return {
         head
-        for head in reached
-        if head.state in machine.states and machine.rule(head.state, None, head.top) is None
+        for head in explored.moves
+        if head.state in machine.states and not _silent_moves_at(machine, head)
     }
 
 
 # --- Endless silent moves, decided exactly
 #
-# What the silent moves of a head do until its symbol is gone depends on the head alone: they pop it, they stop above it, or they
-# never end. If they do not pop it, they go on to the first of the symbols pushed that is not popped; a head that goes on to itself
-# in this way repeats for ever, with the stack grown, shrunk and regrown, or kept.
+# What the silent moves of a head do until its symbol is gone depends on the head alone. So they never end just if the head
+# comes up again in its own moves, with the stack grown, shrunk and regrown, or kept.
 
 MOST_SHOWN = 6
 """Silent moves printed in a message."""
@@ -225,111 +194,132 @@ MOST_COMPARED = 1_000
 
 
 def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
-    """The shortest example of silent moves that never end, if there is one."""
-    heads = [(state, (top,)) for state, tops in _silent_tops(machine) for top in tops]
-    silent = _Saturation(lambda head: _silent_moves_at(machine, head), reversed(heads))
-    after = {head: silent.come_up(moves[0]) for head, moves in silent.moves.items() if moves}
-    endless = _leading_to_cycles(
-        {head: heads[-1] for head, heads in after.items() if not silent.popped[head]}
-    )
+    """The shortest example of silent moves that never end, or do not end in a lifetime, if there is one."""
+    if not any(rule.silent for rule in machine.transitions):
+        return []
+    silent = _explore_silent(machine)
+    after = {
+        head: [above.head for above in silent.come_up(*moves[0])[0]]
+        for head, moves in silent.moves.items()
+        if moves
+    }
+    head = _find_endless(after)
+    if head is None:
+        return []
+    rule = machine.rule(head.state, None, head.top)
+    few = _list_silent_heads(machine)[:MOST_COMPARED]
+    examples = [(one, _until_repeated(machine, one)) for one in few]
+    endless = [(one, moves) for one, moves in examples if moves]
     if not endless:
-        return _find_long_silent_moves(machine, after)
-    # Moves on the empty stack look at no symbol: they are as endless on top of one, and that is what is shown.
-    few = endless[:MOST_COMPARED]
-    head, moves = min(
-        ((head, _until_repeated(machine, head)) for head in few), key=lambda pair: len(pair[1])
-    )
+        fault = f"more than {MOST_SEARCHED} silent moves follow each other in state `{head.state}` with `{head.top}` on top"
+        return [EndlessSilentMoves(fault, where=None if rule is None else rule.where, fix=LET_END)]
+    head, moves = min(endless, key=lambda example: len(example[1]))
     shown = "".join(f"\n    {rule}" for rule in moves[:MOST_SHOWN])
     more = f"\n    … ({len(moves)} moves before it repeats)" if len(moves) > MOST_SHOWN else ""
-    return [
-        EndlessSilentMoves(
-            f"silent moves never end in state `{head.state}` with `{head.top}` on top:{shown}{more}",
-            where=moves[0].where,
-            fix="let one of these rules read a label, or lead to a state and top where no silent rule applies",
-        )
-    ]
+    fault = f"silent moves never end in state `{head.state}` with `{head.top}` on top:{shown}{more}"
+    return [EndlessSilentMoves(fault, where=moves[0].where, fix=LET_END)]
 
 
-def _find_long_silent_moves(
-    machine: PushdownSystem, after: dict[Head, list[Head]]
-) -> list[EndlessSilentMoves]:
-    """A head whose silent moves end, but not in a lifetime: each of forty symbols may be replaced by two of the next.
+LET_END = "let one of these rules read a label, or lead to a state and top without a silent rule"
 
-    after: the heads that come up after the silent move of a head.
+
+def _find_endless(after: dict[Head, list[Head]]) -> Head | None:
+    """A head that comes up in its own silent moves, or that leads to too many of them.
+
+    Args:
+        after: The heads that come up after the silent move of a head.
     """
     counts: dict[Head, int] = {}
     for first, heads in after.items():
-        way = [] if first in counts else [(first, iter(heads))]
-        while way:  # depth first: no head comes up in its own moves, for these would be endless
-            head, ahead = way[-1]
-            one = next((one for one in ahead if one in after and one not in counts), None)
-            if one is not None:
-                way.append((one, iter(after[one])))
-                continue
-            counts[head] = min(
-                1 + sum(counts.get(one, 0) for one in after[head]), MOST_SILENT_MOVES + 1
-            )
-            way.pop()
-    long = next((head for head, count in counts.items() if count > MOST_SILENT_MOVES), None)
-    if long is None:
-        return []
-    rule = machine.rule(long.state, None, long.top)
-    return [
-        EndlessSilentMoves(
-            f"more than {MOST_SILENT_MOVES:,} silent moves follow each other in state `{long.state}` with `{long.top}` on top",
-            where=None if rule is None else rule.where,
-            fix="let fewer moves be silent, or push fewer symbols in them",
-        )
-    ]
-
-
-def _silent_tops(machine: PushdownSystem) -> Iterator[tuple[str, TopSymbols]]:
-    """The states that have silent rules, each with the tops at which one applies, in the order of the stack."""
-    number = {top: place for place, top in enumerate(machine.stack)}
-    for state in machine.states:
-        tops = {rule.top for rule in machine.rules_from(state) if rule.silent}
-        if NONE in tops or ANY in tops:
-            spend(2 * len(machine.stack))
-            yield state, (*machine.stack, None) if NONE in tops else machine.stack
-        elif tops:
-            named: list[str] = sorted(tops, key=number.__getitem__)
-            yield state, tuple(named)
-
-
-def _leading_to_cycles(after: dict[Head, Head]) -> list[Head]:
-    """The heads from which one never comes to a head that has no successor."""
-    known: dict[Head, bool] = {}
-    for head in after:
-        way: dict[Head, None] = {}
-        here = head
-        while here in after and here not in known and here not in way:
-            way[here] = None
-            here = after[here]
-        known.update(dict.fromkeys(way, here in way or known.get(here, False)))
-    return [head for head in after if known[head]]
+        way = {} if first in counts else {first: iter(heads)}
+        while way:  # depth first
+            head = next(reversed(way))
+            ahead = next((one for one in way[head] if one in after and one not in counts), None)
+            if ahead is None:
+                counts[head] = 1 + sum(counts.get(one, 0) for one in after[head])
+                if counts[head] > MOST_SILENT_MOVES:
+                    return head
+                del way[head]
+            elif ahead in way:
+                return ahead
+            else:
+                way[ahead] = iter(after[ahead])
+    return None
 
 
 def _until_repeated(machine: PushdownSystem, head: Head) -> list[Transition]:
-    """The silent moves from an endless head, up to where an earlier head has come back with no symbol below it touched."""
+    """The silent moves from a head up to where an earlier head has come back with no symbol below it touched, if they do soon."""
     stack = [] if head.top is None else [head.top]
     here, moves = head, list[Transition]()
     seen: dict[Head, int] = {}
     while len(moves) < MOST_SEARCHED:
         seen = {earlier: height for earlier, height in seen.items() if height <= len(stack)}
+        if here in seen:
+            return moves
         rule = machine.rule(here.state, None, here.top)
-        if here in seen or rule is None:
-            break
+        if rule is None or (here.top is None and head.top is not None):
+            return []
         seen[here] = len(stack)
         stack[-1:] = reversed(rule.replacement(here.top))
         here = Head(rule.target, stack[-1] if stack else None)
         moves.append(rule)
-    return moves
+    return []
 
 
 # --- Pop depth: the most symbols of the old stack that reading one label can pop
 #
 # Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
 # one of them is needed as a counterfactual).
+
+
+class _Settled(NamedTuple):
+    """The end of the silent moves above some known symbols: the state, the symbols left, and the number of moves that pushed."""
+
+    state: str
+    left: int
+    pushes: int
+
+
+def _settle(machine: PushdownSystem, state: str, symbols: TopSymbols) -> _Settled:
+    """Make silent moves until none applies or all the symbols are popped."""
+    stack, pushes = list(reversed(symbols)), 0
+    while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
+        head = Head(state, stack.pop())
+        state, pushed = _lead(rule, head)
+        stack += reversed(pushed)
+        pushes += _count(pushed) > _count((head.top,))
+    return _Settled(state, len(stack), pushes)
+
+
+def _longest_ways(
+    steps: Mapping[str, Iterable[tuple[str, int]]], ends: Mapping[str, int]
+) -> dict[str, float]:
+    """The greatest sum of steps from each state and what the state pays where they end; infinite if there is no bound."""
+    longest: dict[str, float] = dict(ends)
+    changed = set(longest)
+    for turn in range(2 * len(longest) + 2):
+        changed = {
+            state
+            for state, following in steps.items()
+            for after, gain in following
+            if after in changed and longest[after] + gain > longest[state]
+        }
+        if not changed:
+            break
+        for state in changed:
+            best = max(longest[after] + gain for after, gain in steps[state])
+            longest[state] = best if turn <= len(longest) else inf
+    return longest
+
+
+def _pops(machine: PushdownSystem) -> dict[str, list[_Settled]]:
+    """The silent moves that pop a symbol, by the state in which it is on top; a state that has none is left out."""
+    found: dict[str, list[_Settled]] = {}
+    for head in _list_silent_heads(machine):
+        settled = _settle(machine, head.state, (head.top,))
+        if head.top is not None and not settled.left:
+            found.setdefault(head.state, []).append(settled)
+    return found
 
 
 def pops_in_a_step(machine: PushdownSystem) -> int | None:
@@ -339,25 +329,24 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    popped, states = _follow_silent_moves(machine).popped, (*machine.states, *machine.final)
-    chains = _longest_chains(
-        {
-            state: set[str]().union(*(popped.get(Head(state, top), ()) for top in machine.stack))
-            for state in states
-        }
-    )
-    most = 0
-    for after, count in _after_the_label(machine, popped):
-        below = [chains[state] for state in after]
-        if None in below:
-            return None
-        most = max(most, count, *(count + (length or 0) for length in below))
-    return most
+    states = (*machine.states, *machine.final)
+    steps = {state: [(one.state, 1) for one in pops] for state, pops in _pops(machine).items()}
+    chains = _longest_ways(steps, dict.fromkeys(states, 0))
+    target = machine.otherwise.target
+    most = 0.0 if target is None else chains[target]
+    for rule in machine.transitions:
+        for top in machine.stack if not rule.silent else ():
+            if rule.looks_at(top):
+                pushed = rule.replacement(top)
+                kept = pushed[-1:] == (top,)
+                settled = _settle(machine, rule.target, pushed[:-1] if kept else pushed)
+                most = max(most, (not kept) + (0 if settled.left else chains[settled.state]))
+    return None if most == inf else int(most)
 
 
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
-    """How many symbols of a stack decide what a k-policy sees in that many steps: those that they can pop, and below them the
-    k it sees, or the one that the machine looks at; None if there is no bound.
+    """The number of symbols of a stack that decide what a k-policy sees in that many steps: those that they can pop, and below
+    them the k it sees, or the one that the machine looks at; None if there is no bound.
 
     >>> from pdrm.language.loading import catalogue
     >>> [symbols_that_matter(catalogue("paint"), k) for k in (0, 1, 2)]
@@ -367,45 +356,11 @@ def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int 
     return None if pops is None else steps * pops + max(k, 1)
 
 
-def _after_the_label(machine: PushdownSystem, popped: Popped) -> Iterator[tuple[set[str], int]]:
-    """For each way to read a label: the state in which silent moves go on to the old stack (none if they do not), and how
-    many of its symbols are popped by then."""
-    if machine.otherwise.target is not None:
-        yield {machine.otherwise.target}, 0
-    for rule in (rule for rule in machine.transitions if not rule.silent):
-        for top in (symbol for symbol in machine.stack if rule.looks_at(symbol)):
-            pushed = rule.replacement(top)
-            kept = pushed[-1:] == (top,)
-            yield _come_up(popped, rule.target, pushed[:-1] if kept else pushed)[1], int(not kept)
-
-
-def _longest_chains(afters: dict[str, set[str]]) -> dict[str, int | None]:
-    """For each state the longest chain of silent pops from it; None if it can go round."""
-    found: dict[str, int | None] = {}
-    for first in afters:
-        way = [first]
-        while way:
-            state = way[-1]
-            ahead = next(
-                (after for after in afters[state] if after not in found and after not in way), None
-            )
-            if ahead is not None:
-                way.append(ahead)
-                continue
-            lengths = [found.get(after) for after in afters[state]]
-            longest = max((1 + length for length in lengths if length is not None), default=0)
-            found[state] = None if None in lengths else longest
-            way.pop()
-    return found
-
-
 # --- Height: what a stack of fixed depth must have room for
 #
 # A move replaces a head's symbol by others. So the height above a head within n labels is that of what the move pushes, or
 # what stands below one of these symbols and the height above that one within n - 1 labels (n, if the move is silent). The
 # labels that it takes to pop the symbols above that one are not counted: the height found may be too high, never too low.
-
-Heights = dict[Head, int]
 
 
 def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
@@ -415,57 +370,45 @@ def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
     >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
     [51, 9, 6]
     """
-    climb = _Climb(machine)
-    heights = climb.settle({head: int(head.top is not None) for head in climb.moves}, most)
-    for _ in range(labels):
-        if climb.highest(heights) >= most:
-            break
-        after = climb.settle({head: climb.above(head, heights) for head in climb.moves}, most)
-        if after == heights:
-            break
-        heights = after
-    return min(most, climb.highest(heights))
+    explored = _explore(machine)
+    above = {
+        head: [one for lead in moves for one in explored.come_up(*lead)[0]]
+        for head, moves in explored.moves.items()
+    }
+    pushed = {
+        head: max((_count(symbols) for _, symbols in moves), default=0)
+        for head, moves in explored.moves.items()
+    }
+    silent = {head for head in above if _silent_moves_at(machine, head)}
+    under: defaultdict[Head, list[Head]] = defaultdict(list)
+    for head in silent:
+        for one in above[head]:
+            under[one.head].append(head)
 
+    def climb(head: Head, heights: dict[Head, int]) -> int:
+        """The height above a head after one more move."""
+        found = [one.below + heights[one.head] for one in above[head]]
+        return min(most, max([heights[head], pushed[head], *found]))
 
-class _Climb:
-    """What the moves at every reachable head lead to, and the heights above heads within some number of labels."""
-
-    def __init__(self, machine: PushdownSystem) -> None:
-        moves, popped = (reached := _reach(machine)).moves, reached.popped
-        self.start = _come_up(popped, machine.start, (machine.stack[0], None))[0]
-        self.moves = {
-            head: [above for lead in moves[head] for above in _come_up(popped, *lead)[0]]
-            for head in moves
-        }
-        self.pushed = {
-            head: max((_count(symbols) for _, symbols in moves[head]), default=0) for head in moves
-        }
-        self.silent = [head for head in moves if _silent_moves_at(machine, head)]
-        self.below: defaultdict[Head, list[Head]] = defaultdict(list)
-        """The silent heads whose height depends on that above a head."""
-        for head in self.silent:
-            for above in self.moves[head]:
-                self.below[above.head].append(head)
-
-    def highest(self, heights: Heights) -> int:
-        """From the start."""
-        return max(above.below + heights[above.head] for above in self.start)
-
-    def above(self, head: Head, heights: Heights) -> int:
-        """The height above a head that one more move leads to."""
-        found = [above.below + heights[above.head] for above in self.moves[head]]
-        return max([heights[head], self.pushed[head], *found])
-
-    def settle(self, heights: Heights, most: int) -> Heights:
-        """The heights with all silent moves taken; they are not followed beyond `most`."""
-        todo = list(self.silent)
+    def settle(heights: dict[Head, int]) -> dict[Head, int]:
+        """The heights with all silent moves taken."""
+        todo = list(silent)
         while todo:
             head = todo.pop()
-            height = min(most, self.above(head, heights))
+            height = climb(head, heights)
             if height > heights[head]:
                 heights[head] = height
-                todo += self.below[head]
+                todo += under[head]
         return heights
+
+    heights = settle({head: int(head.top is not None) for head in above})
+    for _ in range(labels):
+        higher = settle({head: climb(head, heights) for head in above})
+        if higher == heights:
+            break
+        heights = higher
+    start = explored.come_up(machine.start, (machine.stack[0], None))[0]
+    return min(most, max(one.below + heights[one.head] for one in start))
 
 
 # --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
@@ -489,7 +432,7 @@ class StackGrowth:
     added: int
     """m: the most symbols that one transition adds, those it pushes less the one it looks at."""
     silent_pushes: int | None
-    """e: the most silent transitions of one step that add symbols, over all stacks; None where it is unbounded."""
+    """e: the most silent transitions of one step that add symbols, over all stacks (None: there is no bound)."""
     begun: int
     """The height of the stack before the first label is read."""
     step: int
@@ -502,108 +445,47 @@ class StackGrowth:
 
 def stack_growth(machine: PushdownSystem) -> StackGrowth:
     """The constants of a machine."""
-    growing = _Growing(machine)
     tops = (*machine.stack, None)
     pairs = [(rule, top) for rule in machine.transitions for top in tops if rule.looks_at(top)]
     added = max((len(rule.replacement(top)) - (top is not None) for rule, top in pairs), default=0)
     begun = len(machine.begin().after.stack)
-    return StackGrowth(len(machine.stack), max(0, added), growing.pushes(), begun, growing.step())
+    pushes = _count_pushes(machine)
+    return StackGrowth(len(machine.stack), max(0, added), pushes, begun, _grow_in_a_step(machine))
 
 
-class _Growing:
-    """The silent moves of each head: how many symbols stand in its symbol's place when they stop, how often they push."""
+def _grow_in_a_step(machine: PushdownSystem) -> int:
+    """The most symbols that one label and its silent moves add."""
+    states = (*machine.states, *machine.final)
+    ends = {state: _settle(machine, state, (None,)).left - 1 for state in states}
+    for head in _list_silent_heads(machine):
+        if head.top is not None:
+            left = _settle(machine, head.state, (head.top,)).left
+            ends[head.state] = max(ends[head.state], left - 1)
+    steps = {state: [(one.state, -1) for one in pops] for state, pops in _pops(machine).items()}
+    below = _longest_ways(steps, ends)
+    silent, most = set(_list_silent_heads(machine)), 0.0
+    for head, moves in _explore(machine).moves.items():
+        for state, symbols in moves if head not in silent else ():
+            settled = _settle(machine, state, symbols)
+            grown = settled.left - (None in symbols) if settled.left else below[settled.state]
+            most = max(most, grown - (head.top is not None))
+    return int(most)
 
-    def __init__(self, machine: PushdownSystem) -> None:
-        self.machine = machine
-        self.silent = _follow_silent_moves(machine)
-        self.states = (*machine.states, *machine.final)
-        self.known: dict[Head, int] = {}
 
-    def left(self, state: str, symbols: TopSymbols) -> tuple[int, str | None]:
-        """How many symbols stand in the place of these when silent moves stop; and the state, if all were popped."""
-        for after in _come_up(self.silent.popped, state, symbols)[1]:
-            return 0, after
-        head, below = self.silent.stop_in((state, symbols))
-        return below + self._left_above(head), None
-
-    def _left_above(self, head: Head) -> int:
-        """How many symbols stand in the place of a head's own when silent moves stop: they do not pop it."""
-        way: list[_Above] = []
-        while head not in self.known and self.silent.moves.get(head):
-            way.append(
-                _Above(head, (after := self.silent.stop_in(self.silent.moves[head][0])).below)
-            )
-            head = after.head
-        count = self.known.get(head, int(head.top is not None))
-        for before in reversed(way):
-            count = self.known[before.head] = count + before.below
-        return count
-
-    def step(self) -> int:
-        """The most symbols that one label and its silent moves add."""
-        below = self._growth_below()
-        most = 0
-        for head, moves in _reach(self.machine).moves.items():
-            if not self.silent.moves.get(head):
-                for lead in moves:
-                    count, after = self.left(*lead)
-                    here = count if after is None else below[after]
-                    most = max(most, here - (head.top is not None))
-        return most
-
-    def _growth_below(self) -> dict[str, int]:
-        """For each state, the most that silent moves add to a stack of any symbols, or take from it at least."""
-        found = {state: self.left(state, (None,))[0] for state in self.states}
-        before: defaultdict[str, list[str]] = defaultdict(list)
-        for state, symbol in product(self.states, self.machine.stack):
-            count, after = self.left(state, (symbol,))
-            if after is None:
-                found[state] = max(found[state], count - 1)
-            else:
-                before[after].append(state)
-        todo = list(self.states)
-        while todo:  # popping a symbol and going on in the state after it
-            after = todo.pop()
-            for state in before[after]:
-                if found[after] - 1 > found[state]:
-                    found[state] = found[after] - 1
-                    todo.append(state)
-        return found
-
-    def pushes(self) -> int | None:
-        """The most pushing silent moves in a row, over all stacks; None where it is unbounded."""
-        counts = self._pushes_at_heads()
-        found = dict.fromkeys(self.states, 0)
-        for _ in range(len(found) + 1):
-            before = dict(found)
-            for head, count in counts.items():
-                popped = max((before[after] for after in self.silent.popped[head]), default=0)
-                found[head.state] = max(found[head.state], count + popped)
-            if found == before:
-                break
-        else:
-            return None  # a way round that pushes
-        reading = [head for head, moves in self.silent.moves.items() if not moves]
-        targets = {target for head in reading for target, _ in moves_at(self.machine, head)}
-        return max(found[state] for state in {self.machine.start, *targets})
-
-    def _pushes_at_heads(self) -> dict[Head, int]:
-        """The pushing silent moves from each head that has silent moves, until its symbol is popped or they stop."""
-        moves = {head: moves[0] for head, moves in self.silent.moves.items() if moves}
-        after = {
-            head: [above.head for above in _come_up(self.silent.popped, *lead)[0]]
-            for head, lead in moves.items()
-        }
-        own = {
-            head: int(_count(symbols) > (head.top is not None))
-            for head, (_, symbols) in moves.items()
-        }
-        counts = dict.fromkeys(moves, 0)
-        changed = True
-        while changed:  # as often as the longest chain of heads has members: silent moves end
-            changed = False
-            for head in counts:
-                count = own[head] + sum(counts.get(one, 0) for one in after[head])
-                if count > counts[head]:
-                    counts[head], changed = count, True
-        return counts
+def _count_pushes(machine: PushdownSystem) -> int | None:
+    """The most pushing silent moves in a row, over all stacks; None if there is no bound."""
+    ends = dict.fromkeys((*machine.states, *machine.final), 0)
+    silent = _list_silent_heads(machine)
+    for head in silent:
+        pushes = _settle(machine, head.state, (head.top,)).pushes
+        ends[head.state] = max(ends[head.state], pushes)
+    steps = {
+        state: [(one.state, one.pushes) for one in pops] for state, pops in _pops(machine).items()
+    }
+    longest = _longest_ways(steps, ends)
+    sets, targets, quiet = LabelSets(machine.alphabet), {machine.start}, set(silent)
+    for head in map(Head._make, product(machine.states, (*machine.stack, None))):
+        if head not in quiet:
+            targets |= {target for target, _ in moves_at(machine, sets, head)}
+    most = max(longest[state] for state in targets)
+    return None if most == inf else int(most)

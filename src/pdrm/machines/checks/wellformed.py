@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from pdrm.errors import (
@@ -29,9 +29,8 @@ from pdrm.errors import (
     name_alike,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.alphabet import Alphabet, Cube, names_of
-from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, label_text
+from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
 NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
@@ -39,10 +38,6 @@ RESERVED = ("where",)
 """A word that could be a name, but that ends the list of a `for`."""
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
 
-
-NOTHING = ("epsilon", "ε", "lambda", "λ", "empty", "nothing", "none", "null")
-ANYTHING = ("*", "_", "any", "else", "otherwise", "default")
-"""What others call `eps`; and `true`, or `z` of the stack."""
 
 R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
@@ -62,6 +57,8 @@ class Machine(Displayed, Generic[R_co]):
     states: tuple[str, ...]
     alphabet: Alphabet
     _from: dict[str, tuple[R_co, ...]]
+    leaves_stack: bool = False
+    """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
 
     def __repr__(self) -> str:
         states, rules = len(self.states) + len(self.final), len(self.transitions)
@@ -101,14 +98,16 @@ class Machine(Displayed, Generic[R_co]):
             fix = did_you_mean(state, self._from)
             raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
 
-    def otherwise_leads_to(self, label: Label, configuration: HasState) -> str:
-        """The state that `otherwise` leads to, or `UndefinedMove` where it says `error`."""
-        if self.otherwise.action == "error":
-            raise UndefinedMove(
-                f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
-            )
-        return configuration.state if self.otherwise.target is None else self.otherwise.target
+    def undefined_move(self, label: Label, configuration: object) -> UndefinedMove:
+        """The error that no rule applies and `otherwise` is an error."""
+        return UndefinedMove(
+            f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+        )
+
+    def rule_text(self, rule: Rule) -> str:
+        """A rule as it is written in a file of this machine."""
+        return str(rule)
 
 
 # --- Rules by state
@@ -125,11 +124,13 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
     return tuple(state for state in dict.fromkeys([*first, *sources]) if state not in ended)
 
 
-def labels_left(machine: Machine[Rule], state: str, rules: Sequence[Rule]) -> list[Cube]:
-    """The labels that fall to `otherwise` where these rules apply: none in a final state or next to a silent rule."""
+def labels_left(
+    machine: Machine[Rule], sets: LabelSets, state: str, rules: Sequence[Rule]
+) -> LabelSet:
+    """The labels that fall to `otherwise` if these rules apply: none in a final state or next to a silent rule."""
     if state in machine.final or any(rule.silent for rule in rules):
-        return []
-    return machine.alphabet.complement(rule.guard for rule in rules)
+        return sets.none
+    return sets.left(rule.guard for rule in rules)
 
 
 # --- Names, header and rewards
@@ -199,28 +200,31 @@ def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
 def _rule_faults(
     machine: Machine[Rule],
     rule: Rule,
-    events: Collection[str],
-    states: Collection[str],
-    final: Collection[str],
+    events: frozenset[str],
+    states: frozenset[str],
+    final: frozenset[str],
 ) -> Iterator[PdrmError]:
+    read = events_of(rule.guard)
+    named = rule.source in states and rule.target in states and read <= events
+    if named and rule.source not in final and math.isfinite(rule.reward):
+        return
+    place = f"rule {machine.rule_text(rule)}"
     if rule.source in final:
         yield FinalStateWithRules(
-            f"`{rule.source}` is final, so no rule may leave it: {rule}",
+            f"`{rule.source}` is final, so no rule may leave it: {place}",
             where=rule.where,
             fix=f"remove the rule, or take `{rule.source}` off the `final` line",
             word=rule.source,
         )
     elif rule.source not in states:
-        yield _unknown_state(rule.source, machine, rule.where, f"rule {rule}")
+        yield _unknown_state(rule.source, machine, rule.where, place)
     if rule.target not in states:
-        yield _unknown_state(rule.target, machine, rule.where, f"rule {rule}")
-    for event in sorted(event for event in events_of(rule.guard) if event not in events):
-        yield _unknown_event(event, machine, rule.where, f"rule {rule}")
+        yield _unknown_state(rule.target, machine, rule.where, place)
+    for event in sorted(read - events):
+        yield _unknown_event(event, machine, rule.where, place)
     if not math.isfinite(rule.reward):
         yield BadReward(
-            f"the reward of rule {rule} is {rule.reward}",
-            where=rule.where,
-            fix="use a finite number",
+            f"the reward of {place} is {rule.reward}", where=rule.where, fix="use a finite number"
         )
 
 
@@ -240,20 +244,11 @@ def _unknown_state(
 def _unknown_event(
     event: str, machine: Machine[Rule], where: Where | None, place: str
 ) -> PdrmError:
-    fix = "add an `events` line that lists all of them"
-    if machine.events:
-        like = name_alike(event, machine.events)
-        fix = (
-            f"did you mean `{like}`? (or add `{event}` to the `events` line)"
-            if like
-            else f"add `{event}` to the `events` line"
-        )
-    if place.startswith("rule") and event.strip("\"'") in machine.events:
-        fix = "write it without quotes"
-    elif place.startswith("rule") and event.casefold() in NOTHING:
-        fix = "a silent move is written `eps`, the empty label `{}`"
-    elif place.startswith("rule") and event.casefold() in ANYTHING:
-        fix = "any label is written `true`"
+    like = name_alike(event, machine.events)
+    fix = f"add `{event}` to the `events` line"
     return UnknownEvent(
-        f"`{event}` is not declared as an event ({place})", where=where, fix=fix, word=event
+        f"`{event}` is not declared as an event ({place})",
+        where=where,
+        fix=f"did you mean `{like}`? (or {fix})" if like else fix,
+        word=event,
     )

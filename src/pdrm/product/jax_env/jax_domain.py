@@ -1,7 +1,7 @@
 """Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such.
 
-A domain is a few pure functions of one environment (no batch axis: the learners map them). To bring your own, make a
-`JaxDomain` of your functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and
+A domain is a few pure functions of one environment (no batch axis: the learners map them). Your own is a `domains.JaxWorld`.
+Randomness inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and
 their position, a few integer operations that the compiler fuses with what surrounds them, where JAX's own generator would be a
 kernel of its own on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes too. For anything else there is
 `jax.random.key(key)`.
@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from pdrm.domains import water
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
+from pdrm.domains.jax_world import JaxWorld
 
 Key = jax.Array
 """A scalar uint32."""
@@ -131,6 +132,35 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
         machine="water",
         lowest=0.0,
         highest=116_001.0,
+    )
+
+
+def own_domain(world: JaxWorld) -> JaxDomain:
+    """A user's world."""
+    bits = jnp.asarray([1 << place for place in range(len(world.events))], jnp.int32)
+
+    def start(key: Key) -> tuple[State, jax.Array]:
+        return world.reset(jax.random.key(key)), jnp.int32(NO_LABEL)
+
+    def step(state: State, action: jax.Array, key: Key) -> DomainStep:
+        if world.action_size:
+            action = jnp.clip(action, -1, 1)
+        after = world.step(state, action, jax.random.key(key))
+        label = (jnp.asarray(world.label(state, action, after), jnp.int32) * bits).sum()
+        reward = 0.0 if world.reward is None else world.reward(state, action, after)
+        ended = False if world.terminated is None else world.terminated(after)
+        return DomainStep(after, label, jnp.float32(reward), jnp.bool_(ended))
+
+    return JaxDomain(
+        name=world.name,
+        labels=world.labels,
+        start=start,
+        step=step,
+        observe=lambda state: jnp.asarray(world.observe(state), jnp.float32),
+        observation_size=world.observation_size,
+        actions=world.actions,
+        action_size=world.action_size,
+        step_limit=world.step_limit,
     )
 
 

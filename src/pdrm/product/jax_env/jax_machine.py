@@ -9,7 +9,7 @@ and is reported as UNDEFINED.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -99,32 +99,6 @@ class JaxMachine:
                 self.bits * (place % self.symbols_per_word)
             )
         return Packed(jnp.int32(state), jnp.array(words, jnp.uint32), jnp.int32(len(stack)))
-
-    def are_stacks(self, words: np.ndarray[Any, Any], height: np.ndarray[Any, Any]) -> bool:
-        """Whether words [..., words] hold stacks of these heights [...]: symbols of the machine, and nothing below them.
-
-        >>> from pdrm.language.loading import catalogue
-        >>> from pdrm.machines.tables import tabulate
-        >>> machine = JaxMachine(tabulate(catalogue("letter"), [frozenset("A")]), depth=8)
-        >>> packed = np.asarray(machine.pack(0, (2, 1)).words)
-        >>> machine.are_stacks(packed, np.int32(2)), machine.are_stacks(packed, np.int32(1))
-        (True, False)
-        """
-        packed = (
-            words.reshape(-1, words.shape[-1]) if words.size else words.reshape(0, words.shape[-1])
-        )
-        heights, right = np.asarray(height).reshape(-1), True
-        for place in range(
-            words.shape[-1] * self.symbols_per_word
-        ):  # place by place: a replay buffer may be large
-            word, shift = divmod(place, self.symbols_per_word)
-            digit = packed[:, word] >> np.uint32(self.bits * shift) & np.uint32(
-                (1 << self.bits) - 1
-            )
-            there = np.where(place < heights, (digit > 0) & (digit < self.symbols), digit == 0)
-            right = right and bool(there.all())
-        used = self.bits * self.symbols_per_word
-        return right and bool((packed.astype(np.uint64) >> np.uint64(used) == 0).all())
 
     def top(self, configuration: Packed, k: int) -> jax.Array:
         """[k] int32: the top k symbols, 0 where there is none."""

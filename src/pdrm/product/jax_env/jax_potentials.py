@@ -1,4 +1,4 @@
-"""The potential of a machine (`pdrm.product.summaries.potentials`) in JAX: Φ of a packed configuration, and what it adds to a reward.
+"""The potential of a machine (`pdrm.product.shaping`) in JAX: Φ of a packed configuration.
 
 Packed stacks have no node to keep values on: the operators are applied symbol by symbol, from the bottom of the stack to its top.
 """
@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.machines.tables import Table
 from pdrm.product.jax_env.jax_machine import JaxMachine, Packed
-from pdrm.product.summaries.potentials import Shaping, solve_operators
+from pdrm.product.shaping import MachineOperators, Shaping, solve_machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,22 +33,16 @@ class JaxPotential:
 
     machine: JaxMachine
     shaping: Shaping
-    constant: Rewards
-    """[symbol, state]"""
-    gain: Rewards
-    """[symbol, state, line]: -inf where there are fewer lines."""
-    weight: Rewards
-    """[symbol, state, line]"""
-    exit_state: Integers
-    """[symbol, state, line]"""
+    operators: MachineOperators
 
     def of(self, configuration: Packed) -> jax.Array:
         """Φ before the end of an episode."""
         machine, height = self.machine, configuration.height
-        constant, gain, weight = (
-            jnp.asarray(part, jnp.float32) for part in (self.constant, self.gain, self.weight)
-        )
-        exit_state, mask = jnp.asarray(self.exit_state), jnp.uint32((1 << machine.bits) - 1)
+        constant = jnp.asarray(self.operators.constant, jnp.float32)
+        gain = jnp.asarray(self.operators.gain, jnp.float32)
+        weight = jnp.asarray(self.operators.weight, jnp.float32)
+        exit_state = jnp.asarray(self.operators.exit_state)
+        mask = jnp.uint32((1 << machine.bits) - 1)
 
         def push(place: jax.Array, below: jax.Array) -> jax.Array:
             """[state]: the values with one more symbol on the stack; the topmost is at place 0."""
@@ -83,18 +77,5 @@ def jax_potential(
     """The potential of a machine that is compiled, in `table`, for the labels that may be chosen; its rewards scaled and clipped as the networks see them."""
     reward = table.reward * reward_scale
     reward = reward if reward_clip is None else np.clip(reward, -reward_clip, reward_clip)
-    operators = solve_operators(table._replace(reward=reward), float(shaping.value_discount))
-    symbols, states = operators.constant.shape
-    found = [[list(operators.lines(z, u)) for u in range(states)] for z in range(symbols)]
-    most = max(1, *(len(lines) for row in found for lines in row))
-    gain = np.full((symbols, states, most), -np.inf)
-    weight, exit_state = np.zeros_like(gain), np.zeros(gain.shape, np.int32)
-    for z, row in enumerate(found):
-        for u, lines in enumerate(row):
-            for number, (reached, paid, left) in enumerate(lines):
-                exit_state[z, u, number], gain[z, u, number], weight[z, u, number] = (
-                    reached,
-                    paid,
-                    left,
-                )
-    return JaxPotential(machine, shaping, operators.constant, gain, weight, exit_state)
+    operators = solve_machine(table._replace(reward=reward), float(shaping.value_discount))
+    return JaxPotential(machine, shaping, operators)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from pdrm.machines.tables import Symbols, list_rewards, tabulate
+from pdrm.analysis.whole_stack import WholeStack, world_of
+from pdrm.machines.tables import Symbols, tabulate
 from pdrm.product.rationals import read_number
 from pdrm.product.summaries.heads_in_play import (
     Exit,
@@ -22,7 +23,6 @@ from pdrm.product.summaries.heads_in_play import (
     find_certain,
     find_heads_in_play,
 )
-from pdrm.product.summaries.operators import Summaries, world_of
 from pdrm.task import Task
 
 Ways = dict[int, Fraction]
@@ -415,15 +415,15 @@ def solve_exactly(
     """The operators of a task in fractions; `TooLarge` where they need too many numbers, or the machine defines no move."""
     domain, machine = task.finite, task.pushdown
     table = tabulate(machine, domain.labels)
-    rewards = [read_number(reward) for reward in list_rewards(machine, domain.labels, table)]
+    rewards = [read_number(reward) for reward in table.reward.tolist()]
     play = find_heads_in_play(domain.arrays, table, rewards, check_time)
     if play.undefined:
         raise TooLarge
-    rough = Summaries(world_of(domain.arrays), table, discount)
+    rough = WholeStack(world_of(domain.arrays), table, discount)
 
     def bounds(e: Exit) -> Interval:
-        low, high = rough.range(*e)
-        return Fraction(low), Fraction(high)
+        place = e[0] * len(table.silent) + e[1]
+        return Fraction(rough.ranges.low[place]), Fraction(rough.ranges.high[place])
 
     found = ExactOperators(play, Powers(read_number(discount)), bounds, check_time)
     found.settle()

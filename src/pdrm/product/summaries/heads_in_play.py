@@ -82,11 +82,11 @@ def find_heads_in_play(
 ) -> HeadsInPlay:
     """Follow every step from the start, as far as the top symbol tells. rewards: [move]: what it pays, exactly.
 
-    >>> from pdrm.machines.tables import list_rewards, tabulate
+    >>> from pdrm.machines.tables import tabulate
     >>> from pdrm.task import Task
     >>> echo = Task("echo")
     >>> table = tabulate(echo.pushdown, echo.finite.labels)
-    >>> found = find_heads_in_play(echo.finite.arrays, table, [read_number(r) for r in list_rewards(echo.pushdown, echo.finite.labels, table)])
+    >>> found = find_heads_in_play(echo.finite.arrays, table, [read_number(r) for r in table.reward.tolist()])
     >>> {symbol: sorted(below) for symbol, below in found.below.items()}  # # a b
     {1: [0], 2: [1, 2, 3], 3: [1, 2, 3]}
     """

@@ -1,0 +1,176 @@
+"""Time to solve a product, next to Storm on the same numbers.
+
+Both solve to the same absolute precision with a guarantee, in turns, in one process; a time is the median of its rounds,
+seconds are the processor's. Ours includes everything from the product's arrays to the intervals, Storm's is one call of its
+model checker on a model built before. Of Storm's sound methods the fastest counts: all are tried at the smallest size, the
+two fastest there at the middle one, and the faster of these at the largest.
+
+The products: LetterEnv has very many small components, the maze hardly a cycle (it is searched forwards and retraced
+backwards), and the brackets one component with nearly all states: every bracket that is opened can be closed, and pays, for
+ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from statistics import median
+from time import process_time as clock
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+
+from benchmarks import Figures, OnProgress
+from benchmarks.storm_product import SOUND, storm_product
+from pdrm.analysis.values import bound_values
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.task import Task
+
+SIDE = 10
+SLIP = 0.2
+"""Probability that a step on the brackets' grid goes to the right of its direction."""
+MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
+"""Clockwise."""
+MEMORY = 12 * 2**30
+
+TASKS = {"letter": "letter", "maze": "maze-10x10"}
+Heights = Mapping[str, Sequence[int]]
+"""Task -> bounds of its stacks."""
+SIZES: Heights = {"letter": (300, 3_000, 35_000), "brackets": (7, 11, 15)}
+"""For about ten thousand, two hundred thousand and over two million states."""
+NAMES = ("small", "middle", "large")
+TRIED = (len(SOUND), 2, 1)
+"""Methods of Storm that are tried at these sizes."""
+DISCOUNT = 0.99
+PRECISION = 1e-6
+COMPARED = 2_000
+"""States whose values are compared with Storm's."""
+
+BRACKETS = """
+name      brackets
+events    open_1 close_1 open_2 close_2
+exclusive open_1 close_1 open_2 close_2
+stack     # 1 2
+start     read
+otherwise stay 0
+read -> read : open_1,  z / 1 z, 0
+read -> read : open_2,  z / 2 z, 0
+read -> read : close_1, 1 / eps, 1
+read -> read : close_2, 2 / eps, 1
+"""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
+    """All figures; small products are repeated for about `seconds` in all, large ones are solved once."""
+    on_progress("compiling the kernels")
+    for task in SIZES:
+        bound_values(bounded(task, 2), DISCOUNT, PRECISION)
+    ratio = difference = 0.0
+    for task, heights in SIZES.items():
+        methods = list(SOUND)
+        for size, height, tried in zip(NAMES, heights, TRIED, strict=True):
+            on_progress(f"{task} with stacks up to {height:,}, next to Storm")
+            share = seconds / (len(NAMES) * len(SIZES))
+            figures, methods = race_storm(task, height, methods[:tried], share)
+            yield {f"{name}_{task}_{size}": value for name, value in figures.items()}
+            ratio = max(ratio, figures["storm_time_ratio"])
+            difference = max(difference, figures["storm_difference"])
+    yield {"storm_time_ratio": ratio, "storm_difference": difference}
+
+
+def race_storm(
+    task: str, height: int, methods: Sequence[str], seconds: float
+) -> tuple[Figures, list[str]]:
+    """One product solved in turns with Storm, at least once, until the seconds are over; and Storm's methods, fastest first."""
+    build_s, product = timed(bounded, task, height)
+    handed_over_s, model = timed(storm_product, product, DISCOUNT)
+    compared = np.random.default_rng(0).integers(0, len(product), COMPARED)
+    ours: list[float] = []
+    theirs: dict[str, list[float]] = {method: [] for method in methods}
+    apart = 0.0
+    began = clock()
+    while not ours or clock() - began < seconds:
+        taken, found = timed(bound_values, product, DISCOUNT, PRECISION)
+        ours.append(taken)
+        middle = (found.lower[compared] + found.upper[compared]) / 2
+        for method, times in theirs.items():
+            solved = model.solve(method, PRECISION, compared)
+            times.append(solved.seconds)
+            apart = max(apart, float(np.abs(solved.values - middle).max()))
+    medians = {method: median(times) for method, times in theirs.items()}
+    fastest = sorted(methods, key=medians.__getitem__)
+    solve_s = median(ours)
+    storm_s = medians[fastest[0]]
+    figures: Figures = {
+        "bound": height,
+        "states": len(product),
+        "components": found.components,
+        "sweeps": found.sweeps,
+        "build_s": build_s,
+        "solve_s": solve_s,
+        "storm_s": storm_s,
+        "storm_handed_over_s": handed_over_s,
+        "storm_time_ratio": solve_s / storm_s,
+        "storm_difference": apart,
+        "bytes_per_state": bytes_per_state(product),
+    }
+    return figures, fastest
+
+
+def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
+    """The processor's seconds that a call takes, and what it returns."""
+    began = clock()
+    result = function(*args, **kwargs)
+    return clock() - began, result
+
+
+def bytes_per_state(product: FiniteProduct) -> float:
+    """Memory of a product divided by its states: their arrays, the stacks', and the room to grow.
+
+    >>> bytes_per_state(bounded("letter", 300)) < 300
+    True
+    """
+    return sum(
+        array.nbytes for array in (*product.states.index, *product.states[1:], *product.stacks)
+    ) / len(product)
+
+
+def bounded(task: str, height: int) -> FiniteProduct:
+    """A task's product with stacks up to a height; a step that would exceed it pays and changes nothing.
+
+    >>> len(bounded("letter", 3)), len(bounded("maze", 3)), len(bounded("brackets", 3))
+    (166, 21, 588)
+    """
+    found = _find_task(task)
+    product = FiniteProduct(found.finite, found.pushdown, Bound(height, "block"), MEMORY)
+    product.explore()
+    return product
+
+
+@cache
+def _find_task(name: str) -> Task:
+    return Task(brackets_grid(), BRACKETS) if name == "brackets" else Task(TASKS[name])
+
+
+def brackets_grid() -> FiniteDomain:
+    """A slippery grid on which a third of the cells show brackets, always the same ones."""
+    kind = np.zeros(SIDE * SIDE, np.int64)
+    cells = np.random.default_rng(0).permutation(SIDE * SIDE)
+    for number, some in enumerate(np.array_split(cells[: len(cells) // 3], 4), start=1):
+        kind[some] = number
+    place = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE), axis=1)
+    moved = np.clip(place[:, None] + np.array(MOVES), 0, SIDE - 1) @ (SIDE, 1)
+    following = np.stack([moved, np.roll(moved, -1, axis=1)], axis=2)
+    return from_arrays(
+        "brackets",
+        following,
+        kind[following],
+        [(), ("open_1",), ("close_1",), ("open_2",), ("close_2",)],
+        probability=np.broadcast_to([1 - SLIP, SLIP], following.shape),
+        step_limit=100,
+    )

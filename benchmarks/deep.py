@@ -1,0 +1,246 @@
+"""Speed of the deep agents: environment and machine alone, PPO with many environments, and PPO next to Stable-Baselines3's.
+
+All on WaterWorld with its machine. On a processor, seconds are its own, and our PPO takes turns with Stable-Baselines3's: the
+same settings, task and observations. On a GPU, seconds are the wall clock's, with as many environments as fill it and no
+peer; NumPy, JAX, optax, Gymnasium, Lark and typer are then all that is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks import Figures, OnProgress
+from pdrm.domains.water import WaterWorld
+from pdrm.domains.water_env import WaterEnv
+from pdrm.errors import MissingPackage
+from pdrm.learning.agents import PPO, Deep
+from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
+from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
+from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.views import TopK
+from pdrm.product.wrapping import MachineEnv, wrap
+from pdrm.task import Task
+
+
+class Sizes(NamedTuple):
+    """Numbers of environments to measure with."""
+
+    random: Sequence[int]
+    """Without a learner."""
+    ppo: Sequence[int]
+
+
+ON_CPU = Sizes(random=(64, 1_024, 16_384), ppo=(64, 1_024))
+ON_GPU = Sizes(random=(2**12, 2**15, 2**18, 2**20, 2**22), ppo=(2**11, 2**14, 2**16))
+RANDOM_STEPS = 100
+N_STEPS, BATCHES, EPOCHS = 32, 16, (1, 2, 4)
+"""PPO's steps of each environment between updates, batches per epoch, and the numbers of epochs that are tried."""
+HEADLINE = 2
+"""The number of epochs that the figure `many_ppo_steps_per_s` is of."""
+ROUNDS = 5
+SETTINGS: dict[str, dict[str, Any]] = {
+    "": {"n_envs": 1},
+    "64_envs": {"n_envs": 64, "n_steps": 128, "batch_size": 2_048, "n_epochs": 4},
+    "paper": {
+        "n_envs": 5,
+        "n_steps": 10_000,
+        "batch_size": 3_000,
+        "n_epochs": 30,
+        "gae_lambda": 0.9,
+        "clip_range": 0.15,
+        "learning_rate": 3e-6,
+    },
+}
+"""The settings of both sides. The empty name has what neither side chose: the peer's defaults, one environment. Then many
+environments with few epochs of large batches, and the paper's settings for 17 × 17 except `target_kl` and `clip_range_vf`."""
+NOTICEABLE = 0.2
+"""Seconds that ours trains for in a round, at least."""
+SHARED = (
+    *("n_steps", "batch_size", "n_epochs", "gae_lambda"),
+    *("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"),
+)
+"""Settings that have the same names on both sides."""
+
+
+def uses_gpu() -> bool:
+    """Return True if JAX has something faster than a processor."""
+    return bool(jax.default_backend() != "cpu")
+
+
+def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
+    """All figures; `seconds` is the time of the comparison with the peer."""
+    # One thread each: networks this small are fastest so, and XLA's pool can stall on machines with few cores.
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    gpu = uses_gpu()
+    if not gpu and find_spec("stable_baselines3") is None:
+        raise MissingPackage("stable-baselines3 is not installed", fix="pip install 'pdrm[sb3]'")
+    sizes = ON_GPU if gpu else ON_CPU
+    on_progress("random steps of environment and machine")
+    random = {n_envs: random_speed(n_envs) for n_envs in sizes.random}
+    yield {f"random_steps_per_s_{n_envs}_envs": speed for n_envs, speed in random.items()}
+    headlines: list[float] = []
+    for n_envs in sizes.ppo:
+        on_progress(f"PPO with {n_envs:,} environments")
+        figures = measure_ppo(n_envs)
+        yield figures
+        headlines.append(figures[f"many_ppo_steps_per_s_{n_envs}_envs_{HEADLINE}_epochs"])
+    yield {
+        "random_steps_per_s": max(random.values()),
+        "many_ppo_steps_per_s": max(headlines),
+    }
+    if not gpu:
+        yield from beside_sb3(seconds, on_progress)
+
+
+def seconds_of(burst: Callable[[], object]) -> float:
+    """Seconds of the processor's clock, or of the wall clock if a GPU does the work."""
+    clock = perf_counter if uses_gpu() else process_time
+    began = clock()
+    burst()
+    return clock() - began
+
+
+# --- Environment and machine alone, stepped by random actions
+
+
+def random_speed(n_envs: int) -> float:
+    """Random steps of the product per second: the best of some bursts."""
+    product = water_product()
+    envs = jax.jit(lambda: begin_envs(product, Deep(n_envs=n_envs, staggered=True), make_key(0)))()
+    walk = jax.jit(partial(_walk, product, RANDOM_STEPS), donate_argnums=0)
+
+    def burst() -> float:
+        nonlocal envs
+        envs, gained = walk(envs)
+        return float(gained)  # waits for it
+
+    burst()
+    return n_envs * RANDOM_STEPS / min(seconds_of(burst) for _ in range(ROUNDS))
+
+
+def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]:
+    """Random steps, and the raw returns of the episodes that ended, so that the compiler can leave nothing out."""
+
+    def one(envs: Envs, _: None) -> tuple[Envs, Tally]:
+        number = jax.vmap(lambda key: uniforms(key, 1)[0])(action_keys(envs))
+        stepped = step_envs(product, envs, (number * product.domain.actions).astype(jnp.int32))
+        return stepped.envs, stepped.tally
+
+    envs, tally = jax.lax.scan(one, envs, None, length=steps)
+    return envs, sum_tally(tally).gained
+
+
+def water_product() -> JaxProduct:
+    """WaterWorld 17 × 17 with its machine, seen through the top symbol."""
+    return jax_product(water_domain(WaterWorld()), Task("water-17").pushdown, TopK(1), depth=16)
+
+
+# --- PPO with many environments
+
+
+def measure_ppo(n_envs: int) -> Figures:
+    """PPO's training steps per second by the epochs, and from these the time of collecting and of an epoch.
+
+    An epoch costs the slope of the line through the times; collecting costs what the line begins with.
+    """
+    figures: Figures = {}
+    taken: list[float] = []
+    for epochs in EPOCHS:
+        batch = n_envs * N_STEPS // BATCHES
+        training = water_training(
+            {"n_envs": n_envs, "n_steps": N_STEPS, "batch_size": batch, "n_epochs": epochs}
+        )
+        burst = burst_of(training, ROUNDS)
+        burst()
+        seconds = min(seconds_of(burst) for _ in range(ROUNDS))
+        taken.append(seconds / ROUNDS / training.steps_per_iteration)
+        figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / taken[-1]
+    slope, begin = np.polyfit(EPOCHS, taken, 1)
+    figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(begin) * 1e9
+    figures[f"many_ppo_epoch_ns_{n_envs}_envs"] = float(slope) * 1e9
+    return figures
+
+
+def water_training(given: dict[str, Any]) -> DeepTraining:
+    """One run of PPO on WaterWorld."""
+    product, settings = water_product(), PPO.like_sb3(**given)
+    return DeepTraining(algorithm_of("ppo"), lambda _: (product, settings), [0])
+
+
+def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
+    """A function that trains for n more iterations, and waits for them."""
+    return lambda: float(training.iterate(iterations).losses.value[0, 0])
+
+
+# --- PPO next to Stable-Baselines3's
+#
+# A round trains the peer for one iteration and ours for as many as take a noticeable time. A speed is that of the best round:
+# other programs empty the caches, which slows the peer more than ours. Torch and XLA have one thread each. The peer's
+# environment is ours on NumPy.
+
+
+def beside_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
+    """Training steps per second of both, with each of the settings."""
+    for name, given in SETTINGS.items():
+        on_progress(f"PPO next to Stable-Baselines3's, environments: {given['n_envs']}")
+        figures = race_sb3(given, seconds / len(SETTINGS))
+        ending = f"_{name}" if name else ""
+        yield {figure + ending: value for figure, value in figures.items()}
+
+
+def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
+    """Both at these settings, in turns until the seconds are over, at least once each."""
+    training = water_training(given)
+    burst = burst_of(training, 1)
+    peer = sb3_ppo(PPO.like_sb3(**given))
+    steps = training.steps_per_iteration
+    burst()
+    turns = max(1, round(NOTICEABLE / seconds_of(burst)))
+    ours: list[float] = []
+    theirs: list[float] = []
+    began = process_time()
+    while not ours or process_time() - began < seconds:
+        theirs.append(steps / seconds_of(lambda: peer(steps)))
+        ours.append(median(steps / seconds_of(burst) for _ in range(turns)))
+    return {
+        "ppo_steps_per_s": max(ours),
+        "sb3_ppo_steps_per_s": max(theirs),
+        "sb3_ppo_ratio": max(ours) / max(theirs),
+        "sb3_ppo_rounds": len(ours),
+    }
+
+
+def water_task() -> MachineEnv:
+    """WaterWorld and its machine as one flat environment."""
+    return wrap(WaterEnv(WaterWorld()), "water", "info", k=1, flatten=True)
+
+
+def sb3_ppo(chosen: PPO) -> Callable[[int], object]:
+    """A function that trains the peer for n more steps; torch on one thread, with which networks this small are fastest."""
+    import stable_baselines3
+    import torch
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    torch.set_num_threads(1)
+    given = {name: getattr(chosen, name) for name in SHARED} | {"gamma": chosen.discount}
+    network = {"net_arch": list(chosen.net_arch)}
+    envs = DummyVecEnv([water_task] * chosen.n_envs)
+    with warnings.catch_warnings():
+        # The paper's batches do not divide the steps, and SB3 warns of that.
+        warnings.simplefilter("ignore")
+        model = stable_baselines3.PPO(
+            "MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given
+        )
+    return partial(model.learn, reset_num_timesteps=False)

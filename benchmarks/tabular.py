@@ -1,0 +1,205 @@
+"""Speed of the tabular learners: next to PyCRM on LetterEnv, at growing stack heights, in memory; and of `wrap`.
+
+Ours and the peer's take turns in one process, burst by burst, so that whatever else the machine does slows both; a ratio is
+the median over rounds of the two bursts' ratio. Both see the whole memory (stack or counter) and use the paper's settings.
+Seconds are those of the processor: what other programs take is not counted against either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+from time import process_time as clock
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from benchmarks import Figures, OnProgress
+from benchmarks.pycrm_letter import peer_agent
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
+from pdrm.learning.settings import MOST
+from pdrm.learning.tabular.learner import QLearner, make_learner
+from pdrm.product.wrapping import wrap
+from pdrm.task import Task
+
+ROUNDS = 7
+HEIGHTS = (10, 1_000, 100_000)
+HELD = 2_000_000
+"""Steps with the stack held around a height."""
+WAVE = 4
+"""Symbols that it rises and falls meanwhile."""
+WRAP_BURSTS, WRAP_STEPS = 60, 500
+
+LETTER: dict[str, Any] = {
+    "episodes": MOST,
+    "learning_rate": 0.01,
+    "epsilon": 0.01,
+    "epsilon_decay": 1.0,
+}
+"""The settings that the paper and PyCRM use for LetterEnv."""
+PILE = "name pile\nevents up down\nstack # A\nstart u\notherwise error\nu -> u : {up}, z / A z, 0\nu -> u : {down}, A / eps, 0\n"
+
+Burst = Callable[[float], float]
+"""Learns for some seconds; returns updates per second."""
+
+
+def bench_tabular(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
+    """All figures; `seconds` is the time of all bursts next to the peer."""
+    on_progress("LetterEnv, next to PyCRM")
+    yield race_pycrm(seconds / (6 * ROUNDS))
+    on_progress("stack heights")
+    yield measure_heights(max(HELD // 4, min(HELD, int(HELD * seconds / 10))))
+    on_progress("table rows")
+    yield {"bytes_per_row": bytes_per_row()}
+    on_progress("the wrapper")
+    yield measure_wrap()
+
+
+def race_pycrm(burst: float) -> Figures:
+    """Q-learning and counterfactual learning in turns with PyCRM's."""
+    runners = {
+        "q_steps_per_s": _ours(QLearning(k="full", **LETTER)),
+        "peer_q_steps_per_s": _peer(counterfactual=False),
+        "cprm_updates_per_s": _ours(
+            CpRM(k="full", counterfactuals=Counterfactuals.EXHAUSTIVE, **LETTER)
+        ),
+        "peer_cql_updates_per_s": _peer(counterfactual=True),
+        "q_steps_per_s_top_1": _ours(QLearning(k=1, **LETTER)),
+        "cprm_updates_per_s_top_1": _ours(CpRM(k=1, **LETTER)),
+    }
+    for run in runners.values():
+        run(burst)  # compiles, fills caches, and learns a little
+    rounds = [{name: run(burst) for name, run in runners.items()} for _ in range(ROUNDS)]
+    figures = {name: median(one[name] for one in rounds) for name in runners}
+    figures["q_steps_ratio"] = median(
+        one["q_steps_per_s"] / one["peer_q_steps_per_s"] for one in rounds
+    )
+    figures["cprm_updates_ratio"] = median(
+        one["cprm_updates_per_s"] / one["peer_cql_updates_per_s"] for one in rounds
+    )
+    return figures
+
+
+def _ours(agent: QLearning) -> Burst:
+    training, episodes = _begin(Task("letter"), agent), 100
+
+    def burst(seconds: float) -> float:
+        nonlocal episodes
+        before, began, taken = training.updates, clock(), 0.0
+        while taken < seconds:
+            last = taken
+            training.advance(training.episodes + episodes)
+            taken = clock() - began
+            if taken - last < seconds / 10:
+                episodes *= 2  # a call of the kernel takes a tenth of a millisecond before it learns anything
+        return (training.updates - before) / taken
+
+    return burst
+
+
+def _begin(task: Task, agent: QLearning) -> QLearner:
+    training = make_learner(task, agent, seed=0)
+    assert isinstance(training, QLearner)
+    return training
+
+
+def _peer(counterfactual: bool) -> Burst:
+    agent = peer_agent(counterfactual)
+    # PyCRM imagines every machine state with every counter value that is listed for it, in every step.
+    machine = agent.env.crm
+    updates_per_step = (
+        len(machine.U) * len(machine.sample_counter_configurations()) if counterfactual else 1
+    )
+
+    def burst(seconds: float) -> float:
+        steps, began = 0, clock()
+        while (taken := clock() - began) < seconds:
+            agent.learn(1)
+            steps += agent.env.steps
+        return steps * updates_per_step / taken
+
+    return burst
+
+
+def measure_heights(held: int) -> Figures:
+    """Nanoseconds per step with the stack around each height, without the climb, and the largest cost over the least."""
+    rounds = [
+        [(pile_seconds(height, held) - pile_seconds(height, 0)) / held * 1e9 for height in HEIGHTS]
+        for _ in range(3)
+    ]
+    costs = [median(cost) for cost in zip(*rounds, strict=True)]
+    named = {f"height_cost_{height}": cost for height, cost in zip(HEIGHTS, costs, strict=True)}
+    return named | {"height_cost_ratio": max(costs) / min(costs)}
+
+
+def pile_seconds(height: int, held: int) -> float:
+    """Seconds of an episode on the pile, after every state has been seen."""
+    training = _begin(Task(pile(height, held), PILE), QLearning(k="full"))
+    training.advance(1)
+    began = clock()
+    training.advance(2)
+    return clock() - began
+
+
+def pile(height: int, held: int) -> FiniteDomain:
+    """A walk that raises the stack to a height and holds it there for some steps, up and down by a few symbols.
+
+    It has one state for each step of the climb and of the wave.
+    """
+    states = height + 2 * WAVE
+    following = np.arange(1, states + 1)
+    following[-1] = height
+    falls = np.arange(states) >= height + WAVE
+    after, label = (
+        np.repeat(column[:, None], 2, axis=1) for column in (following, falls.astype(np.int32))
+    )
+    return from_arrays("pile", after, label, [("up",), ("down",)], step_limit=height + held)
+
+
+def bytes_per_row() -> float:
+    """Memory of a table of values divided by its rows, the hash and the room to grow included."""
+    training = _begin(Task("maze-20x20"), QLearning(k="full", **LETTER))
+    training.advance(1_000)
+    table = training.table
+    return sum(array.nbytes for array in (table.slot, table.key, table.value)) / training.rows
+
+
+def measure_wrap() -> Figures:
+    """Microseconds that `pdrm.wrap` adds to a step of FrozenLake, including the label function: the difference of the best of
+    many short bursts, in turns."""
+
+    def lake() -> gymnasium.Env[Any, Any]:
+        return gymnasium.make(
+            "FrozenLake-v1", is_slippery=False, max_episode_steps=10**9, disable_env_checker=True
+        )
+
+    wrapped = partial(wrap, machine="letter", labels=_events)
+    envs = {
+        "bare": lake(),
+        "wrap_cost_us": wrapped(lake()),
+        "wrap_cost_us_flat": wrapped(lake(), flatten=True),
+    }
+    rounds = [
+        {name: _seconds_per_step(env) for name, env in envs.items()} for _ in range(WRAP_BURSTS)
+    ]
+    best = {name: min(times[name] for times in rounds) for name in envs}
+    bare = best.pop("bare")
+    return {name: (seconds - bare) * 1e6 for name, seconds in best.items()}
+
+
+def _events(
+    _observation: int, _action: int, next_observation: int, _info: dict[str, Any]
+) -> set[str]:
+    return {"A"} if next_observation == 4 else set()
+
+
+def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
+    env.reset(seed=0)
+    step, began = env.step, clock()
+    for _ in range(WRAP_STEPS):
+        step(0)
+    return (clock() - began) / WRAP_STEPS

@@ -1,0 +1,560 @@
+"""Optimal values with stacks of any height, from one operator for each symbol on top.
+
+What happens while a symbol z is on top does not depend on the stack below, except through the value
+w(s, u) of what is left once z has been popped at ⟨s, u⟩, an *exit*. If moves are deterministic, a
+way of acting pops z after t steps at an exit, having gained c, or never does. So the value is
+
+    F_z(w)(s, u) = max( C, max over exits e and lines (c, t) of c + γᵗ w(e) ).
+
+The value with a stack is the composition of the operators of its symbols, from the bottom up. The
+empty stack is symbol 0, which is never popped. `whole_stack_kernel` finds the operators.
+
+Values are *continuation values* W: what a configuration adds to the value of the one a step
+earlier. That is γ times its value and, before that, what its pending silent moves pay, undiscounted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf, nan
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pdrm.analysis.whole_stack_kernel import (
+    CLOCK,
+    COUNTERS,
+    DONE,
+    MET,
+    MORE_ROOM,
+    NONE,
+    PAUSED,
+    SHIFT,
+    STEPS,
+    TRIED,
+    UNDEFINED,
+    VISITS,
+    Floats,
+    Numbers,
+    Operators,
+    Ranges,
+    World,
+    bound_by_top,
+    evaluate,
+    evaluate_actions,
+    meet,
+    sweep,
+)
+from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
+from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
+from pdrm.machines.tables import UNDEFINED_MOVE, Integers, Symbols, Table
+
+EPSILON = float(np.finfo(np.float64).eps)
+NEGLIGIBLE = 1e-18
+"""A power of the discount as small as this changes a value by less than a rounding."""
+MOST_POWERS = 8_000_000
+MOST_HEADS = 50_000_000
+"""Environment states times machine states times symbols, at most: arrays have a place for each."""
+MOST_SWEEPS = 10_000
+"""Sweeps that narrow the range of values."""
+ROUNDINGS = 64
+"""Roundings of the largest number in one move's arithmetic, at most."""
+HEIGHT = 1_000
+"""The height of stacks that errors are stated for."""
+COARSE = 1e-3
+"""The first tolerance, as a share of the largest value."""
+BUDGET = 1_000
+"""Visits between two looks at the clock."""
+FIRST_ROOM = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorTable:
+    """Operators as plain arrays, of the machine's own symbols; symbol 0 is the empty stack.
+
+    The operator of (s, u, z) is the greatest of `constant[s, u, z]` and, for the lines l from
+    `first[s, u, z]` on, `count[s, u, z]` of them, c[l] + γ ** t[l] * w(exit_place[l], exit_state[l]).
+    The continuation value w of what lies below is always in the range from `low` to `high`.
+    """
+
+    constant: Floats
+    """[s, u, z]: NaN at heads that were not met."""
+    first: Numbers
+    """[s, u, z]"""
+    count: Numbers
+    """[s, u, z]"""
+    c: Floats
+    """[line]"""
+    t: Numbers
+    """[line]"""
+    exit_place: Numbers
+    """[line]: an environment state."""
+    exit_state: Numbers
+    """[line]: a machine state."""
+    low: Floats
+    """[s, u]"""
+    high: Floats
+    """[s, u]"""
+
+
+class UndefinedHead(NamedTuple):
+    """A move that the machine does not define: `otherwise error`, and no rule applies."""
+
+    place: int
+    state: int
+    symbol: int
+    action: int
+
+
+class Size(NamedTuple):
+    """The numbers that are kept."""
+
+    entries: int
+    exits: int
+    lines: int
+    numbers: int
+
+
+class WholeStack:
+    """The operators of a world and a machine, each found when it is first asked for.
+
+    The world may be a whole domain, or the part of it that a learner has seen (see `note`).
+
+    >>> from pdrm.machines.tables import tabulate
+    >>> from pdrm.task import Task
+    >>> maze = Task("maze-5x5")
+    >>> table = tabulate(maze.pushdown, maze.finite.labels)
+    >>> solver = WholeStack(world_of(maze.finite.arrays), table, 0.99)
+    >>> round(float(np.nanmax(solver.action_values(0, 0, (1,)))), 3), solver.error_at(1) < 1e-3
+    (91356.433, True)
+    """
+
+    def __init__(
+        self,
+        world: World,
+        table: Table,
+        discount: float,
+        *,
+        precision: float = 1e-6,
+        largest_unknown: float | None = None,
+    ) -> None:
+        """Bound the values; nothing is solved yet.
+
+        Args:
+            world: The environment's moves, as far as they are known.
+            table: The machine.
+            discount: γ.
+            precision: The error to aim at, as a share of the largest value there can be.
+            largest_unknown: What the environment pays at most for a move that may become known
+                (default: moves that are not known cannot be taken).
+        """
+        self.world, self.table, self.discount, self.precision = world, table, discount, precision
+        self.silence = measure_silence(table)
+        self.shape = len(world.terminal), *table.silent.shape
+        heads = int(np.prod(self.shape))
+        if heads > MOST_HEADS:
+            places, states, symbols = self.shape
+            fault = f"{places:,} environment states, {states} machine states and {symbols} symbols"
+            raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
+        self.ranges = self._find_ranges(largest_unknown)
+        self.operators = _no_operators(heads, len(self.ranges.low))
+        self.until = inf
+        """The moment (`monotonic`) after which solving raises a TimeoutError."""
+        self._settled = False
+
+    # --- Values
+
+    def action_values(self, place: int, state: int, stack: Symbols) -> Floats:
+        """[action]: the value of each, NaN if it is not known or the machine has no move for it.
+
+        No silent move may be pending, and the episode must not be over.
+        """
+        symbols = np.array((*stack, 0), np.int32)
+        values = np.empty(self.world.next.shape[1])
+        self.settle()
+        while not evaluate_actions(
+            self.world, self.table, self.ranges, self.operators, place, state, symbols, values
+        ):
+            self._settled = False
+            self.settle()
+        return values
+
+    def continuation(self, place: int, state: int, stack: Symbols) -> float:
+        """W of a configuration: what it adds to the value of the one a step earlier."""
+        if state >= self.table.first_final:
+            return 0.0
+        e = place * self.shape[1] + state
+        symbols = np.array((*stack, 0), np.int32)
+        self.settle()
+        while np.isnan(value := evaluate(self.table, self.ranges, self.operators, e, symbols)):
+            self._settled = False
+            self.settle()
+        return float(value)
+
+    def list_operators(self, heads: Iterable[tuple[int, int, int]] | None = None) -> OperatorTable:
+        """The operators of some heads (place, state, symbol), or of all, and of those they depend on."""
+        places, states, symbols = self.shape
+        chosen = np.ndindex(places, self.table.first_final, symbols) if heads is None else heads
+        numbers = np.array([(s * states + u) * symbols + z for s, u, z in chosen], np.int64)
+        for number in numbers.tolist():
+            meet(self.ranges, self.operators, number, symbols)
+        self._settled = False
+        self.settle()
+        constant, met = np.full(places * states * symbols, nan), self._list_met()
+        constant[met] = self.operators.constant[met]
+        key, e = self.operators.key, self.operators.key >> SHIFT
+        first, count, _ = self.operators.lines.T.reshape(3, *self.shape)
+        return OperatorTable(
+            constant.reshape(self.shape),
+            first,
+            count,
+            self.operators.c,
+            key & STEPS,
+            e // states,
+            e % states,
+            self.ranges.low.reshape(places, states),
+            self.ranges.high.reshape(places, states),
+        )
+
+    def error_at(self, height: int) -> float:
+        """A bound of how far any value of a stack of that height can be from the true one.
+
+        W is composed of operators F that are found from below: each line and constant is a way to
+        act, so W is at most the true W*. When solving ends, no move would raise an operator by more
+        than the tolerance (the silent one, if it takes no time), wherever w is in its range. So one
+        step of the Bellman operator raises W by at most the tolerance, and that of each silent move
+        of the step; over all steps this adds up to W* - W, with the discount. A step begins with at
+        most `per_step` silent moves, and `per_symbol` more for each symbol that was on the stack.
+        Rounding is added: 64 roundings of the largest number for each move and symbol.
+
+        Where silent moves are paid for every symbol that they pop, values and ranges grow with the
+        height, and the error is stated for stacks of up to 1,000 symbols only.
+        """
+        if height > HEIGHT and self.silence.grows:
+            return inf
+        ranges, silence, gap = self.ranges, self.silence, 1 - self.discount
+        largest = self._largest
+        rounding = ROUNDINGS * EPSILON * largest
+        silent = ranges.silent_tolerance + rounding
+        steps = (ranges.tolerance + rounding + silence.per_step * silent) / gap
+        begin = (silence.per_step + silence.per_symbol * height) * silent
+        return float((steps + begin) * (1 + 1e-9) + (height + 1) * rounding)
+
+    @property
+    def undefined(self) -> UndefinedHead | None:
+        """A move that was needed and that the machine does not define."""
+        head = int(self.operators.counter[UNDEFINED])
+        if head == NONE:
+            return None
+        place, state, symbol = (int(part) for part in np.unravel_index(head, self.shape))
+        return UndefinedHead(place, state, symbol, int(self.operators.counter[TRIED]))
+
+    @property
+    def size(self) -> Size:
+        """The numbers that are kept so far."""
+        met = self._list_met()
+        first, lines, _ = self.operators.lines[met].T
+        exits = sum(
+            len(np.unique(self.operators.key[at : at + count] >> SHIFT))
+            for at, count in zip(first.tolist(), lines.tolist(), strict=True)
+        )
+        numbers = 2 * int(lines.sum()) + int(self.operators.reads[met, 1].sum()) + 12 * len(met)
+        return Size(len(met), exits, int(lines.sum()), numbers)
+
+    # --- Solving
+
+    def note(self, place: int) -> None:
+        """Visit the heads of an environment state again: a move there has become known in `world`."""
+        _, states, symbols = self.shape
+        heads = slice(place * states * symbols, (place + 1) * states * symbols)
+        self.operators.visited[heads] = 0
+        self._settled = False
+
+    def settle(self) -> None:
+        """Visit heads until no visit gains more than the tolerance.
+
+        A coarse tolerance comes first: good constants make most lines superfluous.
+        """
+        if not self._settled:
+            begun = self.operators.counter[CLOCK]
+            coarse = COARSE * self._largest
+            self._settle(self.ranges._replace(tolerance=coarse, silent_tolerance=coarse))
+            self.operators.visited[self.operators.visited > begun] = 0
+            self._settled = False
+            self._settle(self.ranges)
+
+    def _settle(self, ranges: Ranges) -> None:
+        counter = self.operators.counter
+        while not self._settled:
+            begun = int(counter[VISITS])
+            status = PAUSED
+            while status != DONE:
+                status = sweep(self.world, self.table, ranges, self.operators, BUDGET)
+                if status == MORE_ROOM:
+                    self._make_room()
+                if monotonic() > self.until:
+                    raise TimeoutError("time is up")
+            self._settled = not self._close_loops() and counter[VISITS] == begun
+
+    def _make_room(self) -> None:
+        """Double the arrays of lines and reads."""
+        names = ("key", "c", "read")
+        longer: dict[str, Any] = {
+            name: np.concatenate([array, np.zeros_like(array)])
+            for name in names
+            for array in [getattr(self.operators, name)]
+        }
+        for name in ("work_key", "work_c"):
+            array = getattr(self.operators, name)
+            longer[name] = np.concatenate([array, np.zeros_like(array)], axis=1)
+        self.operators = self.operators._replace(**longer)
+
+    def _close_loops(self) -> bool:
+        """Raise constants to what following them for ever is worth; return True if one rose.
+
+        The constant of a head is what is gained until another head is reached, and the constant
+        there. Following twice as many of these at once, again and again, sums them up.
+        """
+        operators = self.operators
+        met = self._list_met()
+        position = np.zeros(len(operators.met), np.int32)
+        position[met] = np.arange(len(met))
+        goal = position[np.maximum(operators.leads_to[met], 0)]
+        gain = operators.gain[met]
+        weight = np.where(operators.leads_to[met] == NONE, 0.0, operators.weight[met])
+        while len(met) and weight.max() > NEGLIGIBLE:
+            gain = gain + weight * gain[goal]
+            weight = weight * weight[goal]
+            goal = goal[goal]
+        rose = gain > operators.constant[met] + self.ranges.tolerance
+        heads = met[rose]
+        operators.constant[heads] = gain[rose]
+        operators.floor[heads] = np.maximum(operators.floor[heads], gain[rose])
+        operators.counter[CLOCK] += 1
+        operators.changed[heads] = operators.counter[CLOCK]
+        return bool(rose.any())
+
+    def _list_met(self) -> Integers:
+        return self.operators.order[: self.operators.counter[MET]]
+
+    # --- Ranges
+
+    def _find_ranges(self, largest_unknown: float | None) -> Ranges:
+        world, table, gap = self.world, self.table, 1 - self.discount
+        silence = self.silence
+        power = _list_powers(self.discount)
+        known = world.next >= 0
+        own = [*world.reward[known].tolist(), largest_unknown or 0.0, -(largest_unknown or 0.0)]
+        silent_paid = [*table.reward[table.silent[table.silent != UNDEFINED_MOVE]].tolist(), 0.0]
+        bounds = []
+        for extreme in (min, max):
+            step = extreme(own) + extreme(table.reward.tolist())
+            silent = silence.per_step * extreme(silent_paid)
+            bounds.append((step + silent) / gap + silent)
+        lowest, highest = bounds
+        grow_low, grow_high = 0.0, 0.0
+        highest_stack = 0
+        if silence.grows:
+            grow_low = -silence.per_symbol * min(silent_paid)
+            grow_high = silence.per_symbol * max(silent_paid)
+            highest_stack = HEIGHT + silence.pushed * len(power)  # later steps do not count
+        low = np.full(self.shape, lowest)
+        high = np.full(self.shape, highest)
+        low[:, table.first_final :] = 0.0
+        high[:, table.first_final :] = 0.0
+        largest = max(highest, -lowest, float(np.finfo(np.float64).tiny))
+        close = 1e-6 * largest
+        unknown = -inf if largest_unknown is None else highest
+        bound_by_top(world, table, self.discount, low, False, -inf, -grow_low, close, MOST_SWEEPS)
+        bound_by_top(
+            world, table, self.discount, high, True, unknown, grow_high, close, MOST_SWEEPS
+        )
+        wider = 1e-9 * largest
+        least = low.min(axis=2).ravel() - grow_low * highest_stack - wider
+        most = high.max(axis=2).ravel() + grow_high * highest_stack + wider
+        largest = float(max(np.abs(least).max(), np.abs(most).max()))
+        self.largest_paid = float(
+            np.abs(world.reward).max(initial=0.0) + np.abs(table.reward).max()
+        )
+        self._largest = largest + self.largest_paid
+        tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
+        silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT
+        return Ranges(least, most, power, tolerance, tolerance / (1 + silent_moves))
+
+
+# --- Silent moves
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """How many silent moves there can be: in n steps from a stack of height h, counted with the
+    discount, at most `per_step` for each step, and `per_symbol * h`.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.machines.tables import tabulate
+    >>> measure_silence(tabulate(catalogue("paint"), [frozenset({"soap_3"})]))
+    Silence(per_step=5, per_symbol=0, pushed=1)
+    """
+
+    per_step: int
+    per_symbol: int
+    pushed: int
+    """The symbols that a step adds to the stack, at most."""
+
+    @property
+    def grows(self) -> bool:
+        """True if their number grows with the height of the stack."""
+        return self.per_symbol > 0
+
+
+def measure_silence(table: Table) -> Silence:
+    """Count silent moves; there must be no endless ones, which a machine is checked for."""
+    used: dict[tuple[int, int], tuple[int, int]] = {}
+    for state, symbol in np.argwhere(table.silent != UNDEFINED_MOVE).tolist():
+        _use_up(table, (state, symbol), used)
+    each = max((moves for moves, _ in used.values()), default=0)
+    pushed = (int(table.pushes.max(initial=0)) + 1) * (1 + each)
+    after: dict[int, set[int]] = {}
+    for (state, _), (_, left) in used.items():
+        if left != NONE:
+            after.setdefault(state, set()).add(left)
+    chain = _longest_chain(after)
+    if chain is None:
+        return Silence(each * (1 + pushed), each, pushed)
+    return Silence(each * (chain + 1), 0, pushed)
+
+
+def _use_up(
+    table: Table, head: tuple[int, int], used: dict[tuple[int, int], tuple[int, int]]
+) -> None:
+    """Find the silent moves until the symbol of a head is gone, and the state then.
+
+    The state is NONE if they end before. Heads that come first are found first.
+    """
+    todo = [head]
+    while todo:
+        state, symbol = todo[-1]
+        move = int(table.silent[state, symbol])
+        if (state, symbol) in used or move == UNDEFINED_MOVE:
+            used.setdefault((state, symbol), (0, NONE))
+            todo.pop()
+            continue
+        moves, missing = 1, None
+        state, pushed, _ = read_move(table, move, (symbol,))
+        for above in pushed:
+            if state >= table.first_final:
+                state = NONE
+            elif (state, above) in used:
+                more, state = used[state, above]
+                moves += more
+            else:
+                missing = (state, above)
+            if state == NONE or missing:
+                break
+        if missing:
+            todo.append(missing)
+        else:
+            used[todo.pop()] = (moves, state)
+
+
+def _longest_chain(after: dict[int, set[int]]) -> int | None:
+    """The symbols that silent moves can pop one after the other; None if there is no end to them."""
+    chain = dict.fromkeys(after, 0)
+    for _ in range(len(after) + 1):
+        longer = {u: 1 + max(chain.get(v, 0) for v in found) for u, found in after.items()}
+        if longer == chain:
+            return max(chain.values(), default=0)
+        chain = longer
+    return None
+
+
+# --- Worlds and moves
+
+
+def read_move(table: Table, move: int, stack: Symbols) -> tuple[int, Symbols, float]:
+    """The state and stack after one move, and what it pays."""
+    pushed = reversed(table.push[move, : table.pushes[move]].tolist())
+    after = (*pushed, *stack[table.pops[move] :])
+    return int(table.target[move]), after, float(table.reward[move])
+
+
+def rest(table: Table, state: int, stack: Symbols) -> tuple[int, Symbols, float]:
+    """A configuration after its silent moves, and what they pay."""
+    total = 0.0
+    while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
+        state, stack, paid = read_move(table, move, stack)
+        total += paid
+    return state, stack, total
+
+
+def world_of(arrays: DomainArrays) -> World:
+    """The world of a domain whose moves are deterministic: of each action, the outcome that happens.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> world_of(domain("maze-5x5").arrays).next.shape
+    (8, 4)
+    """
+    happens = arrays.probability.argmax(axis=2)[..., np.newaxis]
+    after, label, reward = (
+        np.ascontiguousarray(np.take_along_axis(array, happens, axis=2)[..., 0])
+        for array in (arrays.next, arrays.label, arrays.reward)
+    )
+    return World(
+        after.astype(np.int32), label.astype(np.int32), reward.astype(np.float64), arrays.terminal
+    )
+
+
+def check_deterministic(domain: FiniteDomain) -> None:
+    """Refuse a domain in which an action can have two outcomes."""
+    arrays = domain.arrays
+    likely = arrays.probability > 0
+    first = likely.argmax(axis=2)[..., np.newaxis]
+    different = np.zeros(likely.shape[:2], np.bool_)
+    for array in (arrays.next, arrays.label, arrays.reward):  # an outcome listed twice is one
+        different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
+    wrong = different & ~arrays.terminal[:, np.newaxis]
+    if wrong.any():
+        s, action = np.argwhere(wrong)[0].tolist()
+        chances = ", ".join(f"{chance:g}" for chance in arrays.probability[s, action] if chance > 0)
+        raise StochasticMoves(
+            f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in"
+            f" state {s} ({domain.describe(s)}) has outcomes with chances {chances}",
+            fix="pdrm.check_k with the same arguments (`pdrm check-k`) bounds its values",
+        )
+
+
+def _list_powers(discount: float) -> Floats:
+    """The powers of the discount down to one that is negligible."""
+    count = 1 if discount == 0 else int(np.log(NEGLIGIBLE) / np.log(discount)) + 2
+    if count > MOST_POWERS:
+        raise BadSetting(f"a discount of {discount} is too close to 1", fix="use at most 0.99999")
+    return np.float64(discount) ** np.arange(count + 1)
+
+
+def _no_operators(heads: int, exits: int) -> Operators:
+    counter = np.zeros(COUNTERS, np.int64)
+    counter[UNDEFINED] = NONE
+    return Operators(
+        met=np.zeros(heads, np.bool_),
+        order=np.zeros(heads, np.int32),
+        constant=np.zeros(heads),
+        leads_to=np.zeros(heads, np.int32),
+        gain=np.zeros(heads),
+        weight=np.zeros(heads),
+        floor=np.zeros(heads),
+        lines=np.zeros((heads, 3), np.int64),
+        key=np.zeros(FIRST_ROOM, np.int64),
+        c=np.zeros(FIRST_ROOM),
+        reads=np.zeros((heads, 3), np.int64),
+        read=np.zeros(FIRST_ROOM, np.int32),
+        visited=np.zeros(heads, np.int64),
+        changed=np.zeros(heads, np.int64),
+        noted=np.zeros(heads, np.int64),
+        work_key=np.zeros((2, FIRST_ROOM), np.int64),
+        work_c=np.zeros((2, FIRST_ROOM)),
+        stamp=np.zeros(exits, np.int64),
+        slot=np.zeros(exits, np.int32),
+        counter=counter,
+    )

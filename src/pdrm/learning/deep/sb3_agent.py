@@ -1,0 +1,180 @@
+"""Agents of Stable-Baselines3 and sb3-contrib by name: `pdrm.SB3("PPO")` is an agent like any other.
+
+It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was stopped begins again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from pdrm.errors import MissingPackage, UnknownAgent, did_you_mean
+from pdrm.files import Arrays
+from pdrm.learning.protocol import Until
+from pdrm.task import Task
+
+NAMES = (
+    "A2C", "ARS", "CrossQ", "DDPG", "DQN", "PPO", "QRDQN", "RecurrentPPO", "SAC", "TD3", "TQC", "TRPO",
+)  # fmt: skip
+
+
+class SB3:
+    """An algorithm of Stable-Baselines3 or sb3-contrib.
+
+    Args:
+        algorithm: Its name, such as `"PPO"` or `"RecurrentPPO"`.
+        policy: The name of its policy. If it begins with `Mlp`, observations are flat vectors.
+        k: Stack symbols that the policy sees.
+        total_timesteps: Environment steps of training.
+        test_every: Steps between two tests (default: a twentieth of all).
+        test_episodes: Episodes per test.
+        options: Other arguments of the algorithm.
+
+    >>> SB3("DQN", k=2, learning_rate=1e-3)
+    SB3('DQN', k=2, learning_rate=0.001)
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        policy: str = "MultiInputPolicy",
+        *,
+        k: int | str = 1,
+        total_timesteps: int = 100_000,
+        test_every: int | None = None,
+        test_episodes: int = 10,
+        **options: Any,
+    ) -> None:
+        if algorithm not in NAMES:
+            fault = f"Stable-Baselines3 has no algorithm `{algorithm}`"
+            raise UnknownAgent(fault, fix=did_you_mean(algorithm, NAMES))
+        self.algorithm, self.policy, self.k = algorithm, policy, k
+        self.total_timesteps, self.test_every = total_timesteps, test_every
+        self.test_episodes, self.options = test_episodes, options
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> SB3:
+        """The agent with these fields."""
+        own = dict(fields)
+        options = own.pop("options")
+        return cls(**own, **options)
+
+    def __repr__(self) -> str:
+        said = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        policy = "" if self.policy == "MultiInputPolicy" else f", {self.policy!r}"
+        return f"SB3({self.algorithm!r}{policy}, k={self.k}{said})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SB3) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @property
+    def name(self) -> str:
+        """The algorithm, as tables show it."""
+        return f"sb3-{self.algorithm.lower()}"
+
+    def learner(self, task: Task, seed: int, /) -> SB3Learner:
+        """Begin a run."""
+        return SB3Learner(self, task, seed)
+
+    def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Policy:
+        """The policy with these parameters."""
+        learner = self.learner(task, 0)
+        network = learner.model.policy
+        tensors = network.state_dict()
+        network.load_state_dict(
+            {name: tensors[name].new_tensor(np.array(array)) for name, array in arrays.items()}
+        )
+        return learner.policy()
+
+
+class SB3Learner:
+    """A model under way."""
+
+    def __init__(self, agent: SB3, task: Task, seed: int) -> None:
+        self.agent, self.env = agent, task.env(agent.k)
+        flat: Any = self.env
+        if agent.policy.startswith("Mlp"):
+            flat = gymnasium.wrappers.FlattenObservation(self.env)
+        kind = _find_algorithm(agent.algorithm)
+        self.model = kind(agent.policy, flat, seed=seed, verbose=0, **agent.options)
+        self.episodes = 0
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of training so far."""
+        return int(self.model.num_timesteps)
+
+    def advance(self, until: Until, /) -> None:
+        """Train until then, in whole rollouts. Schedules refer to `total_timesteps`."""
+        from stable_baselines3.common.callbacks import BaseCallback
+
+        learner = self
+
+        class Counting(BaseCallback):
+            """Counts episodes, and stops between two rollouts."""
+
+            def _on_rollout_start(self) -> None:
+                if until.reached(learner):
+                    raise RolloutBoundary
+
+            def _on_step(self) -> bool:
+                learner.episodes += int(np.sum(self.locals["dones"]))
+                return True
+
+        left = self.agent.total_timesteps - self.steps
+        try:
+            while left > 0 and not until.reached(self):
+                self.model.learn(left, callback=Counting(), reset_num_timesteps=False)
+                left = self.agent.total_timesteps - self.steps
+        except RolloutBoundary:
+            pass
+
+    def policy(self) -> SB3Policy:
+        """The model as it stands."""
+        return SB3Policy(self)
+
+
+class RolloutBoundary(Exception):
+    """Training has reached a place where it can stop."""
+
+
+class SB3Policy:
+    """Acts without exploration."""
+
+    def __init__(self, learner: SB3Learner) -> None:
+        self.model, self.space = learner.model, learner.env.observation_space
+        self.is_flat = learner.agent.policy.startswith("Mlp")
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the state of an LSTM; an episode begins."""
+        self.memory, self.begins = None, np.ones(1, bool)
+
+    def act(self, observation: Any, _info: Any, /) -> Any:
+        """The action."""
+        seen = gymnasium.spaces.flatten(self.space, observation) if self.is_flat else observation
+        action, self.memory = self.model.predict(
+            seen, state=self.memory, episode_start=self.begins, deterministic=True
+        )
+        self.begins = np.zeros(1, bool)
+        return int(action) if np.ndim(action) == 0 else action
+
+    def arrays(self) -> Arrays:
+        """The parameters of the networks."""
+        state = self.model.policy.state_dict()
+        return {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+
+
+def _find_algorithm(name: str) -> Any:
+    try:
+        import sb3_contrib
+        import stable_baselines3
+    except ImportError as error:
+        fault = "pdrm.SB3 needs stable_baselines3 and sb3_contrib"
+        raise MissingPackage(fault, fix="pip install 'pdrm[sb3]'") from error
+    return vars(stable_baselines3).get(name) or vars(sb3_contrib)[name]

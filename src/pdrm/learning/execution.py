@@ -1,0 +1,479 @@
+"""The one way to train: `train_all` takes specs and a folder, and hands them to joblib, whatever the workers are.
+
+The workers are this process or joblib's loky processes, or a Dask or Ray cluster by name; each has one thread. Runs that JAX can
+train side by side are one job; a table is a job by itself. Tables are begun before networks, because they are done in seconds and
+show early if a study is right; among either, the longest first. A run that fails is reported, and the others continue.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import chain
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+
+from pdrm.errors import BadSetting, MissingPackage, PdrmError, WorkersLost, did_you_mean
+from pdrm.learning.curve import format_return
+from pdrm.learning.protocol import Policy
+from pdrm.learning.run_folder import PROGRESS, is_done, read_progress
+from pdrm.learning.run_loop import Watch, execute
+from pdrm.learning.run_spec import RunSpec
+from pdrm.progress import COMPILING, duration, say, show_progress
+
+# --- The workers
+
+BACKENDS = ("loky", "dask", "ray")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+GIGABYTES_PER_WORKER = 7.0
+LEAST_GIGABYTES = 14.0
+"""What runs may take at once by default: so much per worker, as far as the machine has it, and at least this."""
+SHARE_OF_MEMORY = 0.6
+PARENT_WATCH_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """How many workers, of which kind, and how much memory they share.
+
+    Without an address, Dask and Ray start workers on this machine; with one, they use the cluster that is there, whose workers
+    must see the same folder.
+
+    >>> Workers(count=2).backend
+    'loky'
+    """
+
+    count: int = 1
+    backend: str = "loky"
+    address: str | None = None
+    """Of a Dask scheduler or a Ray cluster."""
+    gigabytes: float | None = None
+    """Memory of all runs at once (default: what this machine can give, or no limit with an address)."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise BadSetting(f"{self.count} workers", fix="a positive integer, such as workers=2")
+        if self.backend not in BACKENDS:
+            fix = did_you_mean(self.backend, BACKENDS)
+            raise BadSetting(f"no backend is called `{self.backend}`", fix=fix)
+        if self.address is not None and self.backend == "loky":
+            raise BadSetting("loky runs on this machine and has no address", fix='backend="dask"')
+        if self.gigabytes is not None and not self.gigabytes > 0:
+            raise BadSetting(f"{self.gigabytes} gigabytes of memory", fix="a number above 0")
+
+    @property
+    def memory(self) -> float:
+        """The gigabytes that runs may take at once."""
+        if self.gigabytes is not None:
+            return self.gigabytes
+        if self.address is not None:
+            return inf
+        here = SHARE_OF_MEMORY * _gigabytes_here()
+        return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, here))
+
+    def at_most(self, tasks: int) -> Workers:
+        """No more workers than there are tasks, but two at least if there were: a worker may die, and a single one is this process.
+
+        >>> Workers(count=8).at_most(3).count, Workers(count=8).at_most(1).count, Workers(count=1).at_most(5).count
+        (3, 2, 1)
+        """
+        return replace(self, count=min(self.count, max(2, tasks)))
+
+    def ready(self) -> AbstractContextManager[None]:
+        """Start or find the workers; joblib uses them inside."""
+        started = {"loky": _loky, "dask": _dask, "ray": _ray}
+        return started[self.backend](self)
+
+
+@contextmanager
+def _loky(workers: Workers) -> Iterator[None]:
+    several: dict[str, Any] = {}
+    if workers.count > 1:
+        several = {
+            "inner_max_num_threads": 1,
+            "initializer": _leave_with,
+            "initargs": (os.getpid(),),
+        }
+    with joblib.parallel_config(backend="loky", n_jobs=workers.count, **several):
+        yield
+
+
+def _leave_with(parent: int) -> None:
+    """End this worker when its parent has died."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _dask(workers: Workers) -> Iterator[None]:
+    distributed = _package("distributed", "dask")
+    with ExitStack() as stack:
+        found: Any = workers.address
+        if found is None:
+            limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+            with _one_thread():
+                found = stack.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=workers.count, processes=True, silence_logs=50, **limits
+                    )
+                )
+        try:
+            client = stack.enter_context(distributed.Client(found, set_as_default=False))
+        except OSError as error:
+            fix = "check the address, and that the scheduler runs"
+            raise WorkersLost(f"no Dask scheduler answers at {found}: {error}", fix=fix) from error
+        with joblib.parallel_config(backend="dask", client=client):
+            yield
+
+
+@contextmanager
+def _ray(workers: Workers) -> Iterator[None]:
+    ray = _package("ray", "ray")
+    _package("ray.util.joblib", "ray").register_ray()
+    chosen: dict[str, Any] = {"address": workers.address}
+    if workers.address is None:
+        chosen = {"num_cpus": workers.count}
+    already = ray.is_initialized()
+    if not already:
+        quiet = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
+        with _one_thread():
+            try:
+                ray.init(**quiet, **chosen)
+            except (ConnectionError, ValueError) as error:
+                fault = f"no Ray cluster answers at {workers.address}: {error}"
+                fix = "check the address, and that the cluster runs"
+                raise WorkersLost(fault, fix=fix) from error
+    try:
+        there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for if a node is gone
+        with joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)):
+            yield
+    finally:
+        if not already:
+            ray.shutdown()
+
+
+def _package(name: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        fix = f"pip install 'pdrm[{extra}]'"
+        raise MissingPackage(f"backend {extra} is not installed", fix=fix) from error
+
+
+def _gigabytes_here() -> float:
+    """The memory of this machine, if it can be asked."""
+    if "SC_PHYS_PAGES" not in os.sysconf_names:
+        return LEAST_GIGABYTES
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile take one thread each."""
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+# --- The order of runs
+
+
+class Planned(NamedTuple):
+    """A run to be done."""
+
+    spec: RunSpec
+    title: str
+    """Its name in the display."""
+    seconds: float | None = None
+    """About how long it takes, if that is known."""
+    gigabytes: float = 0.5
+    """About how much memory it takes at most."""
+
+
+Batch = list[Planned]
+"""Runs that are trained side by side; of tabular agents one."""
+Job = list[Batch]
+"""Batches that are trained one after the other, in one worker."""
+UNKNOWN_SECONDS = 1.0
+
+
+def plan_jobs(runs: Sequence[Planned], workers: Workers) -> list[Job]:
+    """What each worker takes in one piece. A job is one batch; but batches too large to run on all workers at once share as many
+    jobs as fit side by side."""
+    batches: dict[Hashable, Batch] = {}
+    for run in runs:
+        batches.setdefault(run.spec.batch, []).append(run)
+    sizes = {key: max(run.gigabytes for run in batch) for key, batch in batches.items()}
+    largest = max(sizes.values(), default=0.0)
+    fits = workers.count * largest <= workers.memory
+    beside = (workers.memory - largest) / max(1, workers.count - 1)
+    heavy = [batch for key, batch in batches.items() if not fits and sizes[key] > beside]
+    heavy.sort(key=lambda batch: _rank([batch]))
+    at_once = min(len(heavy), max(1, int(workers.memory // largest))) if heavy else 0
+    jobs = [heavy[first::at_once] for first in range(at_once)]
+    jobs += [[batch] for batch in batches.values() if batch not in heavy]
+    return sorted(jobs, key=_rank)
+
+
+def _rank(job: Job) -> tuple[bool, float]:
+    """The turn of a job: tables first, then networks, of either the longest first."""
+    seconds = sum(_guess(run) for run in chain.from_iterable(job))
+    return job[0][0].spec.agent.deep, -seconds
+
+
+def _guess(run: Planned) -> float:
+    return UNKNOWN_SECONDS if run.seconds is None else run.seconds
+
+
+# --- Training
+#
+# If a worker dies, joblib cannot say which run it had: each run that was under way is tried again by itself, and given up as failed
+# when its worker has died `MOST_DEATHS` times. What is done is done: its folder says so.
+
+MOST_DEATHS = 3
+
+
+class Failure(NamedTuple):
+    """A run that could not be done, and why."""
+
+    run: Planned
+    why: str
+    error: Exception | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The error's own sentence: the first line of ours, the last line of a traceback."""
+        lines = self.why.strip().splitlines()
+        return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+
+
+class Attempt(NamedTuple):
+    """What comes back of a batch: why it failed, and the policies that no file holds."""
+
+    why: str = ""
+    error: Exception | None = None
+    policies: dict[str, Policy] = {}
+
+
+class Outcome(NamedTuple):
+    """What came of some runs."""
+
+    failures: list[Failure]
+    policies: dict[str, Policy]
+    """By the ids of their runs: those of agents that cannot be kept in a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """What is kept of runs, in addition to their results."""
+
+    largest_policy: int | None = None
+    """Bytes of a policy beyond which only its hash is kept (default: all are kept)."""
+    log: str | None = None
+    """The tool that tests are logged to: tensorboard or wandb."""
+    watch: Watch | None = None
+    """Called after every test."""
+    in_process: bool = False
+    """The workers are this process: errors come back as they are, and policies that no file can hold."""
+
+
+def train_all(
+    runs: Sequence[Planned],
+    root: Path,
+    workers: Workers | None = None,
+    keep: Keep | None = None,
+    *,
+    shown: bool = False,
+) -> Outcome:
+    """Train every run that is not done, each in its folder in `root`. Ctrl-C is passed on, and all can be resumed.
+
+    Args:
+        runs: What to train.
+        root: Where the folders of the runs are.
+        workers: How many at a time, and where (default: one after the other, in this process).
+        keep: What is kept, and who is told.
+        shown: Show a progress bar.
+    """
+    chosen = Workers() if workers is None else workers
+    kept = Keep() if keep is None else keep
+    outcome = Outcome([], {})
+    deaths: Counter[str] = Counter()
+    in_vain = 0
+    with _show(runs, root, chosen) if shown else nullcontext():
+        while pending := _pending(runs, root, outcome.failures):
+            asked = [run for run in pending if deaths[run.spec.id]][:1] or pending
+            for run in pending:
+                with suppress(OSError):  # a folder that cannot be written to is told later
+                    (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
+            try:
+                _train_once(asked, root, chosen, kept, outcome)
+            except (PdrmError, KeyboardInterrupt):
+                raise
+            except Exception as error:
+                sentence = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+                begun = [run for run in pending if read_progress(root / run.spec.name) is not None]
+                deaths.update(run.spec.id for run in begun)
+                in_vain = 0 if begun else in_vain + 1
+                if in_vain == MOST_DEATHS:
+                    fault = f"the workers die before they begin: {sentence}"
+                    fix = "try workers=1, or look at the cluster's own log"
+                    raise WorkersLost(fault, fix=fix) from error
+                why = f"its worker died {MOST_DEATHS} times (killed, or out of memory?): {sentence}"
+                lost = [run for run in asked if deaths[run.spec.id] >= MOST_DEATHS]
+                outcome.failures.extend(Failure(run, why) for run in lost)
+            else:
+                if _pending(asked, root, outcome.failures) == asked:
+                    fault = f"the workers have finished, and nothing of it is in {root}"
+                    raise WorkersLost(fault, fix="let all workers see the same folder")
+    return outcome
+
+
+def _pending(runs: Sequence[Planned], root: Path, failures: Sequence[Failure]) -> list[Planned]:
+    failed = {failure.run.spec.id for failure in failures}
+    left = [run for run in runs if run.spec.id not in failed]
+    return [run for run in left if not is_done(root / run.spec.name)]
+
+
+def _train_once(
+    asked: list[Planned], root: Path, workers: Workers, keep: Keep, outcome: Outcome
+) -> None:
+    """Train what is asked, once; an exception means that a worker died."""
+    jobs = plan_jobs(asked, workers)
+    place = root.absolute()  # workers that were started for an earlier study may be elsewhere
+    tasks = [[[run.spec for run in batch] for batch in job] for job in jobs]
+    with workers.at_most(len(jobs)).ready():
+        found: Any = joblib.Parallel(batch_size=1)(
+            joblib.delayed(perform)(task, place, keep) for task in tasks
+        )
+    for batch, attempt in zip(chain.from_iterable(jobs), chain.from_iterable(found), strict=True):
+        outcome.policies.update(attempt.policies)
+        lost = [run for run in batch if attempt.why and not is_done(root / run.spec.name)]
+        outcome.failures.extend(Failure(run, attempt.why, attempt.error) for run in lost)
+
+
+def perform(job: list[list[RunSpec]], root: Path, keep: Keep) -> list[Attempt]:
+    """Train the batches of a job, one after the other, in a worker."""
+    return [_perform_batch(specs, root, keep) for specs in job]
+
+
+def _perform_batch(specs: list[RunSpec], root: Path, keep: Keep) -> Attempt:
+    folders = [root / spec.name for spec in specs]
+    try:
+        with ExitStack() as stack:
+            watch = keep.watch
+            if keep.log is not None:
+                from pdrm.learning.sinks import log_tests
+
+                watch = stack.enter_context(log_tests(keep.log, specs, folders))
+            policies = execute(specs, folders, watch, largest_policy=keep.largest_policy)
+    except Exception as error:
+        why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
+        return Attempt(why, error if keep.in_process else None)
+    return Attempt(policies=policies if keep.in_process else {})
+
+
+# --- What is shown meanwhile: read from the runs' folders, so it is the same whatever the workers are
+
+SECONDS_BETWEEN_LOOKS = 0.5
+SHOWN_RUNS = 2
+SECONDS_TO_COMPILE = 3.0
+"""After which it is said why nothing has happened yet."""
+
+
+@dataclass(slots=True)
+class Display:
+    """What is known of the runs: how many are done, and how far others are."""
+
+    runs: Sequence[Planned]
+    root: Path
+    began: float = field(default_factory=time.monotonic)
+    before: float = 0.0
+    """The work done when it began."""
+
+    def __post_init__(self) -> None:
+        self.before = self.work()
+
+    def share(self, run: Planned) -> float:
+        """How far a run is."""
+        folder = self.root / run.spec.name
+        if is_done(folder):
+            return 1.0
+        found = read_progress(folder)
+        return 0.0 if found is None else found.share
+
+    def work(self) -> float:
+        """The work done, in guessed seconds."""
+        return sum(_guess(run) * self.share(run) for run in self.runs)
+
+    def words(self) -> str:
+        """Done, under way and left, in words."""
+        shares = [self.share(run) for run in self.runs]
+        done = sum(share == 1 for share in shares)
+        parts = [f"{done:,} of {len(self.runs):,} run{'s' * (len(self.runs) != 1)} done"]
+        begun = [run for run in self.runs if self._last_return(run) is not None]
+        parts += [
+            f"{run.title}: return {format_return(self._last_return(run) or 0.0)}"
+            for run in begun[:SHOWN_RUNS]
+        ]
+        elapsed, gained = time.monotonic() - self.began, self.work() - self.before
+        whole = sum(map(_guess, self.runs))
+        if gained > 0 and done < len(self.runs):
+            left = (whole - self.before - gained) * elapsed / gained
+            parts += [f"about {duration(left)} left"]
+        elif gained <= 0 and elapsed > SECONDS_TO_COMPILE:
+            parts += [COMPILING]
+        return "; ".join(parts)
+
+    def _last_return(self, run: Planned) -> float | None:
+        folder = self.root / run.spec.name
+        found = None if is_done(folder) else read_progress(folder)
+        return None if found is None else found.last_return
+
+
+@contextmanager
+def _show(runs: Sequence[Planned], root: Path, workers: Workers) -> Iterator[None]:
+    """Show how the runs go until the end of the block."""
+    display, stop = Display(runs, root), threading.Event()
+    done = sum(is_done(root / run.spec.name) for run in runs)
+    if done:
+        say(f"{done:,} of {len(runs):,} run{'s' * (len(runs) != 1)} trained before, in {root}")
+    if done == len(runs):
+        yield
+        return
+    with show_progress(len(runs), "runs") as update:
+
+        def look() -> None:
+            update(sum(map(display.share, runs)), display.words())
+
+        def watch() -> None:
+            while not stop.wait(SECONDS_BETWEEN_LOOKS):
+                look()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+            look()

@@ -1,0 +1,123 @@
+"""The folder of a run: small files, each written whole or not at all.
+
+`result.json` is written last: a run with one is done and never repeated. `timing.json` is the only file that differs between two
+equal runs, `.progress` the only one that is a message: the share done of a run under way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from pdrm.errors import BadRunFolder, CannotWrite, name_alike
+from pdrm.files import RUN_RECORD, describe_fault, need, parse_record
+
+SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
+POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
+PROGRESS = ".progress"
+LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
+"""Windows has none: run one command at a time there."""
+
+
+class RunProgress(NamedTuple):
+    """How far a run under way is."""
+
+    done: int
+    total: int
+    last_return: float | None = None
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return min(1.0, self.done / max(1, self.total))
+
+
+def write_progress(folder: Path, done: int, total: int, last_return: float | None = None) -> None:
+    """Leave the message for displays in other processes."""
+    (folder / PROGRESS).write_text(json.dumps([done, total, last_return]))
+
+
+def read_progress(folder: Path) -> RunProgress | None:
+    """How far a run is that has begun and is not done."""
+    try:
+        return RunProgress(*json.loads((folder / PROGRESS).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def is_done(folder: Path) -> bool:
+    """Return True if a folder holds a run's final result."""
+    return (folder / RESULT).exists()
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Lock the run's folder (released when the process exits)."""
+    if LOCKS is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        LOCKS.flock(handle, LOCKS.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove files that a killed process never finished."""
+    try:
+        for left in folder.glob(".*"):
+            left.unlink(missing_ok=True)
+    except OSError as error:
+        fault = f"{folder} cannot be written to: {str(error.strerror).lower()}"
+        raise CannotWrite(fault, fix="check its permissions, or choose another folder") from error
+
+
+def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
+    """A record of a run, whose values are of these kinds."""
+    try:
+        record = parse_record(path.read_bytes())
+        for name, kind in kinds.items():
+            need((isinstance(record.get(name), kind), f"its `{name}` is {record.get(name)!r}"))
+    except (OSError, ValueError) as error:
+        fault = f"{path} cannot be read: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
+    return record
+
+
+PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
+"""Where runs are in a folder: itself, what `pdrm train -o` was given, a study's folder, one that holds some of these, or one where
+commands were run."""
+
+
+def list_runs(folder: Path) -> list[Path]:
+    """The folders of all runs that a folder holds, or itself if it is a run."""
+    found = {
+        file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))
+    }
+    return [folder] if folder in found else list(found)
+
+
+def no_run(folder: Path, why: str = "") -> BadRunFolder:
+    """The error that a folder is not a run. If it holds runs, the fix names the last of them."""
+    train = 'train one: run = pdrm.train("letter", folder="runs")'
+    near = list_runs(folder if folder.is_dir() else folder.parent)
+    near.sort(key=lambda run: run.stat().st_mtime)
+    alike = name_alike(folder.name, [run.name for run in near])
+    guess = next((run for run in near if run.name == alike), near[-1] if near else None)
+    fix = train if guess is None or guess == folder else f"did you mean {guess}?"
+    if not folder.is_dir():
+        return BadRunFolder(f"there is no folder {folder}", fix=fix)
+    reason = f": {why}" if why else ""
+    if near and folder not in near:
+        count = f"{len(near)} run{'s' * (len(near) > 1)}"
+        return BadRunFolder(f"{folder} is not a run, it holds {count}{reason}", fix=fix)
+    return BadRunFolder(f"{folder} holds no trained run{reason}", fix=fix)

@@ -1,0 +1,145 @@
+"""Logging to the tools people have already: TensorBoard, and Weights & Biases. Off unless asked for, never needed.
+
+A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every test. The
+tool's package is loaded by name when a sink is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
+from pdrm.learning.run_folder import is_done
+from pdrm.learning.run_loop import Status, Watch
+from pdrm.learning.run_spec import RunSpec
+
+
+def scalars(status: Status) -> dict[str, float]:
+    """What is logged after a test: how it went, and where the training stands."""
+    returns, steps = status.test.returns, status.test.steps
+    test = {
+        "return": float(returns.mean()),
+        "return_lowest": float(returns.min()),
+        "steps": float(steps.mean()),
+    }
+    train = {f"train/{name}": value for name, value in status.facts.items()}
+    return {f"test/{name}": value for name, value in test.items()} | train
+
+
+class Sink(ABC):
+    """Somewhere to log to: called after every test of a run, closed at the end."""
+
+    def __call__(self, status: Status) -> None:
+        """Log the test."""
+        self.log(scalars(status), status.done)
+
+    @abstractmethod
+    def log(self, values: dict[str, float], done: int) -> None:
+        """Write the values, as of so much training."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Write what is left to write."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_fault: object) -> None:
+        self.close()
+
+
+class TensorBoard(Sink):
+    """Event files for TensorBoard, in a folder: `tensorboard --logdir FOLDER` shows them.
+
+    >>> import tempfile, pathlib
+    >>> from pdrm.learning.run import train
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with TensorBoard(folder.name) as log:
+    ...     _ = train("maze-5x5", "q", episodes=200, watch=log)
+    >>> [path.name.startswith("events.out.tfevents") for path in pathlib.Path(folder.name).iterdir()]
+    [True]
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._writer = _loaded("tensorboard.summary", "tensorboard").Writer(str(folder))
+
+    def log(self, values: dict[str, float], done: int) -> None:
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, done)
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class WeightsAndBiases(Sink):
+    """A run of Weights & Biases. The options are those of `wandb.init`: `mode="offline"` keeps it on this machine.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with WeightsAndBiases("stacks", mode="offline", dir=folder.name, settings={"silent": True}) as log:
+    ...     log.log({"test/return": 0.5}, done=10)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, project: str, **options: Any) -> None:
+        self._run = _loaded("wandb", "wandb").init(project=project, **options)
+
+    def log(self, values: dict[str, float], done: int) -> None:
+        self._run.log(values, step=done)
+
+    def close(self) -> None:
+        self._run.finish()
+
+
+SINKS: dict[str, Callable[..., Sink]] = {
+    "tensorboard": lambda folder, **_: TensorBoard(folder),
+    "wandb": lambda folder, name, about: WeightsAndBiases(
+        "pdrm", dir=str(folder), name=name, config=about
+    ),
+}
+"""By the name that `pdrm train --log` knows them by: from a run's folder, its name, and what is known about it."""
+
+
+def check_sink(tool: str) -> None:
+    """Raise unless there is a sink of that name."""
+    if tool not in SINKS:
+        raise BadSetting(f"cannot log to `{tool}`", fix=did_you_mean(tool, SINKS))
+
+
+def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
+    """The sink of that name for the run in a folder; `tool` is `tensorboard` or `wandb`."""
+    check_sink(tool)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return SINKS[tool](folder, name=name, about=about)
+    except OSError as error:
+        fault = f"nothing can be logged in {folder}: {error.strerror or error}"
+        raise CannotWrite(fault, fix="choose another folder") from error
+
+
+@contextmanager
+def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
+    """A watch that logs every test of the runs that are not done with the tool of that name."""
+    with ExitStack() as stack:
+        sinks = {
+            spec.id: stack.enter_context(sink_for(tool, folder, folder.name, spec.record()))
+            for spec, folder in zip(specs, folders, strict=True)
+            if not is_done(folder)
+        }
+        yield lambda status: sinks[status.spec.id](status)
+
+
+def _loaded(module: str, package: str) -> Any:
+    """A tool's module, by name: the package works without it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackage(f"{package} is not installed", fix=f"pip install {package}") from error

@@ -1,0 +1,513 @@
+"""The input alphabet Σ, and sets of its labels.
+
+A label is a set of declared events; at most one event of an exclusive group is in a label. A set of labels is a decision
+diagram, which has one form only, so all labels are covered without listing 2^events of them. A diagram whose leaves are
+values is a partition of the labels. `cover` writes a set as few conjunctions, which become the guard of a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import NamedTuple
+
+from pdrm.errors import (
+    BadShape,
+    ImpossibleLabel,
+    TooLarge,
+    TooManyCases,
+    UnknownEvent,
+    name_alike,
+)
+from pdrm.limits import MOST_DIAGRAM_NODES, MOST_VARIABLES
+from pdrm.machines.guards import (
+    ALWAYS,
+    And,
+    Event,
+    Exactly,
+    Formula,
+    Guard,
+    Label,
+    Not,
+    Or,
+    Silent,
+    events_of,
+    label_text,
+)
+
+# --- The alphabet
+
+
+class Cube(NamedTuple):
+    """The labels that hold every required event and no forbidden one (bit masks over the alphabet's events)."""
+
+    required: int
+    forbidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """The labels over `events` in which no two events of an exclusive group occur together.
+
+    >>> sigma = Alphabet(("u", "d", "t"), (("u", "d"),))
+    >>> [label_text(label) for label in sigma.labels()]
+    ['{}', '{u}', '{d}', '{t}', '{t, u}', '{d, t}']
+    """
+
+    events: tuple[str, ...]
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    groups: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The exclusive groups as bit masks."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", names_of("events", self.events))
+        object.__setattr__(self, "exclusive", _groups_of(self.exclusive))
+        bit = {event: 1 << position for position, event in enumerate(self.events)}
+        groups = tuple(
+            sum({bit[event] for event in group if event in bit}) for group in self.exclusive
+        )
+        object.__setattr__(self, "groups", groups)
+
+    def check(self, label: Collection[str]) -> None:
+        """Raise unless the label is one of this alphabet's."""
+        if not isinstance(label, frozenset | set):
+            fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
+            raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
+        for event in sorted(label.difference(self.events)):
+            like = name_alike(event, self.events)
+            raise UnknownEvent(
+                f"event `{event}` of label {label_text(label)} is not one of the machine's events",
+                fix=f"did you mean `{like}`?"
+                if like
+                else f"add `{event}` to the machine's `events` line",
+            )
+        for group in self.exclusive:
+            both = [event for event in group if event in label]
+            if len(both) > 1:
+                raise ImpossibleLabel(
+                    f"label {label_text(label)} holds both `{both[0]}` and `{both[1]}`, which are declared exclusive",
+                    fix="emit one of them, or remove the `exclusive` line",
+                )
+
+    def labels(self) -> Iterator[Label]:
+        """Every label, smallest first. There may be exponentially many, unless events are exclusive."""
+        layer: list[tuple[int, ...]] = [()]
+        while layer:  # a part of a label is a label, so larger ones are found from smaller ones
+            yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
+            larger = (
+                (*chosen, more)
+                for chosen in layer
+                for more in range(chosen[-1] + 1 if chosen else 0, len(self.events))
+            )
+            layer = [one for one in larger if self._possible(sum(1 << place for place in one))]
+
+    def _possible(self, held: int) -> bool:
+        return all((held & group).bit_count() <= 1 for group in self.groups)
+
+    def formula(self, cube: Cube) -> Formula:
+        """The cube as a formula."""
+        required = tuple(Event(event) for event in self._named(cube.required))
+        forbidden = tuple(Not(Event(event)) for event in self._named(cube.forbidden))
+        parts: tuple[Formula, ...] = required + forbidden
+        return parts[0] if len(parts) == 1 else And(parts)
+
+    def within(self, events: Collection[str]) -> Alphabet:
+        """The same with these events alone."""
+        groups = (tuple(event for event in group if event in events) for group in self.exclusive)
+        return Alphabet(
+            tuple(event for event in self.events if event in events),
+            tuple(group for group in groups if len(group) > 1),
+        )
+
+    def _named(self, mask: int) -> Iterator[str]:
+        return (event for place, event in enumerate(self.events) if mask >> place & 1)
+
+
+def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
+    several = (
+        () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
+    )
+    if (not several and names not in ((), [])) or not all(
+        isinstance(name, str) for name in several
+    ):
+        raise BadShape(
+            f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")'
+        )
+    return several
+
+
+def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
+    try:
+        return tuple(names_of("exclusive", group) for group in groups)
+    except (BadShape, TypeError):
+        fault = f"`exclusive` is {str(groups)[:60]}, not groups of events"
+        fix = 'write exclusive=(("a", "b"),), with a comma after the one group'
+        raise BadShape(fault, fix=fix) from None
+
+
+# --- Decision diagrams: functions of the events of a label, each in one form only
+#
+# A node asks for one variable (an event, or whatever the user numbers) and leads to two others; a leaf holds a value: true,
+# false, or a state. Variables are asked in the order of their numbers, and equal nodes are one node, so two functions are
+# equal just when their nodes are (Bryant 1986).
+
+FALSE, TRUE = 0, 1
+"""The two leaves that every function of yes and no ends in."""
+
+LEAF = 1 << 30
+"""The variable of a leaf: it comes after all others."""
+
+MOST_CUBES = 2_000
+"""Conjunctions that a set of labels may be written as."""
+
+
+class Diagrams:
+    """A store of nodes. Nodes are numbers.
+
+    >>> store = Diagrams()
+    >>> a, b = store.variable(0), store.variable(1)
+    >>> store.choose(a, b, FALSE) == store.choose(b, a, FALSE) != store.choose(a, TRUE, b)
+    True
+    """
+
+    __slots__ = ("_choices", "_leaves", "_nodes", "high", "low", "value", "variable_of")
+
+    def __init__(self) -> None:
+        self.variable_of = [LEAF, LEAF]
+        self.low = [FALSE, TRUE]
+        self.high = [FALSE, TRUE]
+        self.value: dict[int, Hashable] = {FALSE: False, TRUE: True}
+        """The value of each leaf."""
+        self._leaves: dict[tuple[bool, Hashable], int] = {(True, False): FALSE, (True, True): TRUE}
+        self._nodes: dict[tuple[int, int, int], int] = {}
+        self._choices: dict[tuple[int, ...], int] = {}
+
+    def leaf(self, value: Hashable) -> int:
+        """The leaf that holds a value."""
+        key = isinstance(value, bool), value  # 1 == True
+        found = self._leaves.get(key)
+        if found is None:
+            found = self._leaves[key] = self._add(LEAF, FALSE, FALSE)
+            self.value[found] = value
+        return found
+
+    def node(self, variable: int, low: int, high: int) -> int:
+        """The node that asks for a variable, which those below must not: `low` if it is false, `high` if true."""
+        if low == high:
+            return low
+        key = variable, low, high
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = self._add(variable, low, high)
+        return found
+
+    def _add(self, variable: int, low: int, high: int) -> int:
+        number = len(self.low)
+        if number > MOST_DIAGRAM_NODES:
+            fix = "use smaller formulas or fewer events"
+            raise TooLarge("the labels split into too many cases", fix=fix)
+        self.variable_of.append(variable)
+        self.low.append(low)
+        self.high.append(high)
+        return number
+
+    def variable(self, variable: int) -> int:
+        """The function that is true if the variable is."""
+        if variable >= MOST_VARIABLES:
+            fault = f"more than {MOST_VARIABLES} events and temporal operators at once"
+            fix = "name fewer events, or split the task and combine its machines"
+            raise TooLarge(fault, fix=fix)
+        return self.node(variable, FALSE, TRUE)
+
+    def choose(self, condition: int, then: int, otherwise: int) -> int:
+        """`then` if the condition holds and `otherwise` if not; these two may have any leaves."""
+        asked = condition, then, otherwise
+        found = self._known(asked)
+        if found is not None:
+            return found
+        unknown: list[tuple[int, ...]] = [
+            asked
+        ]  # a stack of our own: a diagram may be deeper than Python's
+        while unknown:
+            case = unknown[-1]
+            variable = min(self.variable_of[node] for node in case)
+            low = tuple(
+                self.low[node] if self.variable_of[node] == variable else node for node in case
+            )
+            high = tuple(
+                self.high[node] if self.variable_of[node] == variable else node for node in case
+            )
+            below, above = self._known(low), self._known(high)
+            if below is None:
+                unknown.append(low)
+            elif above is None:
+                unknown.append(high)
+            else:
+                self._choices[unknown.pop()] = self.node(variable, below, above)
+        return self._choices[asked]
+
+    def _known(self, case: tuple[int, ...]) -> int | None:
+        """The function of a choice, if it is plain or has been made before."""
+        condition, then, otherwise = case
+        if condition == TRUE or then == otherwise:
+            return then
+        if condition == FALSE:
+            return otherwise
+        if then == TRUE and otherwise == FALSE:
+            return condition
+        return self._choices.get(case)
+
+    def invert(self, node: int) -> int:
+        return self.choose(node, FALSE, TRUE)
+
+    def meet(self, nodes: Iterable[int]) -> int:
+        """The function that is true if all are."""
+        return reduce(lambda one, other: self.choose(one, other, FALSE), nodes, TRUE)
+
+    def join(self, nodes: Iterable[int]) -> int:
+        """The function that is true if one is."""
+        return reduce(lambda one, other: self.choose(one, TRUE, other), nodes, FALSE)
+
+    def substitute(self, node: int, given: Mapping[int, int], done: dict[int, int]) -> int:
+        """The function with variables replaced by functions; `done` is shared by calls with the same ones."""
+        if self.variable_of[node] == LEAF:
+            return node
+        found = done.get(node)
+        if found is None:
+            variable = self.variable_of[node]
+            low = self.substitute(self.low[node], given, done)
+            high = self.substitute(self.high[node], given, done)
+            asked = given.get(variable)
+            condition = self.variable(variable) if asked is None else asked
+            found = done[node] = self.choose(condition, high, low)
+        return found
+
+    def rename_leaves(
+        self, node: int, rename: Callable[[Hashable], Hashable], done: dict[int, int]
+    ) -> int:
+        """The function with other values in its leaves; `done` is shared by calls with the same names."""
+        found = done.get(node)
+        if found is None:
+            if self.variable_of[node] == LEAF:
+                found = self.leaf(rename(self.value[node]))
+            else:
+                low = self.rename_leaves(self.low[node], rename, done)
+                high = self.rename_leaves(self.high[node], rename, done)
+                found = self.node(self.variable_of[node], low, high)
+            done[node] = found
+        return found
+
+    def leaves(self, node: int) -> list[Hashable]:
+        """The values in the leaves of a function, each once, in the order of the labels."""
+        seen, found, todo = {node}, list[Hashable](), [node]
+        while todo:
+            here = todo.pop()
+            if self.variable_of[here] == LEAF:
+                found.append(self.value[here])
+                continue
+            for below in (self.high[here], self.low[here]):
+                if below not in seen:
+                    seen.add(below)
+                    todo.append(below)
+        return found
+
+    # --- Labels
+
+    def possible(self, alphabet: Alphabet) -> int:
+        """The labels in which no two exclusive events are; event number i of the alphabet is variable i."""
+        return self.meet(self._at_most_one(group) for group in alphabet.groups)
+
+    def _at_most_one(self, group: int) -> int:
+        none, one = TRUE, TRUE
+        for position in reversed(range(group.bit_length())):
+            if group >> position & 1:
+                none, one = self.node(position, none, FALSE), self.node(position, one, none)
+        return one
+
+    def of_guard(self, guard: Guard, alphabet: Alphabet) -> int:
+        """The labels that a guard reads (none if it is silent).
+
+        >>> store, sigma = Diagrams(), Alphabet(("a", "b"))
+        >>> store.of_guard(Exactly({"a"}), sigma) == store.of_guard(And((Event("a"), Not(Event("b")))), sigma)
+        True
+        """
+        match guard:
+            case Silent():
+                return FALSE
+            case Exactly(events):
+                found = TRUE
+                for number in reversed(range(len(alphabet.events))):
+                    there = alphabet.events[number] in events
+                    found = self.node(number, *((FALSE, found) if there else (found, FALSE)))
+                return found
+            case Event(name):
+                return self.node(alphabet.events.index(name), FALSE, TRUE)
+            case Not(inner):
+                return self.invert(self.of_guard(inner, alphabet))
+            case And(parts):
+                return self.meet(self.of_guard(part, alphabet) for part in parts)
+            case Or(parts):
+                return self.join(self.of_guard(part, alphabet) for part in parts)
+
+    def cover(self, least: int, most: int) -> list[Cube]:
+        """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992)."""
+        return self._cover(least, most, {})[0]
+
+    def _cover(
+        self, least: int, most: int, done: dict[tuple[int, int], tuple[list[Cube], int]]
+    ) -> tuple[list[Cube], int]:
+        """The cubes, and the function that they cover."""
+        if least == FALSE:
+            return [], FALSE
+        if most == TRUE:
+            return [Cube(0, 0)], TRUE
+        key = least, most
+        if key not in done:
+            variable = min(self.variable_of[least], self.variable_of[most])
+            (l0, l1), (m0, m1) = (
+                (self.low[n], self.high[n]) if self.variable_of[n] == variable else (n, n)
+                for n in key
+            )
+            bit = 1 << variable
+            absent, absent_set = self._cover(self.choose(m1, FALSE, l0), m0, done)
+            present, present_set = self._cover(self.choose(m0, FALSE, l1), m1, done)
+            rest = self.join(
+                (self.choose(absent_set, FALSE, l0), self.choose(present_set, FALSE, l1))
+            )
+            either, either_set = self._cover(rest, self.choose(m0, m1, FALSE), done)
+            cubes = [
+                *(Cube(cube.required, cube.forbidden | bit) for cube in absent),
+                *(Cube(cube.required | bit, cube.forbidden) for cube in present),
+                *either,
+            ]
+            if len(cubes) > MOST_CUBES:
+                fix = "use a formula with fewer events at once, or say which events exclude each other"
+                fault = f"a rule would read more than {MOST_CUBES:,} kinds of labels"
+                raise TooManyCases(fault, fix=fix)
+            covered = self.choose(self.variable(variable), present_set, absent_set)
+            done[key] = cubes, self.choose(either_set, TRUE, covered)
+        return done[key]
+
+
+def formula_of(cubes: Collection[Cube], alphabet: Alphabet) -> Formula:
+    """The formula that holds for the labels in one of the cubes.
+
+    >>> sigma = Alphabet(("a", "b"))
+    >>> print(formula_of([Cube(0b01, 0), Cube(0, 0b10)], sigma))
+    a | !b
+    """
+    if any(cube == (0, 0) for cube in cubes):
+        return ALWAYS
+    parts = [alphabet.formula(cube) for cube in sorted(cubes, key=_simplest_first)]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _simplest_first(cube: Cube) -> tuple[int, int, int, int]:
+    """Conjunctions of few events first, then those of early events."""
+    either = cube.required | cube.forbidden
+    return either.bit_count(), either & -either, cube.forbidden.bit_count(), either
+
+
+# --- Sets of labels
+
+MOST_SHOWN = 3
+"""Conjunctions that a message spells out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """Some labels of an alphabet: made by `LabelSets.of`, combined with `&`, `|` and `-`; false if empty."""
+
+    sets: LabelSets
+    node: int
+
+    def __and__(self, other: LabelSet) -> LabelSet:
+        return LabelSet(self.sets, self.sets.store.choose(self.node, other.node, FALSE))
+
+    def __or__(self, other: LabelSet) -> LabelSet:
+        return LabelSet(self.sets, self.sets.store.choose(self.node, TRUE, other.node))
+
+    def __sub__(self, other: LabelSet) -> LabelSet:
+        return LabelSet(self.sets, self.sets.store.choose(other.node, FALSE, self.node))
+
+    def __bool__(self) -> bool:
+        return self.node != FALSE
+
+    def example(self) -> Label:
+        """A label of the set, without events that it need not hold."""
+        store, names = self.sets.store, self.sets.alphabet.events
+        held, node = list[int](), self.node
+        while node > TRUE:
+            if store.low[node] != FALSE:
+                node = store.low[node]
+            else:
+                held.append(store.variable_of[node])
+                node = store.high[node]
+        return frozenset(names[event] for event in held if event < len(names))
+
+    def formula(self) -> Formula:
+        """A short formula that holds for just these labels."""
+        return formula_of(self._cubes(), self.sets.alphabet)
+
+    def __str__(self) -> str:
+        """The first conjunctions of the formula, for messages."""
+        cubes, alphabet = sorted(self._cubes(), key=_simplest_first), self.sets.alphabet
+        none = Cube(0, (1 << len(alphabet.events)) - 1) if len(alphabet.events) > 1 else None
+        shown = [
+            "{}" if cube == none else str(alphabet.formula(cube)) for cube in cubes[:MOST_SHOWN]
+        ]
+        more = [f"… ({len(cubes) - MOST_SHOWN} more)"] if len(cubes) > MOST_SHOWN else []
+        return " | ".join([*shown, *more])
+
+    def _cubes(self) -> list[Cube]:
+        if len(self.sets.alphabet.events) > MOST_VARIABLES:
+            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
+        store = self.sets.store
+        return store.cover(self.node, store.choose(self.sets.all.node, self.node, TRUE))
+
+
+class LabelSets:
+    """The sets of labels of an alphabet.
+
+    >>> sets = LabelSets(Alphabet(("u", "d", "t"), (("u", "d"),)))
+    >>> left = sets.all - sets.of(Event("d")) - sets.of(Event("t"))
+    >>> str(left), sorted(left.example()), bool(left & sets.of(Event("t")))
+    ('!d & !t', [], False)
+    """
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+        self.store = Diagrams()
+        self.all = LabelSet(self, self.store.possible(alphabet))
+        self.none = LabelSet(self, FALSE)
+        self._satisfiable: dict[Guard, bool] = {}
+
+    def of(self, guard: Guard) -> LabelSet:
+        """The labels that a guard reads (none if it is silent)."""
+        return self._holding(guard) & self.all
+
+    def _holding(self, guard: Guard) -> LabelSet:
+        """The sets of events that a guard holds for, exclusive or not."""
+        return LabelSet(self, self.store.of_guard(guard, self.alphabet))
+
+    def satisfiable(self, guard: Guard) -> bool:
+        """Return True if the guard reads some label: it is enough to look at the events that it names."""
+        if guard not in self._satisfiable:
+            own = LabelSets(self.alphabet.within(events_of(guard)))
+            self._satisfiable[guard] = bool(own.of(guard))
+        return self._satisfiable[guard]
+
+    def left(self, guards: Iterable[Guard]) -> LabelSet:
+        """The labels that no guard reads."""
+        return self.all - join([self._holding(guard) for guard in guards], self.none)
+
+
+def join(parts: Sequence[LabelSet], none: LabelSet) -> LabelSet:
+    """The labels in any of the sets; halves are joined, since small diagrams share more."""
+    if len(parts) < 2:
+        return parts[0] if parts else none
+    half = len(parts) // 2
+    return join(parts[:half], none) | join(parts[half:], none)

@@ -1,0 +1,20 @@
+"""The paper: its figures, its claims and readings, the runs recorded with the package, and the report.
+
+Read in this order: `figures` (the paper's studies as data), `evidence` (a claim and how it is judged), `claims` (every claim),
+`readings` and `generated_tasks` (the figures if the paper is read otherwise), `recorded` (runs that took too long to repeat), `report`
+(one self-contained page, of the paper's figures or of a study of your own; its parts are `claims_section`, `study_section` and
+`theory_section`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pdrm.lazy import lazy
+
+if TYPE_CHECKING:
+    from pdrm.paper.report import write_page
+
+__all__ = ["write_page"]
+
+__getattr__, __dir__ = lazy(__name__)

@@ -1,0 +1,515 @@
+"""Every claim of the paper, in its order, and their judgement. A new claim is a rule and one more entry of `CLAIMS`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdrm import __version__
+from pdrm.errors import NotRecorded
+from pdrm.experiments.curves import Curves
+from pdrm.experiments.study import Study
+from pdrm.files import parse_record, write_atomically
+from pdrm.language.loading import catalogue
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.paper.evidence import (
+    HOLDS,
+    NOT_RUN,
+    Claim,
+    ClaimPart,
+    Evidence,
+    JudgedClaim,
+    achieves,
+    as_fast,
+    does_not_achieve,
+    ends_below,
+    judge,
+    learns_before,
+    or_never,
+    rule_of_success,
+    success,
+)
+from pdrm.paper.figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
+from pdrm.task import pushdown_machine
+
+# --- LetterEnv (Section 7.1).
+
+BEST = ("1-pdRM", "1-CpRM", "CpRM", "CQL-CRA")
+LATE = ("Q-CRA", "pdRM")
+COUNTERFACTUAL = ("1-CpRM", "CpRM")
+BY_MEANS = (
+    "that a test counts by the mean of its ten episodes; counted by single episodes, pdRM and Q-CRA end above 1-pdRM and "
+    "1-CpRM, and the claim does not hold"
+)
+
+
+def _best(evidence: Evidence) -> list[ClaimPart]:
+    best = [achieves(evidence, "letter", line) for line in BEST]
+    below = [ends_below(evidence, "letter", line, BEST) for line in LATE]
+    return [*best, *below, learns_before(evidence, "letter", BEST, LATE)]
+
+
+def _speed(evidence: Evidence) -> list[ClaimPart]:
+    others = [line for line in evidence.paper_lines("letter") if line not in COUNTERFACTUAL]
+    first = learns_before(evidence, "letter", COUNTERFACTUAL, others)
+    return [first, as_fast(evidence, "letter", "1-pdRM", "CQL-CRA")]
+
+
+# --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3).
+
+SMALL, LARGE = ("maze-5x5",), ("maze-10x10", "maze-20x20")
+MULTI = ("multi-10x10", "multi-20x20")
+NOT_ONE = ("pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA")
+IF_NOTHING_IS_LEFT = (
+    "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), the claim does not "
+    "hold (reading `lose`)"
+)
+TREASURE = ". And where the treasure of our 20×20 map lies: 39 steps away, no agent learnt anything, so it was moved to 24"
+A_MICROSECOND = (
+    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second the claim "
+    "does not hold (reading `python`)"
+)
+
+
+def _soon(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents were also able to learn to
+    consistently achieve the task in a relatively small number of episodes". Relatively: not more than in the 1-TreasureMaze of
+    that size."""
+    parts = []
+    for multi, single in zip(MULTI, LARGE, strict=True):
+        needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
+        first, later = map(or_never, needed.values())
+        parts.append(
+            ClaimPart(
+                f"1-pdRM learns {multi} in no more episodes than {single}",
+                first <= later < inf,
+                needed,
+            )
+        )
+    return parts
+
+
+# --- DeliverWorld (Section 7.4).
+
+EIGHT, FOUR_EIGHT, LONGER = "deliver-8", "deliver-4-8", "deliver-4-8-longer"
+BOTTOM = -0.9
+"""The normalised return below which an agent counts as at the bottom."""
+
+
+def _eight(evidence: Evidence) -> list[ClaimPart]:
+    achieving = ("1-CpRM", "2-CpRM", "CpRM", "1-pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
+    others = [line for line in evidence.paper_lines(EIGHT) if line != "pdRM"]
+    return [
+        *(achieves(evidence, EIGHT, line) for line in achieving),
+        _less_consistent(evidence),
+        *(does_not_achieve(evidence, EIGHT, line) for line in ("2-pdRM", "pdRM")),
+        ends_below(evidence, EIGHT, "pdRM", others),
+        _at_the_bottom(evidence),
+    ]
+
+
+def _less_consistent(evidence: Evidence) -> ClaimPart:
+    names = ("hierarchical pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
+    shares = {line: success(evidence, EIGHT, line)["mean_success"] for line in names}
+    holds = 0.5 <= shares[names[0]] < min(shares[name] for name in names[1:])
+    return ClaimPart(
+        "hierarchical pdRM achieves it, but less consistently than 1 and 2", holds, shares
+    )
+
+
+def _at_the_bottom(evidence: Evidence) -> ClaimPart:
+    curves = evidence.curves(EIGHT, "pdRM")
+    highest = float(curves.quartiles(curves.normalised).median.max())
+    return ClaimPart(
+        "pdRM stays at the bottom", highest <= BOTTOM, {"highest normalised median": highest}
+    )
+
+
+def _order(evidence: Evidence) -> list[ClaimPart]:
+    parts = []
+    for panel in (EIGHT, FOUR_EIGHT):
+        groups: dict[str, list[str]] = {"cprm": [], "hrm": [], "q": []}
+        for line in evidence.paper_lines(panel):
+            groups[evidence.curves(panel, line).line.agent_name].append(line)
+        parts += [learns_before(evidence, panel, groups["cprm"], groups["hrm"] + groups["q"])]
+        parts += [learns_before(evidence, panel, groups["hrm"], groups["q"])]
+    return [
+        *parts,
+        learns_before(evidence, EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"]),
+    ]
+
+
+def _four_eight(evidence: Evidence) -> list[ClaimPart]:
+    plain = ("1-pdRM", "2-pdRM")
+    achieving = [line for line in evidence.paper_lines(FOUR_EIGHT) if line not in plain]
+    return [
+        *(achieves(evidence, FOUR_EIGHT, line) for line in achieving),
+        *(does_not_achieve(evidence, FOUR_EIGHT, line) for line in plain),
+        *(_rises(evidence, line) for line in plain),
+    ]
+
+
+def _best_of_q(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.4: "for the Q-learning agents, the 1-pdRM agent has the best performance in both plots"."""
+    parts = []
+    for panel in (EIGHT, FOUR_EIGHT):
+        others = [line for line in ("2-pdRM", "pdRM") if line in evidence.paper_lines(panel)]
+        parts += [ends_below(evidence, panel, line, ["1-pdRM"], named=panel) for line in others]
+    return parts
+
+
+def _same_pace(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.4: "in the plot of DeliverWorld-4-8 the 1-pdRM and the 2-pdRM seem to converge at the same pace"."""
+    return [as_fast(evidence, FOUR_EIGHT, "hierarchical 1-pdRM", "hierarchical 2-pdRM")]
+
+
+def _longer(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.4: "with a longer training they should also converge to policies that achieve the test task"."""
+    return [achieves(evidence, LONGER, line) for line in ("1-pdRM", "2-pdRM")]
+
+
+def _rises(evidence: Evidence, line: str) -> ClaimPart:
+    curves = evidence.curves(FOUR_EIGHT, line)
+    median = curves.quartiles(curves.returns).median
+    numbers = {"first": float(median[0]), "final": float(median[-1])}
+    return ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers)
+
+
+# --- PaintWorld (Appendix C).
+
+STAINS = range(1, 6)
+OPTIMUM = -sum(i / (i + 1) for i in STAINS) / len(STAINS)
+"""The mean return over 1 to 5 stains of asking for exactly as many units of soap."""
+ROUNDING = 1e-9
+
+
+def _paint(evidence: Evidence) -> list[ClaimPart]:
+    names = evidence.paper_lines("paint")
+    finals = {line: evidence.curves("paint", line).final_median for line in names}
+    rising = [finals[line] for line in names]
+    optimal = [line for line in names if finals[line] >= OPTIMUM - ROUNDING]
+    return [
+        ClaimPart(
+            "the more symbols are seen, the higher the return",
+            rising == sorted(set(rising)),
+            finals,
+        ),
+        ClaimPart("only k = 5 is optimal", optimal == names[-1:], {**finals, "optimum": OPTIMUM}),
+    ]
+
+
+# --- WaterWorld (Section 7.5).
+
+EARLY = 0.5
+"""The share of training by which an agent that achieves early has learnt."""
+
+
+def _early(evidence: Evidence, panel: str) -> list[ClaimPart]:
+    """With the machine the task is achieved, and early."""
+    steps = int(evidence.curves(panel, WITH).at[-1])
+    achieved, learnt = achieves(evidence, panel, WITH), evidence.training(panel, WITH)
+    early = achieved.holds and learnt is not None and learnt <= EARLY * steps
+    return [achieved, ClaimPart(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})]
+
+
+def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[ClaimPart]:
+    """The parts of the claim about 17 × 17, by the runs of a panel."""
+    machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
+    before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
+    spreads = {
+        curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)
+    }
+    shown = {line: round(spread, 1) for line, spread in spreads.items()}
+    improves = after - before > spreads[RECURRENT]
+    gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
+    return [
+        *_early(evidence, panel),
+        ClaimPart(f"{RECURRENT} improves by more than it varies", improves, gains),
+        ends_below(evidence, panel, RECURRENT, [WITH]),
+        ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
+        ends_below(evidence, panel, WITHOUT, [RECURRENT]),
+    ]
+
+
+def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[ClaimPart]:
+    """The parts of the claim about 20 × 20, by the runs of a panel."""
+    others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
+    return [achieves(evidence, panel, WITH), *others]
+
+
+def _two_17(evidence: Evidence, panel: str) -> list[ClaimPart]:
+    return [*_early(evidence, panel), ends_below(evidence, panel, WITHOUT, [WITH])]
+
+
+def _two_20(evidence: Evidence, panel: str) -> list[ClaimPart]:
+    return [achieves(evidence, panel, WITH), does_not_achieve(evidence, panel, WITHOUT)]
+
+
+BY_TWO_AGENTS = {"water-17": _two_17, "water-20": _two_20}
+"""The part of a claim about Figure 5 that can be seen without recurrent PPO, by the claim's id."""
+TWO_AGENTS = f"what was run holds, and {RECURRENT} was not run under this reading"
+
+
+def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
+    """Judge the claims about Figure 5 by a study of other physics, in which recurrent PPO was not run.
+
+    A claim does not hold if the rest of it does not; it cannot be seen to hold.
+    """
+    claims = [claim for claim in CLAIMS if claim.id in BY_TWO_AGENTS]
+    found = []
+    for claim, panel in zip(claims, study.panels, strict=True):
+        rule = partial(BY_TWO_AGENTS[claim.id], panel=panel.name)
+        judged = judge(replace(claim, rule=rule), evidence)
+        if judged.verdict == HOLDS:
+            judged = replace(judged, verdict=NOT_RUN, why=TWO_AGENTS)
+        found.append(judged)
+    return found
+
+
+FIRST_DIP, LAST_DIP = 5, 20
+"""The tests between which the paper saw a dip; from the last on, the task of 20 × 20 was achieved."""
+
+
+def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
+    curves = evidence.curves(panel, WITH)
+    if len(curves.at) <= LAST_DIP:
+        raise NotRecorded(
+            f"{panel}, {WITH}: the run has {len(curves.at)} tests", fix=f"pdrm reproduce {panel}"
+        )
+    return curves
+
+
+def _dip(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
+    outperform its initial results". An episode is read as a test: there are 31 of them."""
+    curves = _with_20_tests(evidence, WATER_MAPS[0])
+    median = curves.quartiles(curves.returns).median
+    before = float(median[:FIRST_DIP].max())
+    dip = float(median[FIRST_DIP : LAST_DIP + 1].min())
+    final = float(median[-1])
+    numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
+    dips = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test"
+    return [
+        ClaimPart(dips, dip < before, numbers),
+        ClaimPart(f"{WITH} ends above its first tests", final > before, numbers),
+    ]
+
+
+def _from_the_20th(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
+    curves = _with_20_tests(evidence, WATER_MAPS[1])
+    shares = np.median(curves.success.mean(axis=2), axis=0)
+    lowest = float(shares[LAST_DIP:].min())
+    text = f"{WITH} achieves every test from the {LAST_DIP}th on"
+    return [ClaimPart(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})]
+
+
+# --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
+
+SIZES = "sizes.json"
+LONGEST_WORD = 6
+
+
+def size_facts(folder: Path) -> dict[str, Any]:
+    """The facts about sizes by id; they take some seconds to count, so they are kept next to the runs."""
+
+    def count() -> dict[str, Any]:
+        from pdrm.analysis.size_claims import size_claims
+
+        return {fact["id"]: fact for fact in size_claims()}
+
+    return read_or_find(folder / SIZES, count)
+
+
+def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read facts that this version has found before, or find them and write them if the folder exists."""
+    if path.exists():
+        known = parse_record(path.read_bytes())
+        if known.get("version") == __version__:
+            return dict(known["facts"])
+    facts: dict[str, Any] = json.loads(json.dumps(find()))
+    if path.parent.is_dir():
+        record = {"version": __version__, "facts": facts}
+        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
+    return facts
+
+
+def _size(name: str, evidence: Evidence) -> list[ClaimPart]:
+    fact = size_facts(evidence.folder)[name]
+    return [ClaimPart(fact["claim"], fact["holds"], fact["numbers"])]
+
+
+def _translate(_evidence: Evidence) -> list[ClaimPart]:
+    """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
+    automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
+    if not isinstance(automaton, CountingRewardAutomaton) or not isinstance(
+        printed, PushdownRewardMachine
+    ):
+        raise TypeError("Appendix A has one machine of each kind")
+    translated = pushdown_machine(automaton)
+    labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
+    words = [word for length in range(LONGEST_WORD + 1) for word in product(labels, repeat=length)]
+    parts = []
+    for name, machine in (
+        ("Appendix B's translation", translated),
+        ("Appendix A's machine", printed),
+    ):
+        differing = sum(automaton.run(word).reward != machine.run(word).reward for word in words)
+        text = f"{name} pays what the automaton pays"
+        parts.append(ClaimPart(text, not differing, {"words": len(words), "differing": differing}))
+    return parts
+
+
+# --- Every claim, in the paper's order: its id, what it says, the study whose figure shows it, its rule, and what was chosen afterwards.
+
+CLAIMS = (
+    Claim(
+        "letter-best",
+        "1-pdRM, 1-CpRM, CpRM and CQL-CRA end best; Q-CRA and full pdRM rise late and end below",
+        "letter",
+        _best,
+        BY_MEANS,
+    ),
+    Claim(
+        "letter-speed",
+        "both CpRM agents converge first; 1-pdRM about as fast as CQL-CRA",
+        "letter",
+        _speed,
+    ),
+    Claim(
+        "maze-5",
+        "all -pdRM agents and Q-CRA achieve 5×5",
+        "maze",
+        rule_of_success(product(SMALL, ("pdRM", "1-pdRM", "Q-CRA"))),
+    ),
+    Claim(
+        "maze-large",
+        "on 10×10 and 20×20 only 1-pdRM does",
+        "maze",
+        rule_of_success(product(LARGE, ("1-pdRM",)), product(LARGE, NOT_ONE)),
+        IF_NOTHING_IS_LEFT + TREASURE,
+    ),
+    Claim(
+        "maze-cprm",
+        "exhaustive CpRM, as printed, achieves 5×5 and runs out of its budget beyond",
+        "maze",
+        rule_of_success(product(SMALL, ("CpRM", "1-CpRM")), product(LARGE, ("CpRM", "1-CpRM"))),
+        A_MICROSECOND,
+    ),
+    Claim(
+        "maze-cql",
+        "CQL-CRA never achieves a maze",
+        "maze",
+        rule_of_success(failing=product((*SMALL, *LARGE), ("CQL-CRA",))),
+    ),
+    Claim(
+        "multi",
+        "1-pdRM achieves both MultipleTreasureMazes, full pdRM neither",
+        "multi",
+        rule_of_success(product(MULTI, ("1-pdRM",)), product(MULTI, ("pdRM",))),
+        IF_NOTHING_IS_LEFT,
+    ),
+    Claim(
+        "multi-soon",
+        "given the longer episodes, 1-pdRM learns both in a relatively small number of episodes",
+        "multi",
+        _soon,
+    ),
+    Claim(
+        "deliver-8",
+        "CpRM (1, 2, full), Q 1-pdRM and hierarchical 1, 2 achieve; hierarchical full less consistently; Q 2 and full do not, "
+        "full stays at the bottom",
+        "deliver",
+        _eight,
+    ),
+    Claim(
+        "deliver-order",
+        "CpRM converges first, then hierarchical, then Q; hierarchical 2 before hierarchical 1",
+        "deliver",
+        _order,
+    ),
+    Claim(
+        "deliver-4-8",
+        "CpRM and hierarchical achieve 8 deliveries after training on 4; Q rises without achieving",
+        "deliver",
+        _four_eight,
+    ),
+    Claim(
+        "deliver-q-best",
+        "1-pdRM is the best of the Q-learning agents in both plots",
+        "deliver",
+        _best_of_q,
+    ),
+    Claim(
+        "deliver-pace",
+        "in DeliverWorld-4-8 hierarchical 1 and 2 converge at the same pace",
+        "deliver",
+        _same_pace,
+    ),
+    Claim(
+        "deliver-longer",
+        "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
+        "deliver-longer",
+        _longer,
+    ),
+    Claim(
+        "water-17",
+        "PPO + 1-pdRM achieves early; recurrent PPO improves, below it and with high variance; plain PPO lower",
+        "water",
+        water_17,
+    ),
+    Claim(
+        "water-17-dip",
+        "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers",
+        "water",
+        _dip,
+    ),
+    Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20),
+    Claim(
+        "water-20-from",
+        "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on",
+        "water",
+        _from_the_20th,
+    ),
+    Claim(
+        "paint",
+        "the more symbols seen, the higher the return; only k = 5 is optimal",
+        "paint",
+        _paint,
+    ),
+    Claim(
+        "size-full",
+        "Theorem 1: rows of full policies against the bound",
+        "",
+        partial(_size, "size-full"),
+    ),
+    Claim(
+        "size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")
+    ),
+    Claim(
+        "size-cra",
+        "Theorems 3 and 4: counters need no more than whole stacks, and 2ⁿ configurations for marked palindromes",
+        "",
+        partial(_size, "size-cra"),
+    ),
+    Claim(
+        "translate",
+        "Appendices A and B: the translated machine pays the same on every word",
+        "",
+        _translate,
+    ),
+)
+
+
+def judge_claims(evidence: Evidence, studies: Collection[str] | None = None) -> list[JudgedClaim]:
+    """Every claim, or those about some studies, with its verdict."""
+    return [judge(claim, evidence) for claim in CLAIMS if studies is None or claim.study in studies]

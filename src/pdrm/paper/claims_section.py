@@ -1,0 +1,128 @@
+"""The claims of the paper with their verdicts, and the results as one small table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pdrm.drawing.markup import Markup, html, join, number, table
+from pdrm.drawing.rows import markdown_table
+from pdrm.experiments.curves import Curves
+from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
+from pdrm.paper.page import Section, badge, bullets, details
+from pdrm.paper.readings import Cell, about_readings, count_holding
+
+CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}
+RULES = Markup(
+    "<p>Each claim of the paper is a rule over the recorded runs. <em>Achieves</em>: in the median over the seeds, every episode of "
+    "the last evaluation completes the task. <em>Before</em>, <em>faster</em>: less training until the median return is 90 % of "
+    "the way from the lowest return there is to the best final median of the paper's agents. The rules were fixed before the runs "
+    "were made; a choice made after results had been seen is given below the claim that it decides.</p>"
+)
+ABOUT_READINGS = Markup(
+    "<p>What the paper leaves open we decided by argument, and these are the verdicts if one thing is decided otherwise. A claim that "
+    "holds in its whole column is robust. <code>pdrm reproduce readings</code> runs them all.</p>"
+)
+
+
+def claims_section(judged: Sequence[JudgedClaim], anchors: Mapping[str, str]) -> Section:
+    """The table of claims; `anchors` has the anchor of each study."""
+    rows = [_claim(one, anchors.get(one.claim.study)) for one in judged]
+    return Section("claims", "Claims", RULES + table(["verdict", "id", "claim"], rows))
+
+
+def _claim(one: JudgedClaim, anchor: str | None) -> list[str]:
+    recorded = f"recorded on {one.recorded_on}" if one.recorded_on else ""
+    rests = [text for text in (one.too_few, recorded) if text]
+    verdict = join([_verdict(one.verdict), *rests], "<br>")
+    text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
+    remarks = [
+        f"chosen after seeing results: {one.claim.afterwards}." if one.claim.afterwards else "",
+        f"on a knife edge: {one.knife_edge}" if one.knife_edge else "",
+        one.why,
+    ]
+    soft = [html("div", remark, class_="soft") for remark in remarks if remark]
+    parts = _parts([part._asdict() for part in one.parts])
+    return [verdict, html("code", one.claim.id), join([text, *soft, parts])]
+
+
+def _verdict(verdict: str) -> Markup:
+    return badge(verdict, CLASSES.get(verdict, "none"))
+
+
+def _parts(parts: Sequence[Mapping[str, Any]]) -> Markup:
+    """The parts of a claim: those that fail, and to open, those that hold."""
+
+    def write(part: Mapping[str, Any]) -> str:
+        return f"{part['text']} ({numbers_text(part['numbers'])})"
+
+    failing = [f"not so: {write(part)}" for part in parts if not part["holds"]]
+    holding = [write(part) for part in parts if part["holds"]]
+    shown = join(html("div", text, class_="soft") for text in failing)
+    return shown + (
+        details(f"parts that hold: {len(holding)}", bullets(holding)) if holding else ""
+    )
+
+
+def numbers_text(numbers: Mapping[str, Any]) -> str:
+    """The numbers of a part in a line.
+
+    >>> numbers_text({"median_success": 1.0, "late": None})
+    'median success 1, late never'
+    """
+    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
+
+
+def _value(value: Any) -> str:
+    match value:
+        case None:
+            return "never"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return number(float(value))
+        case dict():
+            return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
+        case list() | tuple():
+            return ", ".join(map(_value, value))
+        case _:
+            return str(value)
+
+
+def readings_section(cells: Sequence[Cell]) -> Section:
+    """A matrix for each figure: readings by claims, and the number of readings under which each claim holds."""
+    body = ABOUT_READINGS
+    for figure in dict.fromkeys(cell.figure for cell in cells):
+        mine = [cell for cell in cells if cell.figure == figure]
+        about = about_readings(figure)
+        claims = list(dict.fromkeys(cell.record["id"] for cell in mine))
+        found = {(cell.reading, cell.record["id"]): cell for cell in mine}
+        rows = [[html("b", "holds under"), *(count_holding(mine, claim) for claim in claims)]]
+        for reading in dict.fromkeys(cell.reading for cell in mine):
+            named = html("code", reading) + html("div", about.get(reading, ""), class_="soft")
+            rows.append([named, *(_cell(found.get((reading, claim))) for claim in claims)])
+        body += html("h3", figure) + table(["reading", *claims], rows)
+    return Section("readings", "Claims under other readings", body)
+
+
+def _cell(cell: Cell | None) -> Markup:
+    if cell is None:
+        return badge("not run", "none")
+    came = " (came with pdrm)" if cell.came_with_package else ""
+    rests = html("div", cell.rests + came, class_="soft")
+    parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
+    return _verdict(cell.verdict) + rests + parts
+
+
+# --- The results in a small table: for each task and agent, the number of seeds whose last evaluation completes the task in every episode.
+
+
+def results_markdown(lines: Sequence[Curves]) -> str:
+    """The table in Markdown, with a row for each panel and a column for each line: "9/10" is nine of ten seeds."""
+    names = list(dict.fromkeys(curves.line.name for curves in lines))
+    rows: dict[str, dict[str, str]] = {}
+    for curves in lines:
+        achieving = f"{curves.achieving}/{len(curves.seeds)}"
+        rows.setdefault(curves.panel.name, {})[curves.line.name] = achieving
+    cells = [[f"`{panel}`", *(row.get(name, "") for name in names)] for panel, row in rows.items()]
+    return markdown_table(["task", *names], cells)

@@ -1,0 +1,217 @@
+"""Tasks from a seed: sets of delivery sequences, and maps. Each has a solution.
+
+The catalogue's DeliverWorld is `draw_sequences` with seed 0, written to `deliver.pdrm` once; the others are for readings of the
+paper, which says neither how many sequences there are nor what the larger maps look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeVar
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import STEPS, Cell, GridMap, load_shipped_map, parse_map
+from pdrm.domains.paper_domains import PLACE_TYPES, deliver_world
+from pdrm.errors import BadSetting
+from pdrm.language.document import AnyMachine
+from pdrm.language.loading import parse
+from pdrm.learning.randomness import Rng, seed_streams
+from pdrm.task import Task, pushdown_machine
+
+A = TypeVar("A")
+
+# --- Sequences of deliveries
+
+TYPES = tuple(PLACE_TYPES.values())
+LONG, SHORT = 8, 4
+"""Deliveries of a sequence: in tests, and in the training of DeliverWorld-4-8."""
+Places = tuple[str, ...]
+"""The types of places to visit, the first first."""
+
+
+def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
+    """Draw n different sequences, with every type of place equally likely.
+
+    >>> draw_sequences(4, 2, seed=0)
+    (('mall', 'store', 'mall', 'post'), ('cafe', 'cafe', 'post', 'post'))
+    """
+    if count > len(TYPES) ** length:
+        raise BadSetting(
+            f"there are no {count:,} sequences of {length}", fix=f"ask for {len(TYPES) ** length:,}"
+        )
+    rng, found = Rng(seed_streams(seed, 1)), dict[Places, None]()
+    while len(found) < count:
+        found[tuple(TYPES[rng.below(len(TYPES))] for _ in range(length))] = None
+    return tuple(found)
+
+
+def deliver_machine(long: Sequence[Places], short: Sequence[Places]) -> str:
+    """DeliverWorld's machine with these sequences, as text: the event `seq_3` stands for the third of the long ones."""
+    named = [(f"seq_{n}", places) for n, places in enumerate(long, 1)]
+    named += [(f"short_{n}", places) for n, places in enumerate(short, 1)]
+    events = " ".join((*TYPES, *(event for event, _ in named)))
+    rules = "\n".join(
+        f"wait -> deliver : {{{event}}}, # / {' '.join(places)} #, 0" for event, places in named
+    )
+    return f"""name      deliver
+events    {events}
+exclusive {events}
+stack     # {" ".join(TYPES)}
+start     wait
+final     done
+otherwise stay 0
+
+{rules}
+
+for place in {" ".join(TYPES)}:
+    deliver -> deliver : {{place}}, place / eps, 1e3
+deliver -> done : {{}}, # / #, 1e3
+"""
+
+
+def deliver_tasks(
+    long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None
+) -> tuple[Task, Task]:
+    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (None: the catalogue's).
+
+    >>> from pdrm.language.loading import catalogue
+    >>> eight, four_eight = deliver_tasks(*sequences_of(catalogue("deliver-four")))
+    >>> eight.name, len(eight.finite.arrays.start_label), four_eight.finite.highest
+    ('deliver-8', 4, 4990.0)
+    """
+    where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
+    longs = [f"seq_{n}" for n in range(1, len(long) + 1)]
+    shorts = [f"short_{n}" for n in range(1, len(short) + 1)]
+    machine = parse(deliver_machine(long, short))
+
+    def world(name: str, events: Sequence[str], sequences: Sequence[Places]) -> FiniteDomain:
+        return deliver_world(
+            name,
+            events,
+            len(sequences[0]),
+            every=(*longs, *shorts),
+            grid=where,
+            shortest=min(fewest_steps(where, places) for places in sequences),
+        )
+
+    eight = world("deliver-8", longs, long)
+    test = world("deliver-4-8, test", longs, long)
+    four_eight = replace(world("deliver-4-8", shorts, short), tests=(test,))
+    return Task(eight, machine, success="done"), Task(four_eight, machine, success="done")
+
+
+def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places, ...]]:
+    """The long and the short sequences of a DeliverWorld machine.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> sequences_of(catalogue("deliver"))[1][0] == draw_sequences(4, 64, seed=0)[0]
+    True
+    """
+    pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from(machine.start)]
+    long = tuple(places for places in pushed if len(places) == LONG)
+    return long, tuple(places for places in pushed if len(places) == SHORT)
+
+
+def fewest_steps(grid: GridMap, places: Places) -> int:
+    """Steps of the shortest episode that delivers in this order, with the step off the last place."""
+    letters = {event: letter for letter, event in PLACE_TYPES.items()}
+    best = dict.fromkeys(grid.starts, 0)
+    for place in places:
+        # Standing on the place already, it takes two steps to step off and on again.
+        best = {
+            cell: min(steps + (distances(grid, at)[cell] or 2) for at, steps in best.items())
+            for cell in grid.places(letters[place])
+        }
+    return min(best.values()) + 1
+
+
+@lru_cache(maxsize=1_000)
+def distances(grid: GridMap, cell: Cell) -> Mapping[Cell, int]:
+    """The moves from a cell to each other, worked out once for all sequences."""
+    return grid.distances(cell)
+
+
+def draw_places(seed: int) -> GridMap:
+    """A map of DeliverWorld: the places of the catalogue's, each put anywhere.
+
+    >>> len(draw_places(1).cells) == len(load_shipped_map("deliver", places=PLACE_TYPES).cells)
+    True
+    """
+    known = load_shipped_map("deliver", places=PLACE_TYPES)
+    rng = Rng(seed_streams(seed, 1))
+    cells = list(known.cells)
+    rows = [["."] * len(row) for row in known.rows]
+    letters = ["@", *(kind for kind in PLACE_TYPES for _ in known.places(kind))]
+    for letter in letters:
+        row, column = cells.pop(rng.below(len(cells)))
+        rows[row][column] = letter
+    return parse_map("\n".join(map("".join, rows)), places=PLACE_TYPES)
+
+
+# --- Maps of mazes
+
+
+def draw_maze(size: int, seed: int, *, away: int, opened: float = 0.15) -> GridMap:
+    """A maze of `size` × `size` with its start on the left and a treasure `away` steps from it.
+
+    Cells are carved by a depth-first walk, which reaches all of them; then walls between two of them are opened at random
+    (`opened` of those there are), which makes loops.
+
+    >>> maze = draw_maze(10, 3, away=15)
+    >>> maze.distances(maze.starts[0])[maze.places("t")[0]]
+    15
+    """
+    rng = Rng(seed_streams(seed, 1))
+    for _ in range(1_000):
+        floor = _carve(size, rng, opened)
+        start = min(floor)
+        grid = _draw(size, floor, {start: "x"})
+        steps = grid.distances(start)
+        ends = [cell for cell in grid.cells if steps.get(cell) == away]
+        if ends:
+            return _draw(size, floor, {start: "x", _pick(ends, rng): "t"}, "t")
+    fault = f"no maze of {size} × {size} has a cell {away} steps away"
+    raise BadSetting(fault, fix="ask for fewer steps")
+
+
+def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
+    """The floor of a maze."""
+    start = (_pick(range(1, size - 1, 2), rng), 1)
+    floor, way = {start}, [start]
+    while way:
+        row, column = way[-1]
+        beyond = [
+            ((row + down, column + right), (row + 2 * down, column + 2 * right))
+            for down, right in STEPS
+            if 0 < row + 2 * down < size - 1 and 0 < column + 2 * right < size - 1
+        ]
+        fresh = [pair for pair in beyond if pair[1] not in floor]
+        if not fresh:
+            way.pop()
+            continue
+        wall, cell = _pick(fresh, rng)
+        floor |= {wall, cell}
+        way.append(cell)
+    walls = [(r, c) for r in range(1, size - 1) for c in range(1, size - 1) if (r, c) not in floor]
+    between = [
+        (r, c)
+        for r, c in walls
+        if {(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor
+    ]
+    for _ in range(round(opened * len(between))):
+        floor.add(between.pop(rng.below(len(between))))
+    return floor
+
+
+def _pick(several: Sequence[A], rng: Rng) -> A:
+    return several[rng.below(len(several))]
+
+
+def _draw(size: int, floor: set[Cell], shown: dict[Cell, str], places: str = "") -> GridMap:
+    rows = [
+        "".join(shown.get((r, c), ".") if (r, c) in floor else "#" for c in range(size))
+        for r in range(size)
+    ]
+    return parse_map("\n".join(rows), places={*"x", *places}, start="x")

@@ -1,0 +1,414 @@
+"""Readings: the paper's figures if something that the paper leaves open is decided otherwise.
+
+A figure as it is by default is in `figures`, with the argument for it in `docs/paper-notes.md`. A reading changes one choice, and
+the claims about that figure are judged again. Readings that were run on the author's computer are in `recorded/readings.json`,
+and shown unless a folder holds its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import grid_domain
+from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter_of_the_repository
+from pdrm.errors import UnknownStudy, did_you_mean
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study
+from pdrm.files import ensure_folder, parse_json, write_atomically
+from pdrm.language.loading import catalogue, catalogue_text
+from pdrm.learning.agents import PAPER_SETTINGS
+from pdrm.paper.claims import judge_claims, judge_physics
+from pdrm.paper.evidence import HOLDS, NOT_RUN, Evidence, JudgedClaim
+from pdrm.paper.figures import SECONDS, STUDIES, WATER_READINGS, study
+from pdrm.paper.generated_tasks import (
+    deliver_tasks,
+    draw_maze,
+    draw_places,
+    draw_sequences,
+    sequences_of,
+)
+from pdrm.paper.paper_agents import READ
+from pdrm.task import Task
+
+Change = Callable[[Panel], Panel]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperReading:
+    """A figure with one choice made otherwise."""
+
+    name: str
+    figure: str
+    """The study of the default reading."""
+    about: str
+    """The choice, in a sentence."""
+    change: Change
+    """A panel of the default reading -> the panel of this one."""
+
+    @property
+    def study(self) -> Study:
+        """The study that is run. Panels that do not change share their runs with the default reading."""
+        default = study(self.figure)
+        return replace(
+            default,
+            name=f"{self.figure} {self.name}",
+            title=f"{default.title}, {self.name}",
+            panels=tuple(map(self.change, default.panels)),
+        )
+
+
+# --- The changes that readings make to a panel: another task, another setting of some lines.
+
+
+def _with_task(panel: Panel, task: Task) -> Panel:
+    """Another task under the same name, learnt with the same settings."""
+    success = panel.success or task.success
+    settings = {**PAPER_SETTINGS.get(panel.name, {}), **panel.settings}
+    changed = Task(task.domain, task.machine, success=success)
+    return replace(panel, domain=changed, settings=settings)
+
+
+def _with_domain(name: str, make: Callable[[], FiniteDomain], panel: Panel) -> Panel:
+    return _with_task(panel, Task(make())) if panel.name == name else panel
+
+
+def _with_otherwise(text: str, panel: Panel) -> Panel:
+    """The same machine with another answer to a label that no rule reads."""
+    machine = catalogue_text(str(panel.task.machine.name))
+    return replace(panel, machine=machine.replace("otherwise stay 0", f"otherwise {text}"))
+
+
+def _with_lines(change: Callable[[Line], Mapping[str, Any]], panel: Panel) -> Panel:
+    """Some settings of each line changed."""
+    lines = (replace(one, settings={**one.settings, **change(one)}) for one in panel.lines)
+    return replace(panel, lines=tuple(lines))
+
+
+def _with_setting(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
+    """Some agents with other settings."""
+    return _with_lines(lambda line: settings if line.agent in agents else {}, panel)
+
+
+def _with_reading(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
+    """Some agents as the kernels have them for a reading."""
+    lines = tuple(
+        replace(one, agent=READ[one.agent_name]) if one.agent in agents else one
+        for one in panel.lines
+    )
+    names = {one.name for one in panel.lines if one.agent in agents}
+    changed = replace(panel, lines=lines)
+    return _with_lines(lambda line: settings if line.name in names else {}, changed)
+
+
+def _at_python_speed(panel: Panel) -> Panel:
+    """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
+    budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
+    limit = "updates_per_episode"
+    return _with_lines(lambda line: {limit: budget} if limit in line.settings else {}, panel)
+
+
+def _on_maze(seed: int, panel: Panel) -> Panel:
+    """A generated maze; the 5×5 one is printed in the paper and stays."""
+    size = int(panel.name.partition("x")[2])
+    if size not in TREASURES:
+        return panel
+    default = domain(panel.name)
+    made = grid_domain(
+        panel.name,
+        draw_maze(size, seed, away=TREASURES[size]),
+        {"t": "t", "x": "x"},
+        step_limit=MAZE_STEP_LIMITS[size],
+        directions=True,
+    )
+    made = replace(made, machine=default.machine, lowest=default.lowest, highest=default.highest)
+    return _with_task(panel, Task(made))
+
+
+def _delivering(tasks: Callable[[], tuple[Task, Task]], panel: Panel) -> Panel:
+    return _with_task(panel, tasks()[panel.name == "deliver-4-8"])
+
+
+@cache
+def four_sequences() -> tuple[Task, Task]:
+    """DeliverWorld with the sequences that we first chose by hand."""
+    return deliver_tasks(*sequences_of(catalogue("deliver-four")))
+
+
+@cache
+def drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
+    """DeliverWorld with another set of sequences."""
+    return deliver_tasks(draw_sequences(8, count, seed), draw_sequences(4, count, seed))
+
+
+@cache
+def drawn_places(seed: int) -> tuple[Task, Task]:
+    """DeliverWorld with the same sequences on another map."""
+    return deliver_tasks(*sequences_of(catalogue("deliver")), draw_places(seed))
+
+
+# --- All of them.
+
+PYTHON_UPDATES = 45_000
+"""Updates a second of a plain Python program."""
+TREASURES = {10: 15, 20: 24}
+"""The distance of the treasure of a generated maze, by size: that of ours."""
+SETS, SET_SEEDS, MAZES, MAPS = (4, 16, 64), range(1, 6), range(1, 21), range(1, 6)
+SLOW_RATES = {
+    name: PAPER_SETTINGS["deliver-8"][name]
+    for name in ("learning_rate", "epsilon_decay", "epsilon_least")
+}
+REPOSITORY = (
+    "the environment of the repository that the paper names: A may turn into B before it is read, "
+    "and C shows only after that"
+)
+
+
+def _letter_readings() -> dict[str, tuple[str, Change]]:
+    repository = partial(_with_domain, "letter", letter_of_the_repository)
+    rare = partial(_with_domain, "letter", partial(letter_of_the_repository, 0.1))
+    plain = ("q", "cprm", "cra-q", "cra-cql")
+    return {
+        "repository": (REPOSITORY, repository),
+        "repository-0.1": (
+            "the same, with the repository's probability of 0.1 instead of the paper's ½",
+            rare,
+        ),
+        "first-tie": (
+            "of several best actions the first is taken, unless all are worth 0, as in the "
+            "learners of that repository",
+            partial(_with_reading, plain, {"ties": "first"}),
+        ),
+        "limit-ends": (
+            "Q-learning takes an episode that the limit truncates for one that has ended, as in "
+            "that repository",
+            partial(_with_reading, ("q", "cra-q"), {"limit_ends": True}),
+        ),
+        "counters-0-19": (
+            "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in "
+            "that repository",
+            partial(_with_reading, ("cra-cql",), {"counter_values": 20}),
+        ),
+    }
+
+
+NOTHING_LEFT: dict[str, tuple[str, Change]] = {
+    "end": (
+        "with nothing left to retrace, the episode ends and pays 0",
+        partial(_with_otherwise, "go lost 0"),
+    ),
+    "lose": (
+        "with nothing left to retrace, the task is lost (−1e5)",
+        partial(_with_otherwise, "go lost -1e5"),
+    ),
+}
+
+
+def _maze_readings() -> dict[str, tuple[str, Change]]:
+    limited = partial(domain, "maze-10x10", step_limit=15)
+    generated = {
+        f"maze-{n}": (f"generated mazes of 10×10 and 20×20, seed {n}", partial(_on_maze, n))
+        for n in MAZES
+    }
+    return {
+        **NOTHING_LEFT,
+        "limit-15": (
+            "10×10 with the printed limit of 15 steps",
+            partial(_with_domain, "maze-10x10", limited),
+        ),
+        "python": ("exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
+        **generated,
+    }
+
+
+def _deliver_readings() -> dict[str, tuple[str, Change]]:
+    sets = {
+        f"set-{count}-{seed}": (
+            f"{count} sequences of each length, drawn with seed {seed}",
+            partial(_delivering, partial(drawn_sequences, count, seed)),
+        )
+        for count in SETS
+        for seed in SET_SEEDS
+    }
+    maps = {
+        f"map-{n}": (
+            f"the places put elsewhere, seed {n}",
+            partial(_delivering, partial(drawn_places, n)),
+        )
+        for n in MAPS
+    }
+    return {
+        "four": (
+            "the four sequences of 8, and five of 4, that we first chose",
+            partial(_delivering, four_sequences),
+        ),
+        **sets,
+        **maps,
+        "r-plus-1000": (
+            "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
+            partial(_with_setting, ("hrm",), {"r_plus": 1_000.0}),
+        ),
+    }
+
+
+BY_FIGURE: dict[str, dict[str, tuple[str, Change]]] = {
+    "letter": _letter_readings(),
+    "maze": _maze_readings(),
+    "multi": NOTHING_LEFT,
+    "deliver": _deliver_readings(),
+    "paint": {
+        "slow": (
+            "the rates of DeliverWorld, not those of the mazes",
+            partial(_with_setting, ("q",), SLOW_RATES),
+        )
+    },
+}
+
+READINGS = tuple(
+    PaperReading(name, figure, about, change)
+    for figure, readings in BY_FIGURE.items()
+    for name, (about, change) in readings.items()
+)
+
+
+def reading_of(figure: str, name: str) -> PaperReading:
+    """The reading of a figure by its name.
+
+    >>> reading_of("letter", "repository").about[:15]
+    'the environment'
+    """
+    known = {reading.name: reading for reading in READINGS if reading.figure == figure}
+    if name in known:
+        return known[name]
+    if name in about_readings(figure):  # physics are studies
+        fix = f"pdrm reproduce {figure}-{name}"
+    else:
+        fix = did_you_mean(name, known) if known else "list them: pdrm claims --readings"
+    raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
+
+
+def about_readings(figure: str) -> dict[str, str]:
+    """The readings of a figure by name, each with the choice that it makes.
+
+    >>> about_readings("water")["large-scaled"]
+    'WaterWorld, large, rewards of a thousandth'
+    """
+    if figure == "water":
+        return {name.removeprefix("water-"): study(name).title for name in WATER_READINGS}
+    return {one.name: one.about for one in READINGS if one.figure == figure}
+
+
+# --- Their verdicts: by the runs in a folder, or else as recorded with the package.
+
+RECORDED = Path(__file__).parent / "recorded" / "readings.json"
+RUN_HERE = "readings.json"
+"""In a folder of runs: the names of the readings that were run there."""
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A claim under a reading, as the record of its verdict, and whether it came with the package."""
+
+    figure: str
+    reading: str
+    record: Mapping[str, Any]
+    came_with_package: bool
+
+    @property
+    def verdict(self) -> str:
+        """The verdict."""
+        return str(self.record["verdict"])
+
+    @property
+    def rests(self) -> str:
+        """The number of its parts that hold, and of the seeds, as text."""
+        parts = self.record["parts"]
+        seeds = self.record["seeds"]
+        holding = f"{sum(bool(part['holds']) for part in parts)} of {len(parts)} parts"
+        return holding if seeds is None else f"{holding}, seeds: {seeds}"
+
+
+def judge_reading(
+    reading: PaperReading | None, figure: str, folder: Path, seeds: int | None = None
+) -> list[JudgedClaim]:
+    """Judge the claims about a figure under a reading (None: the default), by the runs in a folder.
+
+    If a claim compares two figures, both are taken under the reading of that name, if both have one.
+    """
+    name = None if reading is None else reading.name
+    studies = [one.study for one in READINGS if one.name == name]
+    return judge_claims(Evidence(folder, seeds, studies), {figure})
+
+
+def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
+    """Every claim about a figure under every reading that was run in the folder or is recorded."""
+    recorded: dict[str, dict[str, list[dict[str, Any]]]] = parse_json(RECORDED.read_bytes())
+    runs = Store.below(folder).root.exists()
+    here = run_here(folder)
+    found: list[Cell] = []
+    for figure in STUDIES:
+        readings = {one.name: one for one in READINGS if one.figure == figure}
+        for name in (DEFAULT, *readings):
+            own: list[JudgedClaim] = []
+            if runs and (name == DEFAULT or f"{figure} {name}" in here):
+                own = judge_reading(readings.get(name), figure, folder, seeds)
+            if any(one.verdict != NOT_RUN for one in own):
+                found += [Cell(figure, name, one.record(), False) for one in own]
+            else:
+                known = recorded.get(figure, {}).get(name, [])
+                found += [Cell(figure, name, record, True) for record in known]
+    return [*found, *_water_cells(folder, seeds)]
+
+
+def _water_cells(folder: Path, seeds: int | None) -> Iterator[Cell]:
+    """The claims about Figure 5, by default and with other physics and rewards."""
+    for name in ("water", *WATER_READINGS):
+        evidence = Evidence(folder, seeds, (study(name),))
+        if name == "water":
+            judged = judge_claims(evidence, {name})
+        else:
+            judged = judge_physics(study(name), evidence)
+        reading = DEFAULT if name == "water" else name.removeprefix("water-")
+        for one in judged:
+            if one.parts:
+                yield Cell("water", reading, one.record(), bool(one.recorded_on))
+
+
+def count_holding(found: Iterable[Cell], claim: str) -> str:
+    """The number of the readings that were run under which a claim holds.
+
+    >>> record = {"id": "paint", "verdict": "holds", "parts": []}
+    >>> count_holding([Cell("paint", name, record, False) for name in ("default", "slow")], "paint")
+    '2 of 2'
+    """
+    verdicts = [cell.verdict for cell in found if cell.record["id"] == claim]
+    run = [verdict for verdict in verdicts if verdict != NOT_RUN]
+    return f"{run.count(HOLDS)} of {len(run)}"
+
+
+def run_here(folder: Path) -> list[str]:
+    """The readings that were run in a folder: `letter repository`."""
+    path = folder / RUN_HERE
+    return [str(name) for name in parse_json(path.read_bytes())] if path.exists() else []
+
+
+def note_run(reading: PaperReading, folder: Path) -> None:
+    """Note that a reading is run in a folder."""
+    names = dict.fromkeys((*run_here(folder), f"{reading.figure} {reading.name}"))
+    text = json.dumps(list(names), indent=1) + "\n"
+    write_atomically(ensure_folder(folder) / RUN_HERE, text.encode())
+
+
+def readings_record(found: Iterable[Cell]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Cells as JSON values: by figure and reading."""
+    record: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for cell in found:
+        record.setdefault(cell.figure, {}).setdefault(cell.reading, []).append(dict(cell.record))
+    return record

@@ -1,0 +1,101 @@
+"""Runs that come with the package, for lines without runs of their own: WaterWorld's, which need a GPU, and those of study `ours`.
+
+`recorded/` has a table for each program that was run (a row per test: the means over its episodes) and a JSON file with the
+command, device, seconds and settings. The readings of WaterWorld's physics ran as one, and their table has a column for the study.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pdrm.experiments.curves import Curves, Origin, curves_of, return_range
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study
+
+FOLDER = Path(__file__).parent / "recorded"
+PREFIX = {"water": "water-printed"}
+"""The beginning of the names of a study's files, if it is not the study's name."""
+READINGS = "water-readings.csv"
+"""Rows of several studies."""
+VALUES = ("return", "steps", "achieved")
+UNITS = ("timesteps", "episodes")
+"""The unit of training: a column of the table."""
+
+
+class Recording(NamedTuple):
+    """The record of a line."""
+
+    tests: dict[tuple[int, int], list[float]]
+    """(training, seed) -> the values of an evaluation."""
+    unit: str
+    origin: Origin
+
+
+def known_curves(study: Study, panel: Panel, line: Line, store: Store) -> Curves | None:
+    """The curves of a line: of its runs in the store, or else as they came with the package, if they did."""
+    return curves_of(panel, line, study.seed_numbers, store) or recorded_curves(study, panel, line)
+
+
+def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
+    """The lines of the studies that have curves, in order."""
+    found = (
+        (study, known_curves(study, panel, line, store))
+        for study in studies
+        for panel, line in study.lines()
+    )
+    return [(study, curves) for study, curves in found if curves is not None]
+
+
+def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
+    """The runs of a line that came with the package, if any, with all their seeds; an evaluation is its mean.
+
+    >>> from pdrm.paper import figures
+    >>> water = figures.study("water")
+    >>> curves = recorded_curves(water, water.panels[0], water.panels[0].lines[0])
+    >>> curves.returns.shape, curves.unit, curves.origin.device
+    ((10, 31, 1), 'timesteps', 'NVIDIA H200, JAX 0.11.2')
+    """
+    found = _recordings(study.name).get((panel.task.name, line.name))
+    if found is None:
+        return None
+    times, seeds = (sorted(set(values)) for values in zip(*found.tests, strict=True))
+    values = np.array([[found.tests[at, seed] for at in times] for seed in seeds])
+    returns, steps, success = (values[:, :, [place]] for place in range(len(VALUES)))
+    lowest, highest = return_range(panel.task)
+    return Curves(
+        panel,
+        line,
+        tuple(seeds),
+        found.unit,
+        np.array(times),
+        returns,
+        steps,
+        success,
+        lowest,
+        highest,
+        found.origin,
+    )
+
+
+@cache
+def _recordings(study: str) -> dict[tuple[str, str], Recording]:
+    """The recordings of a study, by domain and line."""
+    found: dict[tuple[str, str], Recording] = {}
+    for path in [*sorted(FOLDER.glob(f"{PREFIX.get(study, study)}-*.csv")), FOLDER / READINGS]:
+        about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        origin = Origin(**{name: about[name] for name in Origin._fields if name in about})
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row.get("study", study) == study]
+        for row in rows:
+            unit = next(name for name in UNITS if name in row)
+            record = found.setdefault((row["domain"], row["line"]), Recording({}, unit, origin))
+            record.tests[int(row[unit]), int(row["seed"])] = [float(row[name]) for name in VALUES]
+    return found

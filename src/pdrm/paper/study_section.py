@@ -1,0 +1,259 @@
+"""A study in a report: its curves, the numbers behind them, and the settings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pdrm.drawing.curve_plots import CurveLine, overview_plot, panel_plot
+from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
+from pdrm.drawing.plots import Plot, plot_bytes
+from pdrm.drawing.render import draw
+from pdrm.drawing.rows import latex_table, markdown_table, write_cells
+from pdrm.errors import WrongKind
+from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.panel import Panel
+from pdrm.experiments.statistics import (
+    interquartile_mean_interval,
+    probability_of_improvement_interval,
+)
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study
+from pdrm.files import write_atomically
+from pdrm.paper.figures import NOTES
+from pdrm.paper.page import Section, badge, details
+from pdrm.task import Task
+
+FEWEST_SEEDS = 5
+"""Of either agent: a bootstrap of fewer, which often all agree, would give an interval of nothing."""
+
+
+def plain_name(name: str) -> str:
+    """A name for a file or an anchor."""
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
+def anchor(study: Study) -> str:
+    """The anchor of the study on the page."""
+    return f"study-{plain_name(study.name)}"
+
+
+def figure_svg(
+    stem: Path, panels: Sequence[Sequence[CurveLine]], make: Callable[[], Plot]
+) -> bytes:
+    """The SVG of a figure, which is also written as .svg and .pdf; drawn again if its numbers have changed."""
+    numbers = [asdict(line) for lines in panels for line in lines]
+    digest = hashlib.sha256()
+    for field in (field for line in numbers for field in line.items()):
+        digest.update(repr([np.asarray(part).tolist() for part in field]).encode())
+    svg = stem.with_name(f"{stem.name}.svg")
+    if svg.exists() and digest.hexdigest().encode() in svg.read_bytes():
+        return svg.read_bytes()
+    figure = make()
+    data = plot_bytes(figure, "svg", about=digest.hexdigest())
+    write_atomically(svg.with_suffix(".pdf"), plot_bytes(figure, "pdf"))
+    write_atomically(svg, data)
+    return data
+
+
+# --- The row of the paper's figures
+
+
+def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[Markup]:
+    """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
+    by_panel: dict[str, list[CurveLine]] = {}
+    for curves in lines:
+        if not curves.line.ours:
+            by_panel.setdefault(curves.panel.name, []).append(curves.to_plot())
+    panels = list(by_panel.values())
+    if study.figure and len(panels) > 1:
+        stem = folder / plain_name(f"{study.name}-overview")
+        drawn = figure_svg(stem, panels, partial(overview_plot, panels))
+        return [_linked(study, drawn, f"{study.figure}: {study.title}")]
+    titles = {
+        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
+    }
+    return [
+        _linked(
+            study,
+            figure_svg(folder / plain_name(f"{name}-paper"), [mine], partial(panel_plot, mine)),
+            titles[name],
+        )
+        for name, mine in by_panel.items()
+    ]
+
+
+def _linked(study: Study, svg: bytes, caption: str) -> Markup:
+    return html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
+
+
+# --- A study with all its panels
+
+
+def study_section(
+    study: Study, lines: Sequence[Curves], store: Store, folder: Path, *, with_tasks: bool = False
+) -> Section:
+    """A study's curves and tables; the figures are also written as files to a folder. with_tasks: begin each panel with its map and
+    machine."""
+    parts = [html("p", NOTES[study.name])] if study.name in NOTES else []
+    parts += [_origins(study, lines), html("p", _seeds(lines), class_="soft")]
+    for panel in study.panels:
+        mine = [curves for curves in lines if curves.panel.name == panel.name]
+        if mine:
+            task = draw_task(panel.task) if with_tasks else Markup("")
+            parts.append(_panel(panel, mine, store, folder, task))
+    return Section(anchor(study), study.title or study.name, join(parts))
+
+
+def draw_task(task: Task) -> Markup:
+    """The map, if there is one, and the machine."""
+    drawn = [draw(task.machine).html()]
+    with suppress(WrongKind):  # an environment without a picture
+        drawn.insert(0, draw(task.domain).html())
+    return html("div", *(html("div", one) for one in drawn), class_="side")
+
+
+def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
+    """The origin of runs that were not made here."""
+    origins = list(dict.fromkeys(one.origin for one in lines if one.origin is not None))
+    if not origins:
+        return Markup("")
+    devices = ", ".join(sorted({origin.device for origin in origins}))
+    steps = sum(one.timesteps for one in origins)
+    seconds = sum(one.seconds for one in origins)
+    named = ", ".join(dict.fromkeys(one.line.name for one in lines if one.origin is not None))
+    said = (
+        f" {named}: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
+    )
+    again = html("code", f"pdrm reproduce {study.name}")
+    return html("p", badge("recorded"), said, again, " makes your own runs.")
+
+
+def _seeds(lines: Sequence[Curves]) -> str:
+    seeds = max((curves.seeds for curves in lines), key=len)
+    ours = any(one.line.ours for one in lines)
+    dashed = " Solid lines are the paper's agents, dashed ones ours." if ours else ""
+    if len(seeds) == 1:
+        return f"One seed ({seeds[0]}): no interval can be given.{dashed}"
+    return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
+
+
+def _panel(
+    panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, task: Markup
+) -> Markup:
+    title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
+    drawn = [with_optimum(curves) for curves in lines]
+    svg = figure_svg(folder / plain_name(panel.name), [drawn], partial(panel_plot, drawn))
+    cells = write_cells(results(lines, store))
+    texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
+    return join(
+        [
+            html("h3", title),
+            task,
+            picture(svg, "svg", f"{title}: median and quartiles"),
+            table(*cells),
+            details("the table in Markdown and LaTeX", *texts),
+            details("settings", _settings(lines)),
+        ]
+    )
+
+
+def with_optimum(curves: Curves) -> CurveLine:
+    """The line of a plot, with the highest return that the task allows if nothing better is known."""
+    line = curves.to_plot()
+    return replace(line, optimum=1.0) if line.optimum is None and curves.scaled else line
+
+
+# --- The numbers behind the curves
+
+
+def results(lines: Sequence[Curves], store: Store) -> list[dict[str, Any]]:
+    """The row of each line in the table of results."""
+    best = max(lines, key=lambda one: (one.final_median, one.final_returns.mean()))
+    measure = [one for one in lines if not one.line.ours] or lines
+    return [
+        {
+            "agent": curves.line.name,
+            "k": str(curves.panel.agent(curves.line).k),
+            "return (quartiles)": _interval(curves, *_final(curves)),
+            "success": f"{curves.final_success.mean():.0%}",
+            "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
+            **_scaled(curves, measure),
+            f"ends better than {best.line.name}": _improvement(curves, best),
+            **_costs(curves, store),
+        }
+        for curves in lines
+    ]
+
+
+def _final(curves: Curves) -> tuple[float, float, float]:
+    low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
+    return middle, low, high
+
+
+def _interval(curves: Curves, value: float, low: float, high: float) -> str:
+    """A value and its interval, which needs more than one seed."""
+    if len(curves.seeds) == 1:
+        return number(value)
+    return f"{number(value)} ({number(low)} – {number(high)})"
+
+
+def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
+    """The numbers that need the lowest and the highest return of the task: the interquartile mean of the normalised return, and the
+    training until the median return is 90 % of the way to the panel's best."""
+    if not curves.scaled:
+        return {}
+    learnt = training_to_learn(curves, learnt_at(measure))
+    return {
+        "normalised (95 % interval)": _interval(
+            curves, *interquartile_mean_interval([curves.final_scores])
+        ),
+        f"{curves.unit} to learn": "never" if learnt is None else number(learnt),
+    }
+
+
+def _improvement(curves: Curves, best: Curves) -> str:
+    """The probability that a run ends with a higher return than one of the best agent (Agarwal et al., 2021)."""
+    if curves is best:
+        return ""
+    found = probability_of_improvement_interval([curves.final_returns], [best.final_returns])
+    value, low, high = (f"{share:.0%}" for share in found)
+    several = min(len(curves.seeds), len(best.seeds)) >= FEWEST_SEEDS
+    return f"{value} ({low} – {high})" if several else value
+
+
+def _costs(curves: Curves, store: Store) -> dict[str, Any]:
+    """The rows of the tables and the seconds of the runs that were made here."""
+    if curves.origin is not None:
+        return {}
+    runs = [store.run(spec) for spec in curves.specs]
+    rows = [run.result["rows"] for run in runs if "rows" in run.result]
+    seconds = [seconds_of(run.timing) for run in runs]
+    return {
+        "table rows": float(np.median(rows)) if rows else None,
+        "seconds": round(float(np.median(seconds)), 1),
+    }
+
+
+def seconds_of(timing: dict[str, Any]) -> float:
+    """A run's share of the time of those that were trained side by side with it."""
+    return float(timing["seconds"]) / int(timing.get("side_by_side", 1))
+
+
+def _settings(lines: Sequence[Curves]) -> Markup:
+    """The settings of each agent, and the ids of its runs."""
+    rows = []
+    for curves in lines:
+        ids = " ".join(spec.id for spec in curves.specs) if curves.origin is None else "recorded"
+        settings = curves.panel.agent(curves.line).record()
+        given = [f"{name}={value}" for name, value in settings.items() if value is not None]
+        rows.append([curves.line.name, ", ".join(given), html("code", ids)])
+    return table(["agent", "settings", "runs"], rows)

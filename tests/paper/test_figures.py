@@ -1,0 +1,101 @@
+"""The paper's figures as data, and the record of runs that comes with the package."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pdrm
+from docs.scripts.record_runs import keep_record
+from pdrm.errors import NotRecorded, UnknownStudy
+from pdrm.experiments.curves import curves_of
+from pdrm.experiments.panel import Line
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import run_study
+from pdrm.files import ensure_folder
+from pdrm.paper import recorded
+from pdrm.paper.claims import CLAIMS
+from pdrm.paper.figures import EVERY, STUDIES, SUMMARY, figures, study
+
+TABULAR = [study(name) for name in STUDIES]
+
+
+def test_every_agent_of_the_paper_is_there_with_the_same_ten_seeds():
+    counts = {
+        panel.name: sum(not line.ours for line in panel.lines)
+        for of in TABULAR
+        for panel in of.panels
+    }
+    assert counts == {
+        "letter": 6,
+        "maze-5x5": 6,
+        "maze-10x10": 6,
+        "maze-20x20": 6,
+        "multi-10x10": 2,
+        "multi-20x20": 2,
+        "deliver-8": 9,
+        "deliver-4-8": 6,
+        "paint": 5,
+    }
+    assert {of.seeds for of in TABULAR} == {tuple(range(10))}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_line_of_the_paper_can_be_built(name):
+    for panel, line, spec in study(name).seeded(1).runs():
+        if panel.domain.startswith("water"):
+            assert spec.agent.deep
+            continue
+        spec.check()
+        assert ("ours" in line.name) == line.ours
+        timed = getattr(spec.agent, "seconds_per_episode", None) is not None
+        assert timed == (name == "maze-wall-clock"), "other runs do not depend on the computer"
+
+
+def test_budgets_stand_for_the_papers_limits():
+    by_line = {
+        (panel.name, line.name): spec.agent for panel, line, spec in figures(["maze"], 1)[0].runs()
+    }
+    assert by_line["maze-5x5", "CpRM"].updates_per_episode == 30_000
+    assert by_line["maze-10x10", "1-CpRM"].updates_per_episode == 60_000
+    assert by_line["maze-20x20", "Q-CRA"].operations_per_episode == 100_000
+
+
+def test_figures_and_panels_by_name():
+    (both,) = figures(["deliver-8", "deliver"])[:1]
+    assert [panel.name for panel in both.panels] == ["deliver-8"]
+    assert [panel.name for panel in figures(["deliver-8", "deliver"])[1].panels] == ["deliver-4-8"]
+    with pytest.raises(UnknownStudy) as told:
+        figures(["figure-9"])
+    assert told.value.code == "E1102"
+
+
+def test_ours_is_not_part_of_a_claim_and_not_run_unless_named():
+    ours = study("ours")
+    assert "ours" not in {*STUDIES, *(claim.study for claim in CLAIMS)}
+    assert SUMMARY not in {line.name for of in TABULAR for _, line in of.lines()}
+    of_the_paper = {panel.domain for of in TABULAR for panel in of.panels}
+    assert {panel.domain for panel in ours.panels} == of_the_paper - {"letter", "paint"}
+    assert all(line.ours for _, line in ours.lines())
+
+
+def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
+    package = recorded.FOLDER / recorded.READINGS
+    folder = ensure_folder(tmp_path / "recorded")
+    for file in (package, package.with_suffix(".json")):
+        shutil.copy(file, folder)
+    monkeypatch.setattr(recorded, "FOLDER", folder)
+    line = Line(name="summary", agent="summary", settings={"episodes": 2})
+    panel = replace(study("ours").panels[0], lines=(line,))
+    short = replace(study("ours"), name="kept", seeds=2, panels=(panel,))
+    store = Store.below(tmp_path / "report")
+    with pytest.raises(NotRecorded):
+        keep_record(short, store, "all", "pdrm reproduce", "a core")
+    run_study(short, Path(tmp_path / "report"))
+    keep_record(short, store, "all", "pdrm reproduce", "a core")
+    kept = recorded.recorded_curves(short, panel, line)
+    made = curves_of(panel, line, short.seed_numbers, store)
+    assert (kept.unit, kept.seeds, kept.at.tolist()) == ("episodes", (0, 1), made.at.tolist())
+    assert kept.returns[:, :, 0].tolist() == made.returns.mean(axis=2).tolist()
+    assert (kept.origin.device, kept.origin.version) == ("a core", pdrm.__version__)

@@ -1,0 +1,84 @@
+"""The report of a study of one's own: a picture of all panels, and a page that needs nothing."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pdrm.drawing.curve_plots import CurveLine, panel_plot
+from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.store import Store
+from pdrm.experiments.study import Study, run_study
+from pdrm.paper.report import write_own_report
+from pdrm.paper.study_section import figure_svg
+from tests.experiments.small import SHORT
+
+LINES = (Line(name="1-pdRM", agent="q"), Line(name="a & b", agent="q", k="full"))
+PANELS = (
+    Panel(name="letter/s", domain="letter", lines=LINES, settings=SHORT, title="Letters"),
+    Panel(name="maze", domain="maze-5x5", lines=LINES[:1], settings=SHORT, success=("home",)),
+    Panel(name="paint", domain="paint", lines=LINES[:1], settings=SHORT),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("own")
+    study = Study(name="my study", panels=PANELS, seeds=(0, 1))
+    outcome = run_study(study, place)
+    assert write_own_report(outcome.lines, Store.below(place), place) == [
+        place / "curves.svg",
+        place / "index.html",
+    ]
+    return place
+
+
+def test_every_panel_is_in_the_picture(folder):
+    drawn = (folder / "curves.svg").read_text()
+    assert len(re.findall(r'<g id="axes_\d+">', drawn)) == 3
+    for text in ("Letters", "maze", "paint", "1-pdRM", "a &amp; b"):
+        assert f"<!-- {text} -->" in drawn
+
+
+def test_the_page_has_the_task_the_results_and_nothing_of_the_papers(folder):
+    page = (folder / "index.html").read_text()
+    assert "<h1>my study</h1>" in page
+    first = page[page.index("<h3>Letters</h3>") :]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", first)
+    assert captions[:3] == ["letter", "letter", "Letters: median and quartiles"]
+    assert "<td>a &amp; b</td><td>full</td>" in page
+    assert re.search(r"<td>\d+%</td><td>\d of 2</td>", page)
+    assert "| agent | k | return (quartiles) | success |" in page
+    assert r"\begin{tabular}" in page
+    for word in ("dashed", "claims", "make reproduce", "All: ."):
+        assert word not in page
+    links = set(re.findall(r'href="(?!#|data)([^"]+)"', page))
+    assert links == {"curves.csv", "summary.csv"}
+    assert all((folder / name).exists() for name in links)
+    figures = {path.name for path in (folder / "figures").glob("*.pdf")}
+    assert figures == {"letter-s.pdf", "maze.pdf", "paint.pdf"}
+
+
+def test_tables_have_no_empty_columns(folder):
+    page = (folder / "index.html").read_text()
+    for table in re.findall(r"<table>(<thead><tr><th>agent</th><th>k</th>.*?)</table>", page):
+        rows = re.findall(r"<tr>(.*?)</tr>", table)[1:]
+        cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+        assert all(any(column) for column in zip(*cells, strict=True))
+
+
+def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_path):
+    def line(value):
+        numbers = np.array([value])
+        return CurveLine("a", "p", "episodes", np.array([10]), numbers, numbers, numbers)
+
+    made = []
+    for value in (0.5, 0.5, 0.25):
+        lines = [line(value)]
+
+        def draw(lines=lines):
+            made.append(lines)
+            return panel_plot(lines)
+
+        assert figure_svg(tmp_path / "one", [lines], draw).startswith(b"<?xml")
+    assert len(made) == 2

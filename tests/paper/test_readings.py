@@ -1,0 +1,155 @@
+"""Readings of the paper: named choices, generated maps and sequences with a solution, and claims judged under them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pdrm.domains.paper_domains import letter_of_the_repository
+from pdrm.errors import BadSetting, UnknownStudy
+from pdrm.language.loading import catalogue
+from pdrm.paper import claims
+from pdrm.paper.claims import CLAIMS, judge_physics
+from pdrm.paper.evidence import NOT_RUN, ClaimPart, Evidence
+from pdrm.paper.figures import WATER_READINGS, study
+from pdrm.paper.generated_tasks import draw_maze, draw_places, draw_sequences
+from pdrm.paper.readings import (
+    READINGS,
+    RECORDED,
+    about_readings,
+    cells,
+    four_sequences,
+    reading_of,
+)
+from pdrm.task import Task
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def ids(of):
+    return {(panel.name, line.name): panel.specs(line, (0,))[0].id for panel, line in of.lines()}
+
+
+def test_readings_have_names_and_say_what_they_change():
+    named = [(reading.figure, reading.name) for reading in READINGS]
+    assert len(set(named)) == len(named)
+    assert all(reading.about for reading in READINGS)
+    with pytest.raises(UnknownStudy, match="no reading `repo`"):
+        reading_of("letter", "repo")
+
+
+def test_a_reading_changes_what_it_says_and_nothing_else():
+    default, python = ids(study("maze")), ids(reading_of("maze", "python").study)
+    assert {key for key in default if default[key] != python[key]} == {
+        (panel.name, line) for panel in study("maze").panels for line in ("CpRM", "1-CpRM")
+    }
+    short = ids(reading_of("maze", "limit-15").study)
+    assert {panel for panel, line in default if default[panel, line] != short[panel, line]} == {
+        "maze-10x10"
+    }
+    assert not set(ids(study("letter")).values()) & set(
+        ids(reading_of("letter", "repository").study).values()
+    )
+    slow = reading_of("paint", "slow").study.panels[0]
+    assert slow.agent(slow.lines[0]).learning_rate == 0.01
+    (paint,) = study("paint").panels
+    assert paint.agent(paint.lines[0]).learning_rate == 0.5
+
+
+def test_nothing_left_to_retrace_can_end_or_lose():
+    for name, paid in (("end", 0), ("lose", -1e5)):
+        machine = reading_of("maze", name).study.panels[0].task.machine
+        # straight to the treasure's label, back, and one step too many
+        run = machine.run([frozenset("dt"), frozenset("u"), frozenset("d")])
+        assert (run.after.state, run.steps[-1].reward) == ("lost", paid)
+
+
+def test_in_the_repository_a_may_turn_before_it_is_read():
+    world = letter_of_the_repository()
+    states = list(world.picture.cell)
+    beside = next(s for s, cell in enumerate(states) if cell == (1, 2))
+    west = world.actions.index("l")
+    seen = {world.labels[label] for label in world.arrays.label[beside, west]}
+    assert seen == {frozenset("A"), frozenset("B")}
+    assert Task(world).counting.name == catalogue("letter-cra").name
+    near_c = next(s for s, cell in enumerate(states) if cell == (1, 4))
+    assert world.labels[world.arrays.label[near_c, world.actions.index("r"), 0]] == frozenset()
+
+
+def test_generated_tasks_have_a_solution():
+    for size, away in ((10, 15), (20, 24)):
+        for seed in range(4):
+            maze = draw_maze(size, seed, away=away)
+            assert len(maze.rows) == size
+            assert maze.distances(maze.starts[0]).keys() == set(maze.cells)
+            (treasure,) = maze.places("t")
+            assert maze.distances(maze.starts[0])[treasure] == away
+    assert draw_maze(10, 7, away=15) == draw_maze(10, 7, away=15) != draw_maze(10, 8, away=15)
+    assert len(set(draw_sequences(4, 256, seed=1))) == 256
+    with pytest.raises(BadSetting, match="no 257 sequences"):
+        draw_sequences(4, 257, seed=1)
+    with pytest.raises(BadSetting, match="no maze"):
+        draw_maze(10, 1, away=500)
+    assert draw_places(1) != draw_places(2)
+
+
+def test_the_four_sequences_are_as_they_were():
+    eight, four_eight = four_sequences()
+    assert (eight.finite.highest, four_eight.finite.highest) == (8982.0, 4990.0)
+    assert len(four_eight.finite.arrays.start_label) == 5
+
+
+def test_a_reading_is_run_and_judged(pdrm, tmp_path):
+    outcome = pdrm(
+        "reproduce", "paint", "--reading", "slow", "--seeds", 1, "--workers", 1, "-o", tmp_path
+    )
+    assert outcome.code == 0
+    assert "does not hold" in outcome.out
+    record = json.loads(pdrm("claims", tmp_path, "--readings", "--json").out)
+    (claim,) = record["paint"]["slow"]
+    assert (claim["id"], claim["seeds"]) == ("paint", 1)
+    shown = pdrm("claims", tmp_path, "--readings", "--details").out
+    assert "slow" in shown
+    assert pdrm("reproduce", "paint", "--reading", "fast", "-o", tmp_path).code == 2
+
+
+def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch):
+    """Recurrent PPO was not run there: what holds without it is not said to hold."""
+    found = {
+        (cell.reading, cell.record["id"]): cell
+        for cell in cells(tmp_path)
+        if cell.figure == "water"
+    }
+    assert {name for name, _ in found} == {"default", *about_readings("water")}
+    record = found["slow", "water-20"].record
+    assert record["verdict"] == "does not hold"
+    assert record["rests_on"] == {
+        f"water-slow-20, {line}": [0, 1, 2] for line in ("PPO + 1-pdRM", "PPO")
+    }
+    kind = ClaimPart("anything", holds=True, numbers={})
+    monkeypatch.setitem(
+        claims.BY_TWO_AGENTS, "water-20", lambda _evidence, panel: [kind] * bool(panel)
+    )
+    physics = [study(name) for name in WATER_READINGS]
+    (judged,) = [
+        one
+        for one in judge_physics(physics[0], Evidence(tmp_path, None, physics))
+        if one.claim.id == "water-20"
+    ]
+    assert (judged.verdict, judged.why) == (NOT_RUN, claims.TWO_AGENTS)
+
+
+def test_a_reading_that_a_claim_names_as_contrary_is_recorded_as_such():
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    named = [
+        (claim, name)
+        for claim in CLAIMS
+        for name in re.findall(r"reading `([\w-]+)`", claim.afterwards)
+    ]
+    assert {claim.id for claim, _ in named} == {"maze-large", "maze-cprm", "multi"}
+    for claim, name in named:
+        (verdict,) = (
+            one["verdict"] for one in recorded[claim.study][name] if one["id"] == claim.id
+        )
+        assert verdict == "does not hold"

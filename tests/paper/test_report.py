@@ -1,0 +1,198 @@
+"""The report of a small reproduction: what is on the page, that it needs nothing from outside, and how a browser shows it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+
+from pdrm.experiments.study import run_study
+from pdrm.paper import theory_section as theory
+from pdrm.paper.claims import CLAIMS, judge_claims
+from pdrm.paper.evidence import Evidence
+from pdrm.paper.figures import DEEP, figures, study
+from pdrm.paper.recorded import known_lines
+from pdrm.paper.report import write_report
+from tests.experiments.small import keep_small_sizes
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """LetterEnv and PaintWorld with two seeds, and a few of the mazes' agents."""
+    place = tmp_path_factory.mktemp("report")
+    studies = figures(["letter", "paint"], seeds=2)
+    assert not run_study(studies, place).failures
+    keep_small_sizes(place)
+    evidence = Evidence(place, 2)
+    lines = known_lines([*studies, *map(study, DEEP)], evidence.store)
+    write_report(lines, judge_claims(evidence), evidence, theory=False)
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return (folder / "index.html").read_text()
+
+
+class Balance(HTMLParser):
+    """Whether what is opened is closed, and what the page would fetch or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.tags, self.sources = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href", "data")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def test_every_claim_is_on_the_page_with_its_verdict(page):
+    for claim in CLAIMS:
+        assert f"<code>{claim.id}</code>" in page
+    row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
+    assert "holds" in row
+    assert "does not hold" in re.search(
+        r"<tr><td>(.{0,160})</td><td><code>water-17</code>", page
+    ).group(1)
+    assert "no run is recorded" in page
+
+
+def test_choices_made_after_results_are_told_with_their_claims(page):
+    rows = dict(
+        re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page)
+    )
+    for claim in CLAIMS:
+        assert ("chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
+
+
+def test_the_page_begins_with_the_papers_figures(page):
+    headings = re.findall(r"<h2>(.*?)</h2>", page)
+    assert headings[:2] == ["The paper's figures", "Claims"]
+    row = page.partition('class="row"')[2].partition("</section>")[0]
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", row)
+    assert [caption.partition(":")[0] for caption in captions] == [
+        "Figure 2",
+        "Appendix C",
+        "Figure 5",
+        "Figure 5",
+    ]
+
+
+def test_one_seed_has_no_interval(tmp_path):
+    """And its verdict says how few it is."""
+    outcome = run_study(figures(["paint"], seeds=1), tmp_path)
+    evidence = Evidence(tmp_path)
+    judged = judge_claims(evidence, ["paint"])
+    written = write_report(outcome.lines, judged, evidence, theory=False).read_text()
+    assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
+    (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
+    assert re.findall(r"<td>(.*?)</td>", row)[:4] == ["−0.71", "100%", "1 of 1", "0.82"]
+    part = written[written.index("ends better than pdRM") :]
+    assert re.search(r"<tr><td>1-pdRM</td>.*?<td>0%</td>", part)
+
+
+def test_what_was_proved_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(theory, "CHECKED", ("paint",))
+    monkeypatch.setattr(theory, "COUNTED", ("paint",))
+    once = theory.theory_facts(tmp_path)
+    asked = []
+    monkeypatch.setattr(theory, "check_k", lambda *args, **_: asked.append(args))
+    assert theory.theory_facts(tmp_path) == once
+    assert not asked
+    assert "k = 5" in theory.k_section(once).body
+    assert "<code>paint</code>" in theory.sizes_section(once).body
+
+
+def test_runs_that_came_with_the_package_are_marked(page):
+    part = page[page.index('id="study-water"') :]
+    assert "recorded on NVIDIA H200" in part
+    assert part.count('<span class="badge none">recorded</span>') == 4
+    assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
+    assert re.search(r"<td>PPO</td><td>none</td><td>21,701 \(", part)
+
+
+def test_figures_have_their_numbers(page):
+    for agent in ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", "0-pdRM (ours)"):
+        assert f"<td>{agent}</td>" in page
+    # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
+    assert re.search(r"<td>pdRM</td><td>5</td><td>−0\.71 \(", page)
+    assert "learning_rate=0.01" in page
+    assert page.count("data:image/svg+xml;base64,") >= 4
+
+
+def test_the_page_is_whole_and_needs_nothing(page):
+    seen = Balance()
+    seen.feed(page)
+    assert not seen.open
+    assert not seen.wrong
+    assert "script" not in seen.tags
+    outside = [source for source in seen.sources if not source.startswith(("data:", "#"))]
+    assert set(outside) == {"curves.csv", "summary.csv"}
+    anchors = {source[1:] for source in seen.sources if source.startswith("#")}
+    assert anchors <= set(re.findall(r'id="([^"]+)"', page))
+
+
+def test_files_beside_it(folder):
+    assert (folder / "figures/letter.pdf").read_bytes().startswith(b"%PDF")
+    assert (folder / "figures/paint.svg").read_bytes().startswith(b"<?xml")
+    assert (folder / "curves.csv").read_text().startswith("study,panel,line")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser here")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_in_a_browser(page, width, tmp_path):
+    """No error, no request, no sideways scrolling, at the width of a desk and of a phone."""
+    probe = (
+        "<script>window.onload = () => { const d = document.documentElement; document.title = "
+        "[d.scrollWidth <= d.clientWidth, [...document.images].every(i => i.naturalWidth > 0), "
+        "performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length].join(); };"
+        "window.onerror = m => { document.title = 'error ' + m; };</script>"
+    )
+    file = tmp_path / "probe.html"
+    file.write_text(page.replace("</body>", f"{probe}</body>"))
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--window-size={max(width, 500)},900",
+        "--dump-dom",
+    ]
+    quoted = json.dumps(page).replace("</", "<\\/")
+    if width < 500:  # a window is at least 500 wide: a phone is a frame of its own
+        frame = tmp_path / "phone.html"
+        frame.write_text(
+            f'<body><iframe id="f" width="{width}" height="800" srcdoc=""></iframe><script>'
+            "const f = document.getElementById('f'); f.onload = () => setTimeout(() => { const d = f.contentDocument; const e = "
+            "d.documentElement; document.title = [e.scrollWidth <= e.clientWidth, [...d.images].every(i => i.naturalWidth > 0), 0]"
+            f".join(); }}, 500); f.srcdoc = {quoted};</script></body>"
+        )
+        file = frame
+    done = subprocess.run(
+        [*command, "--virtual-time-budget=5000", file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    title = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert title, done.stderr[-500:]
+    assert title.group(1) == "true,true,0"

@@ -1,0 +1,288 @@
+"""A proof that cannot fail shows nothing: each new one finds a fault that is put where it looks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pdrm.analysis import solving
+from pdrm.analysis.whole_stack import WholeStack
+from pdrm.language import product_machine
+from pdrm.language.grammars import conflicts, shrinking
+from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
+from pdrm.learning.tabular import tables
+from pdrm.learning.tabular.hierarchical import ReadableHierarchical
+from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.machines.tables import Rows
+from pdrm.product import exploration
+from pdrm.product import shaping as potentials
+from pdrm.product.jax_env.jax_machine import JaxMachine
+from tests.properties import (
+    combining,
+    command_lines,
+    every_stack,
+    grammars,
+    hierarchical,
+    high_witness,
+    jax_machine,
+    learners,
+    logic,
+    plain_summaries,
+    round_trip,
+    shaping,
+    summaries,
+    task_findings,
+    water_twin,
+    wrapping,
+)
+
+
+def test_values_that_are_a_little_too_high(monkeypatch):
+    find = WholeStack.action_values
+    monkeypatch.setattr(WholeStack, "action_values", lambda *given: find(*given) + 1e-6)
+    with pytest.raises(AssertionError, match=r"not in|one step later"):
+        summaries.check(seed=0, products=12)
+
+
+def test_operators_without_their_last_line(monkeypatch):
+    find = WholeStack.list_operators
+
+    def forgets(self):
+        found = find(self)
+        return replace(found, count=np.maximum(found.count - 1, 0))
+
+    monkeypatch.setattr(WholeStack, "list_operators", forgets)
+    with pytest.raises(AssertionError, match="readable"):
+        plain_summaries.check(seed=0, products=20)
+
+
+def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
+    monkeypatch.setattr(WholeStack, "note", lambda *_: None)
+    with pytest.raises(AssertionError, match="at once"):
+        plain_summaries.check(seed=0, products=1)
+
+
+def test_a_yes_for_every_stack_that_is_never_doubted(monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.every_stack.is_never_less", lambda *_: True)
+    with pytest.raises(AssertionError, match="is rejected: in"):
+        every_stack.check(seed=1, products=12)
+
+
+def test_a_checker_that_compares_no_lines(monkeypatch):
+    monkeypatch.setattr("pdrm.analysis.sufficient_k.stack_checker.is_covered", lambda *_: True)
+    with pytest.raises(AssertionError, match=r"is not the value|is not optimal|another operator"):
+        every_stack.check(seed=1, products=12)
+
+
+def test_a_writer_that_forgets_a_rule(monkeypatch):
+    def forgets(machine):
+        return round_trip_to_text(replace(machine, transitions=machine.transitions[:-1]))
+
+    round_trip_to_text = round_trip.to_text
+    monkeypatch.setattr(round_trip, "to_text", forgets)
+    with pytest.raises(AssertionError, match="is read as"):
+        round_trip.check(seed=0, machines=20)
+
+
+def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
+    step = Rows.step
+
+    def generous(self, *given):
+        state, stack, reward = step(self, *given)
+        return state, stack, reward + 1e-3
+
+    monkeypatch.setattr(Rows, "step", generous)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=20)
+
+
+def test_a_wrapper_that_forgets_the_weight(monkeypatch):
+    monkeypatch.setattr("pdrm.product.wrapping.check_weight", lambda _weight: 1.0)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=20)
+
+
+@pytest.mark.parametrize("part", ["_pop", "_push"])
+def test_a_stack_in_jax_that_is_not_moved(part, monkeypatch):
+    monkeypatch.setattr(JaxMachine, part, lambda _self, words, *_symbol: words)
+    jax_machine._program.cache_clear()
+    with pytest.raises(AssertionError, match="JAX: state"):
+        jax_machine.check(seed=0, machines=20, words=20)
+    jax_machine._program.cache_clear()
+
+
+def test_water_whose_twin_has_heavier_balls(monkeypatch):
+    advance = water_twin.advance
+
+    def slower(world, water, push, numbers, xp):
+        return advance(world, water, push if xp is np else 0.999 * push, numbers, xp)
+
+    monkeypatch.setattr(water_twin, "advance", slower)
+    water_twin._program.cache_clear()
+    with pytest.raises(AssertionError, match="step"):
+        water_twin.check(seed=0, steps=100)
+    water_twin._program.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("proof", "readable"), [(learners, ReadableQLearning), (hierarchical, ReadableHierarchical)]
+)
+def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
+    name = "update" if readable is ReadableQLearning else "learn"
+    learn = getattr(readable, name)
+    monkeypatch.setattr(readable, name, lambda *given: (learn(*given), learn(*given)))
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        proof.check(seed=0, runs=20)
+
+
+def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
+    new = tables.Observed.of
+
+    def hopeless(*given):
+        observed = new(*given)
+        observed.reached[:] = exploration.ENDED
+        return observed
+
+    monkeypatch.setattr(tables.Observed, "of", hopeless)
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        learners.check(seed=1, runs=60)
+
+
+def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
+    broken = "def fail(*_given): raise ValueError\nfrom pdrm.cli.main import Commands\nCommands.get_command = fail\n"
+    (tmp_path / "sitecustomize.py").write_text(broken)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    with pytest.raises(AssertionError, match="exit code 99"):
+        command_lines.check(seed=0, cases=5)
+
+
+def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
+    tabulate = tables.tabulate_options
+    monkeypatch.setattr(tables, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        hierarchical.check(seed=0, runs=20)
+
+
+def _without_pay(options):
+    return options._replace(paid=0 * options.paid)
+
+
+def test_a_next_that_may_be_missing(monkeypatch):
+    monkeypatch.setitem(temporal_formulas.UNARY, "X", temporal_formulas.UNARY["WX"])
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_formulas(seed=0, formulas=60, traces=30)
+
+
+def test_states_that_are_taken_for_one(monkeypatch):
+    def confuse(describe):
+        return {state: kind for state, (kind, _) in describe({}).items()}
+
+    monkeypatch.setattr(acceptors, "refine", confuse)
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_formulas(seed=0, formulas=30, traces=30)
+
+
+def test_an_expression_that_forgets_to_repeat(monkeypatch):
+    copies = regular_expressions._Positions._copies
+    monkeypatch.setattr(
+        regular_expressions._Positions,
+        "_copies",
+        lambda self, inner, least, most: copies(self, inner, least, most or 1),
+    )
+    with pytest.raises(AssertionError, match="should be"):
+        logic.check_expressions(seed=0, expressions=30, words=30)
+
+
+def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
+    readings = product_machine.Part.moves
+
+    def pays(self, state, top):
+        done = state in self.final
+        return (
+            [(None, product_machine.PartMove(state, None, self.weight))]
+            if done
+            else readings(self, state, top)
+        )
+
+    monkeypatch.setattr(product_machine.Part, "moves", pays)
+    with pytest.raises(AssertionError, match="pays"):
+        combining.check(seed=1, combinations=20, words=20)
+
+
+def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
+    monkeypatch.setattr(product_machine.Part, "silent", lambda *_: None)
+    with pytest.raises(AssertionError):
+        combining.check(seed=1, combinations=30, words=20)
+
+
+def test_a_potential_that_outlives_the_episode(monkeypatch):
+    """It changes which actions are optimal; and the package is found out if it is the one that pays so."""
+    add, reward = shaping.add, potentials.Potential.reward
+
+    def keeps(case, plain, potential, before, way):
+        return add(case, plain, potential, before, way) + (way.after == shaping.END) * 3
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shaping, "add", keeps)
+        with pytest.raises(AssertionError, match="optimal"):
+            shaping.check(seed=0, products=100)
+    monkeypatch.setattr(
+        potentials.Potential,
+        "reward",
+        lambda own, *places, over: reward(own, *places, over=over and False),
+    )
+    with pytest.raises(AssertionError, match="is not"):
+        shaping.check(seed=0, products=40)
+
+
+def test_values_of_a_machine_that_try_one_label(monkeypatch):
+    labels = potentials.find_labels
+    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
+    with pytest.raises(AssertionError, match="by one label more"):
+        shaping.check(seed=0, products=40)
+
+
+def test_a_lint_that_forgets_what_lies_below(monkeypatch):
+    saturate = task_findings.task_findings.saturate
+
+    def forgetful(moves, first):
+        return saturate(lambda head: [(state, push[:1]) for state, push in moves(head)], first)
+
+    monkeypatch.setattr(task_findings.task_findings, "saturate", forgetful)
+    with pytest.raises(AssertionError, match=r"can be reached|ending pays"):
+        task_findings.check(seed=0, tasks=200)
+
+
+def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
+    advance = task_findings.task_findings.advance
+
+    def generous(*given):
+        found = advance(*given)
+        return None if found is None else (found[0], found[1] + 3)
+
+    monkeypatch.setattr(task_findings.task_findings, "advance", generous)
+    with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
+        task_findings.check(seed=0, tasks=200)
+
+
+def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
+    monkeypatch.setattr(conflicts._Explanation, "_complete", lambda _self, _stack: ((), "start()"))
+    with pytest.raises(AssertionError, match="E0113"):
+        grammars.check(seed=0, grammars=40)
+
+
+def test_a_parser_that_confuses_two_states(monkeypatch):
+    def unite(self, one, other):
+        self.roots[other] = one
+        return True
+
+    monkeypatch.setattr(shrinking._Merging, "unite", unite)
+    with pytest.raises(AssertionError, match="word"):
+        grammars.check(seed=0, grammars=40)
+
+
+def test_a_solution_that_names_one_action_too_few(monkeypatch):
+    actions = solving.Solution.actions
+    monkeypatch.setattr(solving.Solution, "actions", lambda *given: actions(*given)[1:])
+    with pytest.raises(AssertionError, match=r"and it is true|optimal are"):
+        high_witness.check(seed=0, products=20)

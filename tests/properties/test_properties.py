@@ -1,0 +1,158 @@
+"""Each property on a few cases; `make prove` runs them at length with new seeds."""
+
+import pytest
+
+from tests.properties import (
+    combining,
+    command_lines,
+    every_stack,
+    exactness,
+    grammars,
+    hierarchical,
+    high_witness,
+    jax_machine,
+    learners,
+    logic,
+    mutations,
+    plain_summaries,
+    round_trip,
+    shaping,
+    sufficient_k,
+    summaries,
+    task_findings,
+    values,
+    water_twin,
+    wrapping,
+)
+
+
+def test_damaged_files():
+    assert mutations.check(seed=0, cases=250) == 250
+
+
+def test_command_lines():
+    counted = command_lines.check(seed=1, cases=12)
+    assert counted["cases"] == 12
+
+
+def test_task_findings():
+    counted = task_findings.check(seed=0, tasks=100)
+    assert counted["W0606"] + counted["W0607"] > 0
+    assert counted["W0608"] > 10
+
+
+def test_values():
+    assert values.check(seed=0, products=8)["cases"] >= 8
+    assert values.check_exact(seed=0, products=8)["cases"] == 8
+
+
+def test_summaries():
+    counted = summaries.check(seed=0, products=12)
+    assert counted["cases"] == 12
+    assert counted["decided exactly"] > 20
+    assert counted["random stacks"] > 20
+    assert plain_summaries.check(seed=0, products=6)["cases"] == 6
+
+
+def test_exactness():
+    counted = exactness.check(seed=0, products=10)
+    assert counted["cases"] == 10
+    assert min(counted[name] for name in ("yes", "no", "next to 1", "forged ones rejected")) > 0
+    assert counted["certificates accepted"] == counted["yes"]
+
+
+def test_sufficient_k():
+    counted = sufficient_k.check(seed=0, products=10)
+    assert counted["cases"] >= 10
+    asked_twice = 2 * 10 * 3 * len(sufficient_k.KS)  # of all states, and to a depth
+    assert counted["answers"] + counted["answers (to a depth)"] == asked_twice
+    assert counted["no"] > 0
+    assert counted["undecided"] == 0
+    assert counted["certificates accepted"] == counted["false ones rejected"] > 0
+
+
+def test_every_stack():
+    counted = every_stack.check(seed=0, products=15)
+    assert counted["cases"] == 15
+    assert counted["certificates accepted"] == counted["yes"] > 20
+    assert counted["changed ones rejected"] > 10
+    assert counted["yes, of a product that was not walked through to its end"] > 0
+
+
+def test_witnesses_at_any_height():
+    counted = high_witness.check(seed=0, products=12)
+    assert counted["cases"] == 12
+    assert counted["witnesses"] > 0
+
+
+def test_shaping():
+    counted = shaping.check(seed=0, products=15)
+    assert counted["cases"] == 15
+    assert counted["states with other rewards"] > counted["states"] / 2
+    assert counted["values like the solver's"] > 10
+
+
+def test_grammars():
+    counted = grammars.check(seed=1, grammars=8)
+    assert counted["cases"] > 2_000
+    assert (
+        min(
+            counted[name]
+            for name in ("ambiguous grammars", "grammars that need to look further ahead")
+        )
+        > 0
+    )
+
+
+def test_round_trip():
+    assert round_trip.check(seed=0, machines=40) == 40
+
+
+def test_formulas_and_expressions():
+    counted = logic.check_formulas(seed=0, formulas=60, traces=25)
+    assert (counted["formulas"], counted["cases"]) == (60, 1_500)
+    assert 300 < counted["satisfied"] < 1_200
+    assert counted["words up to the first that satisfies"] > 50
+    counted = logic.check_expressions(seed=0, expressions=40, words=25)
+    assert (counted["expressions"], counted["cases"]) == (40, 1_000)
+    assert 100 < counted["matched"] < 900
+
+
+def test_combined_machines():
+    counted = combining.check(seed=2, combinations=15, words=12)
+    assert counted["cases"] == 180
+    assert min(counted["final"], counted["undefined moves"], counted["refused, with a word"]) > 0
+
+
+def test_wrapped_environments():
+    assert wrapping.check(seed=0, episodes=200) == 200
+
+
+def test_machines_in_jax():
+    counted = jax_machine.check(seed=0, machines=12, words=50)
+    assert counted["cases"] == 600
+    assert (
+        min(counted["words with an undefined move"], counted["words that overfill the stack"]) > 10
+    )
+
+
+@pytest.mark.parametrize("seed", range(len(water_twin.WORLDS)))
+def test_water_in_jax(seed):
+    counted = water_twin.check(seed, steps=300)
+    assert counted["cases"] > 290
+    assert counted["with an event"] > 0 or water_twin.WORLDS[seed].side > 10, (
+        "a large box is mostly empty"
+    )
+
+
+def test_learners():
+    counted = learners.check(seed=0, runs=24)
+    assert (counted["cases"], counted["over counters"]) == (24, 6)
+    assert counted["shaped"] > 5
+    assert counted["cut off by a label without a rule"] < 12
+
+
+def test_hierarchical_agents():
+    counted = hierarchical.check(seed=0, runs=24)
+    assert counted["cases"] == 24
+    assert counted["cut off by a label without a rule"] < 12

@@ -1,0 +1,182 @@
+"""Values of random products beside Storm's: inside the interval that is reported, within 1e-6, and equal in the exact mode.
+
+A closed product is solved by Storm in rational numbers, which must lie inside the intervals, and by Storm's sound method
+in floats, which must lie within 1e-6 of their middles. Of an open product Storm brackets the values: it solves one that
+goes much further, with the least, and with the most, that can still be paid where that one ends. Where steps have silent
+moves no such bounds are at hand, so that one has to be closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+
+from pdrm.analysis.exact import solve_exactly
+from pdrm.analysis.values import bound_values
+from pdrm.errors import UnboundedStep
+from pdrm.product.finite_product import Bound, FiniteProduct
+from tests.properties.plain_product import (
+    END,
+    Case,
+    Plain,
+    fraction,
+    keys,
+    most_paid,
+    plain_product,
+)
+from tests.properties.random_products import LARGE, REWARDS, random_case
+from tests.properties.storm import Bounds, exact_solution, sound_solution
+
+PRODUCTS = 100
+MOST_STATES = 200
+FURTHER = 400
+"""States of the product that an open one is compared with, about."""
+CLOSE = Fraction(1, 10**6)
+RULES = ("block", "fail", "open", "none")
+
+
+def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
+    """Compare intervals on random products. Those with large rewards are not counted: they are close only relatively."""
+    random, counted = Random(seed), Counter[str]()
+    while counted["cases"] < products:
+        large = random.random() < 0.1
+        case, plain = random_case(random, RULES, MOST_STATES, LARGE if large else REWARDS)
+        found = compared_closed(case, plain) if plain.closed else compared_open(case)
+        if large:
+            found = Counter({"with large rewards": found["cases"]})
+        counted += found
+    return counted
+
+
+def check_exact(seed: int, products: int = PRODUCTS) -> Counter[str]:
+    """Compare exact values, and which actions reach them."""
+    random, counted = Random(seed), Counter[str]()
+    while counted["cases"] < products:
+        case, plain = random_case(random, RULES, MOST_STATES)
+        if plain.closed:
+            compare_exact(case, plain)
+            counted.update(cases=1, states=len(plain.states))
+    return counted
+
+
+def compared_closed(case: Case, plain: Plain) -> Counter[str]:
+    """Every value is inside its interval and close to Storm's."""
+    product = explored(case, plain)
+    found = bound_values(product, float(case.discount))
+    truth, storm = exact_solution(plain, case.discount), sound_solution(plain, case.discount)
+    close = CLOSE * max(1, most_paid(plain) / (1 - case.discount) / 10_000)
+    for x, y in enumerate(numbers(product, plain)):
+        lower, upper = Fraction(float(found.lower[x])), Fraction(float(found.upper[x]))
+        assert lower <= truth[y] <= upper, (
+            f"{case}\n{plain.key(y)}: {truth[y]} is not in [{lower}, {upper}]"
+        )
+        middle, theirs = (lower + upper) / 2, Fraction(storm[y].lower + storm[y].upper) / 2
+        assert abs(middle - theirs) <= close, (
+            f"{case}\n{plain.key(y)}: {float(middle)}, Storm {float(theirs)}"
+        )
+    start = at_start(plain, truth)
+    lower, upper = map(Fraction, found.at_start(product))
+    assert lower <= start <= upper, f"{case}\nfrom the start: {start} is not in [{lower}, {upper}]"
+    return Counter({"cases": 1, "states": len(plain.states), f"rule {_rule(case)}": 1})
+
+
+def compared_open(case: Case) -> Counter[str]:
+    """Every interval meets the one that Storm's values leave; counted where that is narrow at the start."""
+    free = (
+        replace(case, bound=Bound()) if case.bound.rule == "open" else case
+    )  # a cap is part of the problem
+    further = plain_product(free, FURTHER)
+    silent = any(rule.silent for rule in case.machine.transitions)
+    if silent and not further.closed:
+        return Counter()
+    product = case.product()
+    product.explore(most=MOST_STATES)
+    try:
+        found = bound_values(product, float(case.discount))
+    except UnboundedStep:  # the package refuses: nothing is known of open states then
+        return Counter(refused=1)
+    worst, best = (bracket(case, further, sign) for sign in (-1, 1))
+    narrow = True
+    for x, key in enumerate(keys(product)):
+        if key in further.states:
+            y = further.states[key]
+            lower, upper = worst[y].lower, best[y].upper
+            rounding = 1e-9 * max(1.0, abs(lower), abs(upper))
+            apart = found.lower[x] > upper + rounding or found.upper[x] < lower - rounding
+            shown = f"{key}: [{found.lower[x]}, {found.upper[x]}], Storm [{lower}, {upper}]"
+            assert not apart, f"{case}\n{shown}"
+            narrow = narrow and (x not in product.starts or upper - lower <= CLOSE)
+    return Counter(
+        {"cases": int(narrow), "states": len(product) * narrow, f"rule {_rule(case)}": int(narrow)}
+    )
+
+
+def bracket(case: Case, further: Plain, sign: int) -> list[Bounds]:
+    """Storm's values where all that lies beyond pays the least (-1) or the most (1) that can be."""
+    arrays, machine = case.domain.arrays, case.machine
+    own = [fraction(reward) for reward in arrays.reward[arrays.probability > 0].tolist()]
+    paid = [fraction(rule.reward) for rule in (*machine.transitions, machine.otherwise)]
+    step = sign * (max(sign * reward for reward in own) + max(sign * reward for reward in paid))
+    value = sign * max(sign * step, sign * step / (1 - case.discount))
+    return sound_solution(
+        further, case.discount, {y: value for y, ways in enumerate(further.ways) if not ways}
+    )
+
+
+def compare_exact(case: Case, plain: Plain) -> None:
+    """The exact mode equals Storm's rational result, and its optimal actions are those that reach it."""
+    product, truth = explored(case, plain), exact_solution(plain, case.discount)
+    everything = np.ones(product.next.shape[:2], np.bool_)
+    found = solve_exactly(product, float(case.discount), np.arange(len(product)), everything)
+    assert found is not None, case
+    for x, y in enumerate(numbers(product, plain)):
+        assert found.value[x] == truth[y], (
+            f"{case}\n{plain.key(y)}: {found.value[x]}, Storm {truth[y]}"
+        )
+        worth = [
+            sum(
+                (w.chance * (w.paid + case.discount * _value(truth, w.after)) for w in ways),
+                Fraction(0),
+            )
+            for ways in plain.ways[y]
+        ]
+        best = sum(1 << action for action, q in enumerate(worth) if q == max(worth))
+        assert found.optimal[x] == best, (
+            f"{case}\n{plain.key(y)}: actions {found.optimal[x]:b}, not {best:b}"
+        )
+
+
+def explored(case: Case, plain: Plain) -> FiniteProduct:
+    """The package's product, which must have the same states."""
+    product = case.product()
+    product.explore()
+    assert not product.frontier.size, f"{case}\nfrontier: {product.frontier}"
+    assert set(keys(product)) == set(plain.states), (
+        f"{case}\n{keys(product)}, not {list(plain.states)}"
+    )
+    return product
+
+
+def numbers(product: FiniteProduct, plain: Plain) -> list[int]:
+    """[x]: the number of a state in the plain product."""
+    return [plain.states[key] for key in keys(product)]
+
+
+def at_start(plain: Plain, truth: Sequence[Fraction]) -> Fraction:
+    """The value from the start."""
+    return sum(
+        (way.chance * (way.paid + _value(truth, way.after)) for way in plain.starts), Fraction(0)
+    )
+
+
+def _value(truth: Sequence[Fraction], x: int) -> Fraction:
+    return Fraction(0) if x == END else truth[x]
+
+
+def _rule(case: Case) -> str:
+    return "none" if case.bound.height is None else case.bound.rule
