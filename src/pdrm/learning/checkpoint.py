@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 from pdrm.files import Arrays, encode_arrays, read_arrays
 
@@ -10,7 +12,7 @@ DIGEST = hashlib.sha256().digest_size
 """Bytes of the checksum, at the beginning of the file."""
 
 
-def encode_checkpoint(arrays: Arrays) -> bytes:
+def encode_checkpoint(arrays: Mapping[str, Any]) -> bytes:
     """The bytes of a checkpoint's file."""
     data = encode_arrays(arrays)
     return hashlib.sha256(data).digest() + data

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import lengthen
+from pdrm.arrays import A, lengthen
 from pdrm.errors import StackFull
 from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import CountingTable, Integers, Rewards, Table
@@ -95,7 +95,7 @@ class Explored(NamedTuple):
         )
 
 
-def widen(array: npt.NDArray[np.generic], columns: int, value: int = 0) -> npt.NDArray[np.generic]:
+def widen(array: npt.NDArray[A], columns: int, value: int = 0) -> npt.NDArray[A]:
     """The columns of an array, followed by columns of a value."""
     wider = np.full((len(array), columns), value, array.dtype)
     wider[:, : array.shape[1]] = array

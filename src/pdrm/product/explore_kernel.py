@@ -171,9 +171,9 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 def number_vector(explored: Explored, vector: Values) -> int:
     """The node of a counter vector, given one if it is new, or NO_ROOM."""
     slot, keys, used = explored.index
-    counters, key = explored.counters, np.int64(0)
+    counters, key = explored.counters, 0
     for value in vector:
-        key = np.int64(hash_key(key ^ value))
+        key = int(hash_key(key ^ value))
     node, probe = find_key(slot, keys, key)
     while node >= 0 and not np.array_equal(counters[node], vector):
         key += 1

@@ -18,15 +18,14 @@ from pdrm.learning.tabular.rows_kernel import (
     draw,
     find_row,
     highest,
-    ix,
     place_row,
     uniform,
 )
-from pdrm.learning.tabular.tables import Options, Progress, QTable, Rates
+from pdrm.learning.tabular.tables import Flags, Options, Progress, QTable, Rates
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored
 from pdrm.product.explore_kernel import explore, see
-from pdrm.product.hash_kernel import FREE
+from pdrm.product.hash_kernel import FREE, ix
 
 
 @njit(cache=True)
@@ -35,7 +34,7 @@ def learn(
     explored: Explored,
     options: Options,
     meta: QTable,
-    met: Rewards,
+    met: Flags,
     q: Rewards,
     rng: RngState,
     rates: Rates,

@@ -137,7 +137,8 @@ class TabularPolicy:
     ) -> tuple[int, str, Memory]:
         """The environment state, the machine state and the memory that are given: one by one, in an observation, or in `info`."""
         table, states = self.q_table, None if self.domain is None else self.domain.states
-        known, symbols = table.states, ()
+        known = table.states
+        symbols: Stack = ()
         if isinstance(table.memory, StackTree):
             symbols = table.memory.stack
         elif self.pushdown is not None:
@@ -146,18 +147,19 @@ class TabularPolicy:
         if isinstance(machine, Mapping):
             shown = read_seen(observation, known, symbols, states)
             observation = observation if shown is None else shown.observation
-            record = machine["machine"]
-            machine, memory = record["state"], record["stack"]
-        if machine is None or memory is None:
+            state, memory = machine["machine"]["state"], machine["machine"]["stack"]
+        else:
+            state = machine
+        if state is None or memory is None:
             view = FullStack() if self.counts else self.view
             if self.counts and self.pushdown is None:
                 raise self._unknown_stack()
-            place, machine, memory = locate(observation, view, known, symbols, states)
+            place, state, memory = locate(observation, view, known, symbols, states)
         else:
             place = number_state(observation, self.domain)
         if self.counts and _is_stack(memory):
-            machine, memory = self._count(machine, tuple(map(str, memory)))
-        return place, machine, memory
+            state, memory = self._count(state, tuple(map(str, memory)))
+        return place, state, memory
 
     def _unknown_stack(self) -> WrongPolicy:
         fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
@@ -229,7 +231,7 @@ class TabularPolicy:
         return self.q_table.arrays("")
 
 
-def _is_stack(memory: object) -> bool:
+def _is_stack(memory: Any) -> bool:
     """Whether these are symbols, not the values of counters."""
     several = isinstance(memory, Sequence) and not isinstance(memory, str) and len(memory) > 0
     return several and all(isinstance(one, str) for one in memory)
@@ -357,6 +359,7 @@ def policy_of(learner: TabularLearner, about: dict[str, Any] | None = None) -> A
     table = _decode(learner)
     if not isinstance(learner, HierarchicalLearner):
         return Policy(*shared, table)
+    machine = learner.machine
     own = learner.options
     place = np.flatnonzero(learner.met)
     heads = len(own.head_state)
@@ -394,8 +397,15 @@ def _decode(learner: TabularLearner) -> PolicyTable:
     if np.isnan(value.max(initial=0.0)):  # which is not a number if one of them is not
         fault = "what was learnt has grown beyond the largest number"
         raise BadSetting(fault, fix="smaller rewards")
-    columns = (part.astype(np.int32) for part in (environment_state, machine_state, node))
-    return PolicyTable(learner.view, (*machine.states, *machine.final), memory, *columns, value)
+    return PolicyTable(
+        learner.view,
+        (*machine.states, *machine.final),
+        memory,
+        environment_state.astype(np.int32),
+        machine_state.astype(np.int32),
+        node.astype(np.int32),
+        value,
+    )
 
 
 def _made(stacks: Stacks) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

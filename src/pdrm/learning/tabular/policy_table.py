@@ -91,7 +91,7 @@ class StackTree:
                 node = self._places.find(key)
         return node
 
-    def check(self, memory: object) -> None:
+    def check(self, memory: Any) -> None:
         """Raise unless this is a stack of these symbols."""
         several = isinstance(memory, Sequence) and not isinstance(memory, str)
         if not several or any(symbol not in self.stack for symbol in memory):
@@ -130,7 +130,7 @@ class CounterVectors:
             self._numbers.update((vector, place) for place, vector in enumerate(vectors))
         return self._numbers.get(tuple(map(int, memory)), UNSEEN)
 
-    def check(self, memory: object) -> None:
+    def check(self, memory: Any) -> None:
         """Raise unless these are values of the counters."""
         count = self.counters.shape[1]
         several = isinstance(memory, Sequence) and not isinstance(memory, str)
@@ -159,7 +159,9 @@ class PolicyTable:
 
     def __post_init__(self) -> None:
         def keys() -> Numbers:
-            return self._key(self.environment_state.astype(np.int64), self.machine_state, self.node)
+            place = self.environment_state.astype(np.int64)
+            found: Numbers = self._key(place, self.machine_state, self.node)
+            return found
 
         object.__setattr__(self, "_places", Places(keys))
 
@@ -253,7 +255,7 @@ def table_from(
             (within(parent, 0, nodes - 1) and bool(below.all()), "its stacks are not a tree"),
         )
         tree = StackTree(memory, symbol, parent)
-    return PolicyTable(view, states, tree, *rows, value)
+    return PolicyTable(view, states, tree, rows[0], rows[1], rows[2], value)
 
 
 # --- What policies are asked with

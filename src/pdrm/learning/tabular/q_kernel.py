@@ -20,7 +20,6 @@ from pdrm.learning.tabular.rows_kernel import (
     draw,
     find_row,
     highest,
-    ix,
     place_row,
     uniform,
 )
@@ -28,7 +27,7 @@ from pdrm.learning.tabular.tables import Observed, Progress, QTable, Rates
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.explore_kernel import UNDEFINED_LABEL, explore, fill_potentials, see, stack_code
-from pdrm.product.hash_kernel import FREE, find_key
+from pdrm.product.hash_kernel import FREE, find_key, ix
 
 
 @njit(cache=True)
@@ -37,10 +36,11 @@ def shape(
 ) -> float:
     """The shaping reward of a step between configurations (ReadableQLearning.shape)."""
     value, factor, shift = potentials.value, potentials.factor, potentials.shift
+    now = factor * float(value[here // states, here % states]) + shift
     later = 0.0
     if not ends:
-        later = factor * value[there // states, there % states] + shift
-    return gamma * later - (factor * value[here // states, here % states] + shift)
+        later = factor * float(value[there // states, there % states]) + shift
+    return gamma * later - now
 
 
 @njit(cache=True)

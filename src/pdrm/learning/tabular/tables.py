@@ -23,6 +23,8 @@ from pdrm.product.exploration import UNKNOWN
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
 from pdrm.product.views import View
 
+Flags = npt.NDArray[np.bool_]
+
 NONE = -1
 """No episode is under way; no option is running."""
 
@@ -174,10 +176,10 @@ class Observed(NamedTuple):
         more = Observed.of(
             self.index.key[:used], self.first[:used], self.seen[:used], labels, states
         )
-        known = (self.reached, self.paid, self.moves, self.shaping)
-        wider = (more.reached, more.paid, more.moves, more.shaping)
-        for before, after in zip(known, wider, strict=True):
-            after[:, :, :room] = before
+        more.reached[:, :, :room] = self.reached
+        more.paid[:, :, :room] = self.paid
+        more.moves[:, :, :room] = self.moves
+        more.shaping[:, :, :room] = self.shaping
         return more._replace(ready=self.ready, turn=self.turn)
 
 
@@ -248,9 +250,9 @@ class Options(NamedTuple):
 
     counts: Integers
     """[state]: how many options leave it; 0 for final states."""
-    ruled: npt.NDArray[np.bool_]
+    ruled: Flags
     """[state]: whether they have rules; False where one option without a rule stands in."""
-    achieved: npt.NDArray[np.bool_]
+    achieved: Flags
     """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
     head_state: Integers
     """[head]: its machine state."""
