@@ -171,13 +171,13 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 def number_vector(explored: Explored, vector: Values) -> int:
     """The node of a counter vector, given one if it is new, or NO_ROOM."""
     slot, keys, used = explored.index
-    counters, key = explored.counters, 0
+    counters, key = explored.counters, np.int64(0)
     for value in vector:
-        key = int(hash_key(key ^ value))
-    node, probe = find_key(slot, keys, key)
+        key = np.int64(hash_key(key ^ value))
+    node, probe = find_key(slot, keys, int(key))
     while node >= 0 and not np.array_equal(counters[node], vector):
         key += 1
-        node, probe = find_key(slot, keys, key)
+        node, probe = find_key(slot, keys, int(key))
     if node < 0:
         node = used[0]
         if node == len(counters):
