@@ -9,7 +9,6 @@ from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import CountingCQL
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner, make_learner
-from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
@@ -24,7 +23,7 @@ MAZE = pushdown_to_counting(catalogue("treasure-maze"))
 
 def table(training):
     """What was learnt, by what is seen: environment state, machine state, counters."""
-    return rows_of(policy_of(training).q_table)
+    return rows_of(training.policy().q_table)
 
 
 def both(where, machine, settings, episodes, seed=5):

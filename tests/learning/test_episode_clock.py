@@ -14,7 +14,6 @@ from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_learner
-from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.paper_agents import READ, ReadQLearning
@@ -46,7 +45,7 @@ def timed_by_updates(training):
 
 def learnt(training):
     """The tables as the readable learner has them; counters are written as symbols."""
-    table = policy_of(training, {}).q_table
+    table = training.policy().q_table
     rows = (table.seen(row) for row in range(len(table)))
     return {
         (s, state, tuple(map(str, memory))): values
@@ -113,7 +112,7 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
-    meta = policy_of(training, {}).q_table
+    meta = training.policy().q_table
     for row in range(len(meta)):
         s, state, stack = meta.seen(row)
         count = len(readable.options[state])

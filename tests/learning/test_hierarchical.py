@@ -11,7 +11,6 @@ from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.learner import HierarchicalLearner
-from pdrm.learning.tabular.policy import policy_of
 from pdrm.machines.configurations import Configuration
 from pdrm.product.explore_kernel import begin_exploring
 from pdrm.product.views import FullStack, TopK
@@ -55,7 +54,7 @@ TASKS = {
 
 def tables(training):
     """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
-    policy, actions = policy_of(training), len(training.domain.actions)
+    policy, actions = training.policy(), len(training.domain.actions)
     counts = dict(zip(training.machine.states, training.options.counts.tolist(), strict=False))
     meta, policies = rows_of(policy.q_table), {}
     for seen, values in meta.items():

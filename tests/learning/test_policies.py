@@ -14,7 +14,7 @@ from pdrm.learning.evaluation import Player
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.tabular.learner import make_learner
-from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy, policy_of
+from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy
 from pdrm.paper.paper_agents import ReadQLearning
 from pdrm.task import Task
 
@@ -31,7 +31,7 @@ def trained(agent, name="maze-5x5", episodes=1_500):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_was_saved_is_loaded_again(agent, tmp_path):
     training = trained(agent, episodes=50)
-    policy = policy_of(training, {"who": "me"})
+    policy = training.policy({"who": "me"})
     policy.save(tmp_path / "mine.npz")
     again = load_policy(tmp_path / "mine.npz")
     assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else Policy)
@@ -49,7 +49,7 @@ def test_what_was_saved_is_loaded_again(agent, tmp_path):
 
 
 def test_a_policy_is_saved_as_arrays_or_not_at_all(tmp_path):
-    policy = policy_of(trained("q", episodes=5))
+    policy = trained("q", episodes=5).policy()
     for name in ("policy.json", "policy"):
         with pytest.raises(UnknownFormat, match=r"saved as \.npz"):
             policy.save(tmp_path / name)
@@ -58,7 +58,7 @@ def test_a_policy_is_saved_as_arrays_or_not_at_all(tmp_path):
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "cra-q", "cra-cql"])
 def test_every_row_is_found_by_what_it_stands_for(agent):
-    policy = policy_of(trained(agent, episodes=60), {})
+    policy = trained(agent, episodes=60).policy()
     rows = [policy.seen(row) for row in range(len(policy))]
     assert len(set(rows)) == len(policy)
     for row, seen in enumerate(rows):
@@ -68,7 +68,7 @@ def test_every_row_is_found_by_what_it_stands_for(agent):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_was_never_met_is_worth_nothing(agent):
-    policy = policy_of(trained(agent, episodes=5), {})
+    policy = trained(agent, episodes=5).policy()
     state, memory = (
         ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
     )
@@ -80,7 +80,7 @@ def test_what_was_never_met_is_worth_nothing(agent):
 
 @pytest.mark.parametrize("agent", ["q", "hrm"])
 def test_what_numbers_no_state_is_refused(agent):
-    policy = policy_of(trained(agent, episodes=5))
+    policy = trained(agent, episodes=5).policy()
     assert policy.act(np.int64(0), "search", ("#",)) == policy.act(0, "search", ("#",))
     for s in (-1, 2.7, "0", None):
         with pytest.raises(
@@ -139,7 +139,7 @@ def test_a_hierarchical_policy_follows_options():
 
 
 def test_options_and_configurations_that_are_none_are_refused():
-    policy = policy_of(trained("hrm", episodes=20), {})
+    policy = trained("hrm", episodes=20).policy()
     assert policy.act(0, "search", ("#",)) == policy.act(
         0, "search", ("#",), policy.option(0, "search", ("#",))
     )
@@ -150,7 +150,7 @@ def test_options_and_configurations_that_are_none_are_refused():
         policy.act(0, "home", ())
     with pytest.raises(WrongPolicy, match="not a state"):
         policy.act(0, "serch", ("#",))
-    counting = policy_of(trained("cra-q", episodes=20), {})
+    counting = trained("cra-q", episodes=20).policy()
     for memory in ((1,), (1, 2, 3), (-1, 0), ("1", "0"), "10", (1.5, 0)):
         with pytest.raises(WrongPolicy, match="counters"):
             counting.act(0, "search@#", memory)
@@ -179,7 +179,7 @@ def rewrite(file, **changes):
     ],
 )
 def test_a_policy_with_an_index_out_of_bounds_is_refused(agent, name, tmp_path):
-    policy_of(trained(agent, episodes=20)).save(file := tmp_path / "policy.npz")
+    trained(agent, episodes=20).policy().save(file := tmp_path / "policy.npz")
     with np.load(file) as read:
         array = read[name]
     for wrong in (-1, 10**6):
@@ -195,7 +195,7 @@ def test_a_policy_with_an_index_out_of_bounds_is_refused(agent, name, tmp_path):
 
 
 def test_a_damaged_policy_is_refused(tmp_path):
-    policy_of(trained("q", episodes=20)).save(file := tmp_path / "policy.npz")
+    trained("q", episodes=20).policy().save(file := tmp_path / "policy.npz")
     whole, description = file.read_bytes(), json.loads(file.with_suffix(".json").read_text())
     for damaged in (whole[:200], b"", whole.replace(b"value", b"velue")):
         file.write_bytes(damaged)

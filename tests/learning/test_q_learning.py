@@ -9,9 +9,8 @@ from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import tables
+from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
-from pdrm.learning.tabular.policy import policy_of
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, VALUES, corridor
@@ -22,7 +21,7 @@ CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("dedup
 
 def table(training):
     """What was learnt, by what is seen."""
-    policy = policy_of(training, {})
+    policy = training.policy()
     return {policy.seen(row): policy.q_table.value[row].tolist() for row in range(len(policy))}
 
 
@@ -125,7 +124,7 @@ def test_values_known_by_hand_are_reached(view, choice):
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
     training = QLearner(corridor(), COLLECT, view, settings, seed=1)
     training.advance(2_000)
-    policy = policy_of(training, {})
+    policy = training.policy()
     for (cell, state, top), known in VALUES.items():
         below = ("#",) if top == ("A",) else ()
         learnt = policy.values(cell, state, top + below)
@@ -138,7 +137,7 @@ def test_a_limit_is_not_an_end():
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
     training = QLearner(corridor(), COLLECT, TopK(1), settings, seed=2)
     training.advance(5_000)
-    assert policy_of(training, {}).values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
+    assert training.policy().values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
 
 
 def test_stopping_and_going_on_changes_nothing():

@@ -12,7 +12,7 @@ from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner
-from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of
+from pdrm.learning.tabular.policy import HierarchicalPolicy
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import View
 from tests.properties.learners import VIEWS, ended, rows_of
@@ -86,7 +86,7 @@ def compared(
 
 def same_tables(training: HierarchicalLearner, readable: ReadableHierarchical, said: str) -> None:
     """Every entry of both tables; what is beyond a machine state's own options stays untouched."""
-    policy, actions = policy_of(training, {}), len(training.domain.actions)
+    policy, actions = training.policy(), len(training.domain.actions)
     assert isinstance(policy, HierarchicalPolicy)
     tables = ((policy.q_table, readable.meta, 1), (policy.within, _flat(readable), actions))
     for table, expected, width in tables:

@@ -10,7 +10,7 @@ from pdrm.analysis.whole_stack import WholeStack
 from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
-from pdrm.learning.tabular import tables
+from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.tables import Rows

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pdrm.learning.run_spec import RunSpec
     from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
     from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
-    from pdrm.learning.tabular.policy import policy_of
 
 __all__ = [
     "Agent",
@@ -77,7 +76,6 @@ __all__ = [
     "Evaluation",
     "QLearner",
     "HierarchicalLearner",
-    "policy_of",
     "load_policy",
     "DeepPolicy",
     "load_deep_policy",

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,20 @@ from pdrm.errors import (
     UndefinedMove,
 )
 from pdrm.files import Arrays
+from pdrm.language.writer import to_text
 from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
 from pdrm.learning.curve import Test
 from pdrm.learning.randomness import seed_streams
 from pdrm.learning.settings import BuiltInAgent
+from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
-from pdrm.learning.tabular import tables as at
-from pdrm.learning.tabular.hierarchical import acting_heads
+from pdrm.learning.tabular.hierarchical import TOP, acting_heads, options_in_play
+from pdrm.learning.tabular.learner_tables import Observed, QTable, begin_progress, find_rates
 from pdrm.learning.tabular.memory import AnyMemory, first_vectors
+from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy, Policy, option_texts
+from pdrm.learning.tabular.policy_table import CounterVectors, PolicyTable, StackTree
 from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import count_views
-from pdrm.learning.tabular.tables import Observed, QTable, begin_progress, find_rates
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import Stacks
@@ -56,9 +59,6 @@ from pdrm.product.explore_kernel import (
 from pdrm.product.hash_kernel import Index
 from pdrm.product.views import FullStack, View
 from pdrm.task import Task, largest_reward
-
-if TYPE_CHECKING:
-    from pdrm.learning.tabular.policy import AnyPolicy
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
@@ -161,11 +161,52 @@ class TabularLearner(ABC):
         names = np.array((*self.machine.states, *self.machine.final))
         return returns, steps.astype(np.int64), names[ends]
 
+    @abstractmethod
     def policy(self, about: dict[str, Any] | None = None) -> AnyPolicy:
         """What was learnt so far. about: JSON values that are saved with it."""
-        from pdrm.learning.tabular.policy import policy_of
 
-        return policy_of(self, about)
+    def _decode(self) -> PolicyTable:
+        """The table by what is seen. A key is (number of the view) * environment states +
+        environment state; the view's number is (stack or counter vector, or number of the top
+        symbols) * machine states + machine state."""
+        machine, explored = self.machine, self.explored
+        view, environment_state = np.divmod(self.table.key[: self.rows], self.domain.states)
+        node, machine_state = np.divmod(view, explored.states)
+        memory: StackTree | CounterVectors
+        if isinstance(machine, CountingRewardAutomaton):
+            memory = CounterVectors(explored.counters[: explored.stacks.made[0]].copy())
+        elif isinstance(self.view, FullStack):
+            memory = tree_of(machine, explored.stacks)
+            node = explored.index.key[node]
+        else:
+            numbers, place = np.unique(node, return_inverse=True)
+            tops = Stacks.empty(len(machine.stack), self.view.k * len(numbers) + 2)
+            codes = explored.index.key[numbers]
+            nodes = [tops.node_of(self._symbols(code)) for code in codes.tolist()]
+            memory = tree_of(machine, tops)
+            node = np.array(nodes, np.int64)[place]
+        value = self.table.value[: self.rows].copy()
+        if np.isnan(value.max(initial=0.0)):  # which is not a number if one of them is not
+            fault = "what was learnt has grown beyond the largest number"
+            raise BadSetting(fault, fix="smaller rewards")
+        return PolicyTable(
+            self.view,
+            (*machine.states, *machine.final),
+            memory,
+            environment_state.astype(np.int32),
+            machine_state.astype(np.int32),
+            node.astype(np.int32),
+            value,
+        )
+
+    def _symbols(self, code: int) -> list[int]:
+        """The top symbols of a number that `stack_code` made."""
+        base = self.explored.stacks.child.shape[1]
+        symbols = []
+        while code:
+            code, digit = divmod(code, base)
+            symbols.append(digit)
+        return [symbol for symbol in reversed(symbols) if symbol]
 
     def facts(self) -> dict[str, float]:
         """The state of the run in numbers."""
@@ -253,6 +294,12 @@ class TabularLearner(ABC):
         """Grow the tables that are full, other than those that all learners have."""
 
 
+def tree_of(machine: PushdownRewardMachine, stacks: Stacks) -> StackTree:
+    """These stacks as a policy keeps them."""
+    made = int(stacks.made[0])
+    return StackTree(machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy())
+
+
 class QLearner(TabularLearner):
     """One run of Q-learning or CpRM.
 
@@ -287,6 +334,9 @@ class QLearner(TabularLearner):
             nodes.append(node)
         keys = np.array(nodes, np.int64)
         self._observe(keys, (keys * self.explored.states).astype(np.int32))
+
+    def policy(self, about: dict[str, Any] | None = None) -> Policy:
+        return Policy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
 
     def _observe(self, keys: npt.NDArray[np.int64], first: Integers) -> None:
         """Let these be the stacks to imagine with."""
@@ -378,6 +428,28 @@ class HierarchicalLearner(TabularLearner):
         """[environment state, head, option * actions + action]: the options' values."""
         self.met = np.zeros(domain.states, np.bool_)
         """[environment state]: whether the options know anything of it."""
+
+    def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
+        machine, own = self.machine, self.options
+        table = self._decode()
+        place = np.flatnonzero(self.met)
+        heads = len(own.head_state)
+        tops = Stacks.empty(len(machine.stack), len(machine.stack) + 1)
+        nodes = [tops.node_of([top] if top else []) for top in own.head_top.tolist()]
+        within = PolicyTable(
+            TOP,
+            table.states,
+            tree_of(machine, tops),
+            np.repeat(place, heads).astype(np.int32),
+            np.tile(own.head_state, len(place)),
+            np.tile(np.array(nodes, np.int32), len(place)),
+            self.within[place].reshape(-1, self.within.shape[2]),
+        )
+        options = options_in_play(machine, acting_heads(machine, self.domain))
+        texts = {state: option_texts(each) for state, each in options.items()}
+        return HierarchicalPolicy(
+            about or {}, to_text(machine), self.domain.actions, table, texts, within
+        )
 
     def _learn(self, until: int) -> int:
         status: int = options_kernel.learn(

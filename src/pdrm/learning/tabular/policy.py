@@ -1,4 +1,4 @@
-"""Trained tabular policies: how a run's table becomes one (`policy_of`), how it acts, how it is saved and loaded again.
+"""Trained tabular policies: how one acts, how it is saved and loaded again.
 
 A policy's files are arrays in a `.npz` and a description in a `.json` that holds the arrays'
 fingerprint. Nothing in them is run when they are read.
@@ -19,7 +19,6 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import (
     BadPolicyFile,
-    BadSetting,
     PdrmError,
     UnknownFormat,
     WrongPolicy,
@@ -39,19 +38,14 @@ from pdrm.files import (
 )
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
-from pdrm.language.writer import to_text
 from pdrm.learning.tabular.hierarchical import (
     TOP,
     Option,
-    acting_heads,
-    options_in_play,
     options_of,
 )
-from pdrm.learning.tabular.learner import HierarchicalLearner, TabularLearner
 from pdrm.learning.tabular.policy_table import (
     CounterVectors,
     Memory,
-    Numbers,
     PolicyRow,
     PolicyTable,
     StackTree,
@@ -65,7 +59,6 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import Stacks
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import read_seen
 from pdrm.product.views import FullStack, View, view_of
@@ -340,88 +333,6 @@ class HierarchicalPolicy(TabularPolicy):
 
 
 AnyPolicy = Policy | HierarchicalPolicy
-
-
-# --- What a run has learnt
-
-
-def policy_of(learner: TabularLearner, about: dict[str, Any] | None = None) -> AnyPolicy:
-    """What a run has learnt so far. about: JSON values that are saved with it.
-
-    >>> import pdrm
-    >>> learner = pdrm.learning.QLearner(pdrm.domain("letter"), pdrm.catalogue("letter"), pdrm.product.TopK(1), pdrm.QLearning(), seed=0)
-    >>> learner.advance(until=1)
-    >>> policy_of(learner).act(0, "u0", ("#",)) in range(4)
-    True
-    """
-    machine = learner.machine
-    shared = {} if about is None else about, to_text(machine), learner.domain.actions
-    table = _decode(learner)
-    if not isinstance(learner, HierarchicalLearner):
-        return Policy(*shared, table)
-    machine = learner.machine
-    own = learner.options
-    place = np.flatnonzero(learner.met)
-    heads = len(own.head_state)
-    tops = Stacks.empty(len(machine.stack), len(machine.stack) + 1)
-    nodes = [tops.node_of([top] if top else []) for top in own.head_top.tolist()]
-    within = PolicyTable(
-        TOP,
-        table.states,
-        StackTree(machine.stack, *_made(tops)),
-        np.repeat(place, heads).astype(np.int32),
-        np.tile(own.head_state, len(place)),
-        np.tile(np.array(nodes, np.int32), len(place)),
-        learner.within[place].reshape(-1, learner.within.shape[2]),
-    )
-    options = options_in_play(machine, acting_heads(machine, learner.domain))
-    texts = {state: option_texts(each) for state, each in options.items()}
-    return HierarchicalPolicy(*shared, table, texts, within)
-
-
-def _decode(learner: TabularLearner) -> PolicyTable:
-    """A run's table. A key is (number of the view) * environment states + environment state; the view's number is
-    (stack or counter vector, or number of the top symbols) * machine states + machine state."""
-    used, machine, explored = learner.rows, learner.machine, learner.explored
-    view, environment_state = np.divmod(learner.table.key[:used], learner.domain.states)
-    node, machine_state = np.divmod(view, explored.states)
-    memory: StackTree | CounterVectors
-    if isinstance(machine, CountingRewardAutomaton):
-        memory = CounterVectors(explored.counters[: explored.stacks.made[0]].copy())
-    elif isinstance(learner.view, FullStack):
-        memory, node = StackTree(machine.stack, *_made(explored.stacks)), explored.index.key[node]
-    else:
-        tops, nodes = _tops(explored.index.key, node, len(machine.stack), learner.view.k)
-        memory, node = StackTree(machine.stack, *_made(tops)), nodes
-    value = learner.table.value[:used].copy()
-    if np.isnan(value.max(initial=0.0)):  # which is not a number if one of them is not
-        fault = "what was learnt has grown beyond the largest number"
-        raise BadSetting(fault, fix="smaller rewards")
-    return PolicyTable(
-        learner.view,
-        (*machine.states, *machine.final),
-        memory,
-        environment_state.astype(np.int32),
-        machine_state.astype(np.int32),
-        node.astype(np.int32),
-        value,
-    )
-
-
-def _made(stacks: Stacks) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    made = int(stacks.made[0])
-    return stacks.symbol[:made].copy(), stacks.parent[:made].copy()
-
-
-def _tops(codes: Numbers, number: Numbers, symbols: int, k: int) -> tuple[Stacks, Numbers]:
-    """The tops of stacks with these numbers as nodes of a tree of their own."""
-    distinct, place = np.unique(number, return_inverse=True)
-    tops = Stacks.empty(symbols, max(1, k) * len(distinct) + 1)
-    nodes = []
-    for code in codes[distinct].tolist():
-        digits = [code // (symbols + 1) ** power % (symbols + 1) for power in range(k)]
-        nodes.append(tops.node_of(digit for digit in reversed(digits) if digit))
-    return tops, np.array(nodes, np.int64)[place]
 
 
 STANDS_IN = ("",)

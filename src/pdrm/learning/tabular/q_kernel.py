@@ -13,7 +13,8 @@ from numba import njit
 
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
-from pdrm.learning.tabular import tables as at
+from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.learner_tables import Observed, Progress, QTable, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
     choose_greedily,
@@ -23,7 +24,6 @@ from pdrm.learning.tabular.rows_kernel import (
     place_row,
     uniform,
 )
-from pdrm.learning.tabular.tables import Observed, Progress, QTable, Rates
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.explore_kernel import UNDEFINED_LABEL, explore, fill_potentials, see, stack_code
