@@ -15,6 +15,7 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Flags, Options, Progress, QTable, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
+    begin_episode,
     choose_greedily,
     draw,
     find_row,
@@ -48,7 +49,6 @@ def learn(
     # Take the arrays out of their tuples, and the run up where it was left.
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
-    start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     actions = next_state.shape[1]
     slot, keys, used, meta_q = meta.slot, meta.key, meta.used, meta.value
     states = meta.states
@@ -76,18 +76,11 @@ def learn(
         before = random
         # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
         if here == at.NONE:
-            start, random = draw(start_probability, 0, 0, random)
-            s, label = domain.start_state[start], domain.start_label[start]
-            begun, gained = explored.start, explored.start_reward
-            if label >= 0 and begun % machine_states < explored.first_final:
-                there, earned = explore(explored, begun, label)
-                if there < 0:
-                    status = there
-                    random = before
-                    break
-                gained += earned
-                begun = there
-            here, meta_row, option, step, updates = begun, FREE, at.NONE, 0, 0
+            here, s, gained, _, random = begin_episode(domain, explored, 0, random)
+            if here < 0:
+                status, here, random = here, at.NONE, before
+                break
+            meta_row, option, step, updates = FREE, at.NONE, 0, 0
             if seen[here] == UNKNOWN:
                 see(explored, here // machine_states)
             over = seen[here] < 0 or terminal[s]
@@ -219,40 +212,32 @@ def test(
     `ends` gets the last machine state. If there is no room, make some and call again: everything
     is played again, with the same random numbers."""
     states, actions, _ = domain.next.shape
-    start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     seen, machine_states, random = explored.seen, explored.states, rng[0]
     final = explored.first_final
     after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
     for episode in range(len(returns)):
-        # 1. Draw a start of the domain; its label is read first (begin).
-        start, random = draw(start_probability, 0, 0, random)
-        s, label = domain.start_state[start], domain.start_label[start]
-        here, gained, step, option = explored.start, explored.start_reward, 0, at.NONE
-        starting = label >= 0 and here % machine_states < final
-        while starting or (
-            step < limit and here % machine_states < final and not domain.terminal[s]
-        ):
-            reward, after, node = 0.0, s, here // machine_states
+        # 1. Begin (begin).
+        here, s, gained, _, random = begin_episode(domain, explored, 0, random)
+        if here < 0:
+            return int(here)
+        step, option = 0, at.NONE
+        while step < limit and here % machine_states < final and not domain.terminal[s]:
+            node = here // machine_states
             state, top = here - node * machine_states, explored.stacks.symbol[node]
-            if not starting:
-                # 2. Choose a best option, if none is running, a best action for it, and draw its outcome.
-                if option == at.NONE:
-                    if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
-                        see(explored, here // machine_states)
-                    row, view = FREE, seen[here]
-                    if 0 <= view < meta.views:
-                        row, _ = find_row(meta.slot, meta.key, states, s, view)
-                    count = options.counts[state]
-                    option, random = choose_greedily(meta.value, row, 0, count, random, False)
-                head = options.head[state, top]
-                a, random = choose_greedily(q[s], head, option * actions, actions, random, False)
-                o, random = draw(domain.probability, s, a, random)
-                after, label, reward = (
-                    domain.next[s, a, o],
-                    domain.label[s, a, o],
-                    domain.reward[s, a, o],
-                )
-                step += 1
+            # 2. Choose a best option, if none is running, a best action for it, and draw its outcome.
+            if option == at.NONE:
+                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+                    see(explored, node)
+                row, view = FREE, seen[here]
+                if 0 <= view < meta.views:
+                    row, _ = find_row(meta.slot, meta.key, states, s, view)
+                count = options.counts[state]
+                option, random = choose_greedily(meta.value, row, 0, count, random, False)
+            head = options.head[state, top]
+            a, random = choose_greedily(q[s], head, option * actions, actions, random, False)
+            o, random = draw(domain.probability, s, a, random)
+            label = domain.label[s, a, o]
+            step += 1
             # 3. Take the step; it may end the option (outcome, achieved).
             there, earned = UNKNOWN, 0.0
             if here < kept:
@@ -261,10 +246,10 @@ def test(
                 there, earned = explore(explored, here, label)
                 if there < 0:
                     return there
-            gained += reward + earned
-            if there != here or (not starting and options.achieved[state, label, top, option]):
+            gained += domain.reward[s, a, o] + earned
+            if there != here or options.achieved[state, label, top, option]:
                 option = at.NONE
-            s, here, starting = after, there, False
+            s, here = domain.next[s, a, o], there
         returns[episode], steps[episode] = gained, step
         ends[episode] = here % machine_states
     rng[0] = random

@@ -17,6 +17,7 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Observed, Progress, QTable, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
+    begin_episode,
     choose_greedily,
     draw,
     find_row,
@@ -59,7 +60,6 @@ def learn(
     # Take the arrays out of their tuples, and the run up where it was left.
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
-    start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     outcomes, actions = next_state.shape[2], next_state.shape[1]
     slot, keys, used, q = table.slot, table.key, table.used, table.value
     states = table.states
@@ -93,21 +93,11 @@ def learn(
         before = random
         # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
         if here == at.NONE:
-            start, random = draw(start_probability, 0, 0, random)
-            s, label = domain.start_state[start], domain.start_label[start]
-            begun, gained, operations = explored.start, explored.start_reward, 0
-            if label >= 0 and begun % machine_states < explored.first_final:
-                there, earned = explore(explored, begun, label)
-                if there < 0:
-                    status = there
-                    random = before
-                    break
-                if counted:
-                    operations = moves_of[label, begun]
-                if not 0 < most < operations:
-                    gained += earned
-                    begun = there
-            here, row, step, updates = begun, FREE, 0, 0
+            here, s, gained, operations, random = begin_episode(domain, explored, most, random)
+            if here < 0:
+                status, here, random = here, at.NONE, before
+                break
+            row, step, updates = FREE, 0, 0
             if seen[here] == UNKNOWN:
                 see(explored, here // machine_states)
             over = seen[here] < 0 or terminal[s] or 0 < most < operations
@@ -341,35 +331,28 @@ def test(
     entry of `returns`; `ends` gets the last machine state. If there is no room, make some and call
     again: everything is played again, with the same random numbers."""
     states, actions, _ = domain.next.shape
-    start_probability = domain.start_probability.reshape(1, 1, len(domain.start_state))
     seen, most, random = explored.seen, rates.operations, rng[0]
     machine_states, final = explored.states, explored.first_final
     after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
     counted = len(explored.counters) > 0
     for episode in range(len(returns)):
-        # 1. Draw a start of the domain; its label is read first (begin).
-        start, random = draw(start_probability, 0, 0, random)
-        s, label = domain.start_state[start], domain.start_label[start]
-        here, gained, step, operations = explored.start, explored.start_reward, 0, 0
-        starting = label >= 0 and here % machine_states < final
-        while starting or (
-            step < limit and here % machine_states < final and not domain.terminal[s]
-        ):
+        # 1. Begin (begin).
+        here, s, gained, operations, random = begin_episode(domain, explored, most, random)
+        if here < 0:
+            return int(here)
+        step = 0
+        while step < limit and here % machine_states < final and not domain.terminal[s]:
+            if 0 < most < operations:
+                break
             # 2. Choose a best action and draw its outcome (greedy, draw_outcome).
-            reward, after = 0.0, s
-            if not starting:
-                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
-                    see(explored, here // machine_states)
-                row, view = FREE, seen[here]
-                if 0 <= view < table.views:
-                    row, _ = find_row(table.slot, table.key, states, s, view)
-                a, random = choose_greedily(table.value, row, 0, actions, random, rates.first_tie)
-                o, random = draw(domain.probability, s, a, random)
-                after, label, reward = (
-                    domain.next[s, a, o],
-                    domain.label[s, a, o],
-                    domain.reward[s, a, o],
-                )
+            if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+                see(explored, here // machine_states)
+            row, view = FREE, seen[here]
+            if 0 <= view < table.views:
+                row, _ = find_row(table.slot, table.key, states, s, view)
+            a, random = choose_greedily(table.value, row, 0, actions, random, rates.first_tie)
+            o, random = draw(domain.probability, s, a, random)
+            label = domain.label[s, a, o]
             # 3. Take the step, unless the episode cannot afford it (outcome, affords).
             there, earned = UNKNOWN, 0.0
             if here < kept:
@@ -382,9 +365,9 @@ def test(
                 operations += explored.moves[label, here]
                 if 0 < most < operations:
                     break
-            step += not starting
-            gained += reward + earned
-            s, here, starting = after, there, False
+            step += 1
+            gained += domain.reward[s, a, o] + earned
+            s, here = domain.next[s, a, o], there
         returns[episode], steps[episode] = gained, step
         ends[episode] = here % explored.states
     rng[0] = random

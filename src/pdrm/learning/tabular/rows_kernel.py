@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
+from pdrm.product.explore_kernel import explore
 from pdrm.product.hash_kernel import Keys, hash_key, ix
 
 _FIRST, _SECOND, GOLDEN_64 = np.uint64(FIRST), np.uint64(SECOND), np.uint64(GOLDEN)
@@ -108,3 +110,29 @@ def choose_greedily(
             chosen += 1
             skip -= row < 0 or q[ix(row), ix(first + chosen)] == best
     return chosen, random
+
+
+@njit(cache=True)
+def begin_episode(
+    domain: DomainArrays, explored: Explored, most: int, random: np.uint64
+) -> tuple[int, int, float, int, np.uint64]:
+    """Draw a start of the domain, make the silent moves, and read the label at reset, unless that
+    takes more than `most` moves of a counting automaton (0: any number).
+
+    The configuration (or a negative number of `explore`), the environment state, what was paid,
+    the moves, and the generator's state.
+    """
+    starts = domain.start_probability.reshape(1, 1, len(domain.start_state))
+    start, random = draw(starts, 0, 0, random)
+    s, label = domain.start_state[start], domain.start_label[start]
+    here, gained, operations = explored.start, explored.start_reward, 0
+    if label >= 0 and here % explored.states < explored.first_final:
+        there, earned = explore(explored, here, label)
+        if there < 0:
+            return there, s, gained, operations, random
+        if len(explored.counters) > 0:
+            operations = explored.moves[label, here]
+        if not 0 < most < operations:
+            gained += earned
+            here = there
+    return here, s, gained, operations, random
