@@ -135,14 +135,9 @@ class ReadableHierarchical:
         settings: Hierarchical,
         rng: Rng,
     ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.rng = (
-            domain,
-            machine,
-            view,
-            settings.settled(),
-            rng,
-        )
-        settings = self.settings
+        self.domain, self.machine, self.view = domain, machine, view
+        self.settings = settings = settings.settled()
+        self.rng = rng
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
             domain, machine, view, QLearning(), rng
