@@ -3,8 +3,8 @@
 import re
 
 from pdrm.language.loading import catalogue, catalogue_names, parse
-from pdrm.machines.checks.findings import BOTTOM, View, advance
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.findings import BOTTOM, View, advance
 from pdrm.machines.guards import ALWAYS, And, Event, Exactly, Not
 from pdrm.machines.transitions import Otherwise
 

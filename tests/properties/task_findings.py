@@ -11,8 +11,8 @@ from math import inf
 from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.checks.findings import BOTTOM, KNOWN, Edge, find_paying_cycle
 from pdrm.machines.configurations import Configuration
+from pdrm.machines.findings import BOTTOM, KNOWN, Edge, find_paying_cycle
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
 from pdrm.task import Task

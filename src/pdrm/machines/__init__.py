@@ -16,14 +16,6 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.machines.checks.pushdown_analysis import (
-        StackGrowth,
-        highest_stack,
-        pops_in_a_step,
-        reachable_heads,
-        stack_growth,
-        symbols_that_matter,
-    )
     from pdrm.machines.configurations import Configuration, Run, Step
     from pdrm.machines.conversions import (
         counting_configuration,
@@ -37,7 +29,15 @@ if TYPE_CHECKING:
         CountingTransition,
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
+    from pdrm.machines.heads import reachable_heads
     from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.machines.stack_bounds import (
+        StackGrowth,
+        highest_stack,
+        pops_in_a_step,
+        stack_growth,
+        symbols_that_matter,
+    )
     from pdrm.machines.tables import (
         CountingTable,
         Table,

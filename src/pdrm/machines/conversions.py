@@ -6,8 +6,6 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
-from pdrm.machines.checks.pushdown_analysis import Head, rules_at
-from pdrm.machines.checks.wellformed import labels_left
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     CountingConfiguration,
@@ -15,7 +13,9 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.heads import Head, rules_at
 from pdrm.machines.labels import LabelSets
+from pdrm.machines.machine import labels_left
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 

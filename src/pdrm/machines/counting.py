@@ -24,12 +24,12 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
-from pdrm.machines.checks.determinism import Clash, Reading, find_clashes, find_overlaps
-from pdrm.machines.checks.findings import find_no_pay, give_up, inspect
-from pdrm.machines.checks.wellformed import Machine, find_faults, labels_left
 from pdrm.machines.configurations import Run, add_up, read_word
+from pdrm.machines.determinism import Clash, Reading, find_clashes, find_overlaps
+from pdrm.machines.findings import find_no_pay, give_up, inspect
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
+from pdrm.machines.machine import Machine, find_faults, labels_left
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Rule
 

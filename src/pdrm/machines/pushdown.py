@@ -22,7 +22,8 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
-from pdrm.machines.checks.determinism import (
+from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
+from pdrm.machines.determinism import (
     Clash,
     Reading,
     find_clashes,
@@ -30,12 +31,12 @@ from pdrm.machines.checks.determinism import (
     find_overlaps_between,
     join_labels,
 )
-from pdrm.machines.checks.findings import inspect_pushdown
-from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.checks.wellformed import RESERVED, find_bad_names, find_faults
-from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
+from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import PushdownSystem
 from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.machine import RESERVED, find_bad_names, find_faults
+from pdrm.machines.silent_moves import find_endless_silent_moves
 from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
 
 

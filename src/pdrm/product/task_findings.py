@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.checks.findings import (
+from pdrm.machines.findings import (
     BOTTOM,
     KNOWN,
     Edge,

@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
-from pdrm.machines.checks.pushdown_analysis import Head, PushdownSystem, reachable_heads, rules_at
-from pdrm.machines.checks.wellformed import Machine, labels_left
 from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import Label, events_of, word_text
+from pdrm.machines.heads import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.labels import LabelSets
+from pdrm.machines.machine import Machine, labels_left
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import ANY, Rule, Transition
 

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooLarge, TooManyCases
-from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.guards import Event, events_of, label_text
 from pdrm.machines.labels import LabelSet, LabelSets, join
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
 MOST_REPORTED = 5
