@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooLarge, TooManyCases
 from pdrm.machines.guards import Event, events_of, label_text
-from pdrm.machines.labels import LabelSet, LabelSets, join
+from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
@@ -105,7 +105,8 @@ def find_overlaps_between(
 
 def join_labels(readings: Sequence[Reading[R]]) -> LabelSet:
     """The labels of all these rules together."""
-    return join([reading.labels for reading in readings], readings[0].labels.sets.none)
+    sets = readings[0].labels.sets
+    return LabelSet(sets, sets.store.join([reading.labels.node for reading in readings]))
 
 
 def _report(

@@ -267,9 +267,12 @@ class Diagrams:
         """The function that is true if all are."""
         return reduce(lambda one, other: self.choose(one, other, FALSE), nodes, TRUE)
 
-    def join(self, nodes: Iterable[int]) -> int:
-        """The function that is true if one is."""
-        return reduce(lambda one, other: self.choose(one, TRUE, other), nodes, FALSE)
+    def join(self, nodes: Sequence[int]) -> int:
+        """The function that is true if one is; halves are joined, since small diagrams share more."""
+        if len(nodes) < 2:
+            return nodes[0] if nodes else FALSE
+        half = len(nodes) // 2
+        return self.choose(self.join(nodes[:half]), TRUE, self.join(nodes[half:]))
 
     def substitute(self, node: int, given: Mapping[int, int], done: dict[int, int]) -> int:
         """The function with variables replaced by functions; `done` is shared by calls with the same ones."""
@@ -350,7 +353,7 @@ class Diagrams:
             case And(parts):
                 return self.meet(self.of_guard(part, alphabet) for part in parts)
             case Or(parts):
-                return self.join(self.of_guard(part, alphabet) for part in parts)
+                return self.join([self.of_guard(part, alphabet) for part in parts])
 
     def cover(self, least: int, most: int) -> list[Cube]:
         """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992)."""
@@ -487,11 +490,7 @@ class LabelSets:
 
     def of(self, guard: Guard) -> LabelSet:
         """The labels that a guard reads (none if it is silent)."""
-        return self._holding(guard) & self.all
-
-    def _holding(self, guard: Guard) -> LabelSet:
-        """The sets of events that a guard holds for, exclusive or not."""
-        return LabelSet(self, self.store.of_guard(guard, self.alphabet))
+        return LabelSet(self, self.store.of_guard(guard, self.alphabet)) & self.all
 
     def satisfiable(self, guard: Guard) -> bool:
         """Return True if the guard reads some label: it is enough to look at the events that it names."""
@@ -502,12 +501,5 @@ class LabelSets:
 
     def left(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""
-        return self.all - join([self._holding(guard) for guard in guards], self.none)
-
-
-def join(parts: Sequence[LabelSet], none: LabelSet) -> LabelSet:
-    """The labels in any of the sets; halves are joined, since small diagrams share more."""
-    if len(parts) < 2:
-        return parts[0] if parts else none
-    half = len(parts) // 2
-    return join(parts[:half], none) | join(parts[half:], none)
+        read = [self.store.of_guard(guard, self.alphabet) for guard in guards]
+        return self.all - LabelSet(self, self.store.join(read))
