@@ -37,7 +37,7 @@ LONGEST_NAME = 90
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
-    """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
+    """The pushdown machine of Appendix B; `CannotTranslate` if there is none.
 
     >>> from pdrm.language.loading import catalogue
     >>> counting_to_pushdown(catalogue("letter-cra")).run([frozenset(event) for event in "AABCCC"]).reward
@@ -100,7 +100,7 @@ def _translate(
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, cut where it is too long for a name, and numbered where it is taken: `u0~2`."""
+    """The wanted name, cut if it is too long for a name, and numbered if it is taken: `u0~2`."""
     stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
     name, number = stem, 0
     while name in taken:

@@ -76,12 +76,11 @@ class Alphabet:
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
             like = name_alike(event, self.events)
-            raise UnknownEvent(
-                f"event `{event}` of label {label_text(label)} is not one of the machine's events",
-                fix=f"did you mean `{like}`?"
-                if like
-                else f"add `{event}` to the machine's `events` line",
+            fix = f"did you mean `{like}`?" if like else f"add `{event}` to the `events` line"
+            fault = (
+                f"event `{event}` of label {label_text(label)} is not one of the machine's events"
             )
+            raise UnknownEvent(fault, fix=fix)
         for group in self.exclusive:
             both = [event for event in group if event in label]
             if len(both) > 1:
@@ -95,22 +94,22 @@ class Alphabet:
         layer: list[tuple[int, ...]] = [()]
         while layer:  # a part of a label is a label, so larger ones are found from smaller ones
             yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
-            larger = (
+            layer = [
                 (*chosen, more)
                 for chosen in layer
                 for more in range(chosen[-1] + 1 if chosen else 0, len(self.events))
-            )
-            layer = [one for one in larger if self._possible(sum(1 << place for place in one))]
-
-    def _possible(self, held: int) -> bool:
-        return all((held & group).bit_count() <= 1 for group in self.groups)
+                if not any(
+                    group >> more & 1 and group >> held & 1
+                    for group in self.groups
+                    for held in chosen
+                )
+            ]
 
     def formula(self, cube: Cube) -> Formula:
         """The cube as a formula."""
-        required = tuple(Event(event) for event in self._named(cube.required))
-        forbidden = tuple(Not(Event(event)) for event in self._named(cube.forbidden))
-        parts: tuple[Formula, ...] = required + forbidden
-        return parts[0] if len(parts) == 1 else And(parts)
+        parts: list[Formula] = [Event(event) for event in self._named(cube.required)]
+        parts += [Not(Event(event)) for event in self._named(cube.forbidden)]
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def within(self, events: Collection[str]) -> Alphabet:
         """The same with these events alone."""
@@ -126,16 +125,12 @@ class Alphabet:
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
-    several = (
-        () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
-    )
-    if (not several and names not in ((), [])) or not all(
-        isinstance(name, str) for name in several
-    ):
-        raise BadShape(
-            f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")'
-        )
-    return several
+    if isinstance(names, Iterable) and not isinstance(names, str | bytes):
+        several = tuple(names)
+        if all(isinstance(name, str) for name in several):
+            return several
+    fault = f"`{field}` is {str(names)[:40]!r}, not names"
+    raise BadShape(fault, fix=f'write {field}=("a", "b")')
 
 
 def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -490,7 +485,11 @@ class LabelSets:
 
     def of(self, guard: Guard) -> LabelSet:
         """The labels that a guard reads (none if it is silent)."""
-        return LabelSet(self, self.store.of_guard(guard, self.alphabet)) & self.all
+        return self.holding(guard) & self.all
+
+    def holding(self, guard: Guard) -> LabelSet:
+        """The sets of events that a guard holds for, exclusive or not."""
+        return LabelSet(self, self.store.of_guard(guard, self.alphabet))
 
     def satisfiable(self, guard: Guard) -> bool:
         """Return True if the guard reads some label: it is enough to look at the events that it names."""

@@ -1,4 +1,4 @@
-"""What every kind of machine is: a tuple of names and rules, checked when it is built.
+"""Machines of any kind: tuples of names and rules, checked when they are built.
 
 Every name that a rule uses is declared, once, and can be a name, and the header is complete. That at most one rule applies to a
 label is checked in `determinism`.
@@ -44,7 +44,7 @@ R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
 class Machine(Displayed, Generic[R_co]):
-    """What all three kinds of machine have."""
+    """The parts that all kinds of machine share."""
 
     __slots__ = ()
     name: str

@@ -54,7 +54,7 @@ class Table(NamedTuple):
     target: Integers
     """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they come up."""
     pops: Integers
-    """[move]: 1 where the top symbol goes, else 0 (also where it is popped and put straight back)."""
+    """[move]: 1 if the top symbol goes, else 0 (also where it is popped and put straight back)."""
     pushes: Integers
     """[move]: how many symbols it pushes."""
     push: Integers
@@ -70,13 +70,13 @@ class Table(NamedTuple):
 
 
 class MoveRow(NamedTuple):
-    """The move at one state, top and label: where it leads, what it does to the stack, and what it pays."""
+    """The move at one state, top and label: its target, its change of the stack, and its reward."""
 
     target: str
     pops: bool
     """The top goes. False if it is put straight back."""
     pushed: Stack
-    """What is put on the stack, the new top first."""
+    """The symbols put on the stack, the new top first."""
     reward: float
 
     def replace(self, top: str | None) -> TopSymbols:
@@ -292,7 +292,7 @@ class CountingTable(NamedTuple):
     """
 
     first: Integers
-    """[state, label + 1]: where the rules of each state and label begin; they end where the next begin."""
+    """[state, label + 1]: the first rule of each state and label; they end where the next begin."""
     test: Integers
     """[rule, counter]: IS_ZERO, IS_NOT_ZERO or IS_ANY."""
     change: npt.NDArray[np.int64]
