@@ -214,23 +214,23 @@ def _find_meetings(
     anywhere, any_top = tops.pop(NONE, []), tops.pop(ANY, [])
     for clash in find_overlaps(anywhere):
         yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
+    silent = [reading for reading in any_top if reading.rule.silent]
     for top, named in tops.items():
-        for clash in chain(find_overlaps(named), find_overlaps_between(named, anywhere)):
+        readers = [reading for reading in named if not reading.rule.silent]
+        with_others = chain(
+            find_overlaps_between(named, anywhere), find_overlaps_between(readers, silent)
+        )
+        for clash in chain(find_overlaps(named), with_others):
             yield clash._replace(place=f" and top {top}")
     if not any_top:
         return
     sets = any_top[0].labels.sets
     free = dict.fromkeys(machine.stack, sets.all)
     for top, named in tops.items():
-        silent = any(reading.rule.silent for reading in named)
-        free[top] = sets.none if silent else sets.all - join_labels(named)
+        is_silent = any(reading.rule.silent for reading in named)
+        free[top] = sets.none if is_silent else sets.all - join_labels(named)
     open_labels = reduce(or_, set(free.values()))
     left = [reading._replace(labels=reading.labels & open_labels) for reading in any_top]
     for clash in chain(find_overlaps(left), find_overlaps_between(left, anywhere)):
         top = next(top for top in machine.stack if clash.labels & free[top])
         yield clash._replace(labels=clash.labels & free[top], place=f" and top {top}")
-    silent_rules = [reading for reading in any_top if reading.rule.silent]
-    for top, named in tops.items():
-        readers = [reading for reading in named if not reading.rule.silent]
-        for clash in find_overlaps_between(silent_rules, readers):
-            yield clash._replace(place=f" and top {top}")
