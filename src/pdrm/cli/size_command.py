@@ -123,7 +123,7 @@ MOST_ASKED = 3
 
 def _reachable_ks(task: Task, steps: int | None) -> list[int]:
     """From 0 to the number of symbols that the stack can hold, while they are few."""
-    from pdrm.machines.checks.pushdown_analysis import highest_stack
+    from pdrm.machines.stack_bounds import highest_stack
 
     within = task.domain.step_limit if steps is None else steps
     return list(range(highest_stack(task.pushdown, within, most=MOST_ASKED) + 1))
