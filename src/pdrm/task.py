@@ -38,7 +38,7 @@ from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
-from pdrm.lazy import Displayed, borrow
+from pdrm.lazy import Displayed
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -236,6 +236,8 @@ class Task(Displayed):
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
+        from pdrm.product.wrapping import wrap
+
         bare: gymnasium.Env[Any, Any]
         labels: Any = "info"
         if isinstance(self.domain, JaxWorld):
@@ -253,7 +255,7 @@ class Task(Displayed):
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:
             raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
-        made: gymnasium.Env[Any, Any] = borrow("wrap")(
+        return wrap(
             bare,
             self.pushdown,
             labels=labels,
@@ -262,7 +264,6 @@ class Task(Displayed):
             depth=depth,
             success=[state for state in self.success if state in self.pushdown.final],
         )
-        return made
 
     @property
     def labels(self) -> tuple[Label, ...]:

@@ -98,8 +98,8 @@ def run(
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
+    from pdrm.experiments.study_report import write_own_report
     from pdrm.learning.execution import Workers
-    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
@@ -250,13 +250,14 @@ def report(
     """
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
+    from pdrm.experiments.study_report import PAGE
     from pdrm.files import ensure_folder
     from pdrm.learning.run_folder import SPEC
     from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.evidence import Evidence
     from pdrm.paper.figures import EVERY, study
     from pdrm.paper.recorded import known_lines
-    from pdrm.paper.report import PAGE, write_page
+    from pdrm.paper.report import write_page
 
     first = folders[0] if folders else Path("report")
     store = Store.below(first)
@@ -314,8 +315,8 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The report of studies of your own."""
     from pdrm.experiments.study import recorded
+    from pdrm.experiments.study_report import write_own_report
     from pdrm.paper.claims_section import results_markdown
-    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:

@@ -32,7 +32,6 @@ from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, nam
 from pdrm.experiments.statistics import interquartile_mean
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import resolve_seeds
 from pdrm.learning.execution import Failure, Keep, Planned, Workers, train_all
@@ -382,11 +381,9 @@ class Results:
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""
-        if all(study.of_the_paper for study, _ in self.lines):
-            page: Path = borrow("write_page")(self.folder)
-        else:
-            page = borrow("write_own_report")(self.lines, Store.below(self.folder), self.folder)[-1]
-        return page
+        from pdrm.experiments.study_report import write_own_report
+
+        return write_own_report(self.lines, Store.below(self.folder), self.folder)[-1]
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture

@@ -43,7 +43,6 @@ from pdrm.files import (
     read_arrays,
     read_bytes,
 )
-from pdrm.lazy import borrow
 from pdrm.learning.adapters import SeeingPolicy
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
@@ -435,12 +434,14 @@ class OptimalValue(NamedTuple):
 @lru_cache(maxsize=100)
 def optimal_value(task: Task, discount: float | None = None) -> OptimalValue:
     """The optimal value of a task from the start, if it is found within seconds."""
+    from pdrm.analysis.solving import find_optimal_value
+
     own = task.discount if discount is None else discount
     value: float | None = None
     why = "it needs a finite domain"
     if isinstance(task.domain, FiniteDomain):
         value, why = (
-            borrow("find_optimal_value")(task, own),
+            find_optimal_value(task, own),
             "moves are random, or the domain is large",
         )
     return OptimalValue(value, own, "" if value is not None else why)
