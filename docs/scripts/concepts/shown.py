@@ -16,7 +16,7 @@ from docs.scripts.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
-from pdrm.drawing.plots import EpisodeStep, Situation
+from pdrm.drawing.plots import EpisodeStep, SituationView
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import run_study
@@ -128,7 +128,7 @@ def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        Situation(
+        SituationView(
             one.place,
             one.state,
             one.stack,

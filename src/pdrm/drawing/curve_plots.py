@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import EngFormatter
 
-from pdrm.drawing.plots import INK, Plot, open_frame
+from pdrm.drawing.plots import INK, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,16 +162,18 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
 def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     """Axes, labels and the legend."""
     first = lines[0]
+    longest = max(int(line.at[-1]) for line in lines)
     axes.set_xlabel(f"training {first.unit}", color=INK)
-    if max(int(line.at[-1]) for line in lines) >= 100_000:
+    if longest >= 100_000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     scaled = all(line.scaled for line in lines)
     scale = ", normalised to [−1, 1]" if scaled else ""
     axes.set_ylabel(f"{first.quantity} in evaluation{scale}", color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
-    axes.set_xlim(0, max(int(line.at[-1]) for line in lines))
-    open_frame(axes)
+    axes.set_xlim(0, longest)
+    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
     labels = len(axes.get_legend_handles_labels()[0])
     axes.figure.legend(
         loc="outside lower center", ncols=2 if labels > 4 else 1, fontsize=8, frameon=False

@@ -273,8 +273,7 @@ whole stack')
         """
         if isinstance(k, str | os.PathLike):
             k, path = None, k
-        from pdrm.drawing.plots import Situation as Drawn
-        from pdrm.drawing.plots import witness_plot
+        from pdrm.drawing.plots import SituationView, witness_plot
 
         chosen = self.find_no([question] if question else self._questions, k)
         if chosen is None:
@@ -286,7 +285,7 @@ whole stack')
         at, about = chosen
         luck = not is_certain(self.optimal.product.domain)
         drawn = [
-            Drawn(
+            SituationView(
                 one.place,
                 one.state,
                 one.stack,
