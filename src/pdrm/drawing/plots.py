@@ -32,7 +32,7 @@ PLOT_FORMATS = (".svg", ".png", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's: colour-blind readers can tell them apart."""
 TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
-INK, STONE, PLACE, SEEN, UNSEEN = "#262a33", "#3e4451", "#ffe3a3", "#ffe3a3", "#eceae4"
+INK, SEEN, UNSEEN = "#262a33", "#ffe3a3", "#eceae4"
 MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
 """Text in the middle of its place."""
 MOST_SYMBOLS = 12

@@ -133,8 +133,9 @@ def _maze(seed: int) -> Change:
             step_limit=MAZE_STEP_LIMITS[size],
             directions=True,
         )
-        limits = {"lowest": default.lowest, "highest": default.highest}
-        return _with_task(panel, Task(replace(made, machine=default.machine, **limits)))
+        lowest, highest = default.lowest, default.highest
+        made = replace(made, machine=default.machine, lowest=lowest, highest=highest)
+        return _with_task(panel, Task(made))
 
     return change
 
