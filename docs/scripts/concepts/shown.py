@@ -16,7 +16,7 @@ from docs.scripts.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
-from pdrm.drawing.plots import EpisodeStep, SituationView
+from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import run_study
@@ -128,7 +128,7 @@ def witness(k: int) -> tuple[Any, ...]:
     """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
-        SituationView(
+        Situation(
             one.place,
             one.state,
             one.stack,
@@ -137,7 +137,7 @@ def witness(k: int) -> tuple[Any, ...]:
             " or ".join(one.actions),
             f"{one.value[0]:.6g}",
         )
-        for one in report.witness(k, "everywhere")
+        for one in report.witness(k)
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"
 
@@ -157,15 +157,15 @@ def trade() -> tuple[Any, ...]:
     """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
     _, task = deliveries()
     report = pdrm.check_k(task, k=range(3))
-    best = report.record()["value_from_start"][0]
     sizes = {
         size["what"]: size["reachable"]
-        for size in sizes_record(task, k=tuple(report.gaps))["sizes"]
+        for size in sizes_record(task, k=tuple(report.loss))["sizes"]
     }
-    kept = [round(100 * (1 - gap.gap[1] / best), 1) for gap in report.gaps.values()]
-    rows = [sizes[f"{k}-policy"] for k in report.gaps]
+    best = report.value[0]
+    kept = [round(100 * (1 - high / best), 1) for _, high in report.loss.values()]
+    rows = [sizes[f"{k}-policy"] for k in report.loss]
     return (
-        [*(f"k = {k}" for k in report.gaps), "whole stack"],
+        [*(f"k = {k}" for k in report.loss), "whole stack"],
         [*kept, 100.0],
         [*rows, sizes["full policy"]],
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import EngFormatter
 
-from pdrm.drawing.plots import INK, Plot
+from pdrm.drawing.plots import INK, Plot, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,8 +172,7 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     if scaled:
         axes.set_ylim(-1.08, 1.08)
     axes.set_xlim(0, longest)
-    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+    open_frame(axes)
     labels = len(axes.get_legend_handles_labels()[0])
     axes.figure.legend(
         loc="outside lower center", ncols=2 if labels > 4 else 1, fontsize=8, frameon=False

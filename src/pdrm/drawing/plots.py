@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import os
 import textwrap
 from collections.abc import Sequence
@@ -89,17 +90,37 @@ def plot_bytes(figure: Figure, kind: str, about: str | None = None) -> bytes:
     return buffer.getvalue()
 
 
+def open_frame(axes: Axes) -> None:
+    """Axes without a line above and to the right, over a light grid."""
+    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def draw_legend(axes: Axes, height: float, columns: int) -> None:
     """The legend below the axes."""
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, height)}
     axes.legend(fontsize=8, frameon=False, ncols=columns, **place)
 
 
+def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
+    """The loss of the best k-policy, for each k: a bar from the lower to the upper bound."""
+    figure = Plot(figsize=(5, 3), layout="constrained")
+    axes = figure.subplots()
+    for k, (low, high) in found:
+        if math.isfinite(high):
+            axes.plot([k, k], [low, high], color=COLOURS[0], linewidth=6, solid_capstyle="butt")
+            axes.plot([k], [high], color=COLOURS[1], marker="_", markersize=14)
+    axes.set(xlabel="k", ylabel="loss from the start", title=title)
+    axes.set_xticks([k for k, _ in found])
+    open_frame(axes)
+    return figure
+
+
 # --- A witness: situations side by side, each with the agent's place, its stack with the part that a k-policy sees, and the best action.
 
 
 @dataclass(frozen=True, slots=True)
-class SituationView:
+class Situation:
     """One situation, as it is drawn."""
 
     place: int
@@ -112,7 +133,7 @@ class SituationView:
     value: str
 
 
-def witness_plot(domain: FiniteDomain, situations: Sequence[SituationView], title: str) -> Plot:
+def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
     """Some situations next to each other."""
     pictures = [draw_state(domain, one.place) for one in situations]
     high, wide = pictures[0].shape[:2]
@@ -153,7 +174,7 @@ def shorten_way(way: str) -> str:
     return "\n".join(lines)
 
 
-def _plot_seen_stack(axes: Axes, one: SituationView) -> None:
+def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     """The stack, top first; the part that the policy sees is filled."""
     shown = one.stack[:MOST_SYMBOLS]
     for row, symbol in enumerate(shown):
