@@ -19,11 +19,7 @@ from pdrm.machines.counting import (
     CountingStep,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
-<<<<<<< HEAD
-=======
 from pdrm.machines.stack_bounds import symbols_that_matter
-from pdrm.machines.transitions import Stack
->>>>>>> machines2
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
