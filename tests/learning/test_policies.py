@@ -13,6 +13,7 @@ from pdrm.learning import load_policy
 from pdrm.learning.evaluation import Player
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
+from pdrm.learning.saved_policy import read_table
 from pdrm.learning.tabular.learner import make_learner
 from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy
 from pdrm.paper.paper_agents import ReadQLearning
@@ -250,4 +251,4 @@ def test_ties_are_broken_in_an_episode_as_in_training():
         assert {player._best(values) for _ in range(40)} == found
         assert {player._best(np.zeros(3)) for _ in range(60)} == {0, 1, 2}
     run = train("letter", ReadQLearning(k=1, episodes=20, ties="first"), progress=False)
-    assert run._trained().ties == "first"
+    assert read_table(run.spec, run.folder, run.spec.task).ties == "first"

@@ -226,11 +226,11 @@ def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int
     each = [
         one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
     ]
-    return test_of(each)
+    return join_episodes(each)
 
 
-def test_of(each: Sequence[Episode]) -> Test:
-    """The test that these episodes are."""
+def join_episodes(each: Sequence[Episode]) -> Test:
+    """A test of these episodes."""
     return Test(
         np.array([one.reward for one in each]),
         np.array([one.steps for one in each], np.int64),

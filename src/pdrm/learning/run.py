@@ -18,30 +18,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
-    BadPolicyFile,
     BadRunFolder,
     BadSetting,
-    CannotTranslate,
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
     PdrmError,
     WrongKind,
-    check_policy_files,
     warn_caller,
 )
 from pdrm.files import (
     MALFORMED,
     describe_fault,
     ensure_folder,
-    parse_record,
-    read_arrays,
-    read_bytes,
 )
 from pdrm.learning.adapters import SeeingPolicy
 from pdrm.learning.advice import advise, count_last_tests, is_judged
@@ -50,31 +42,27 @@ from pdrm.learning.agents import (
     DEFAULT_TABLE,
     CountingQ,
     Deep,
-    QLearning,
     Summary,
     Tabular,
-    read_agent,
     resolve_seeds,
 )
 from pdrm.learning.curve import Curve, find_successes, format_return
-from pdrm.learning.evaluation import Episode, Evaluation, Moment, Trained, play_policy, test_of
+from pdrm.learning.evaluation import Episode, Evaluation, Moment, join_episodes, play_policy
 from pdrm.learning.execution import Keep, Planned, train_all
-from pdrm.learning.guest import GuestAgent, agent_for
-from pdrm.learning.protocol import Agent, LoadsPolicy, Policy, Resumable
+from pdrm.learning.guest import agent_for
+from pdrm.learning.protocol import Agent, Policy
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CURVE,
-    POLICY,
     RESULT,
-    SPEC,
     TIMING,
     is_done,
-    no_run,
     read_json,
     read_progress,
 )
 from pdrm.learning.run_loop import Watch, read_curve_so_far
 from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.saved_policy import find_run, read_policy, read_table
 from pdrm.learning.settings import BuiltInAgent, check_count
 from pdrm.progress import is_shown
 from pdrm.task import MachineLike, Task, tuple_of
@@ -84,8 +72,6 @@ if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.replays import Film, Replay
-    from pdrm.learning.tabular.policy import AnyPolicy
-    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,9 +129,7 @@ class Run:
             task: As it was given, if it has an environment of your own.
             agent: As it was given, if it is your own.
         """
-        place = Path(folder)
-        inside = [file.parent for file in place.glob(f"*/{SPEC}")]
-        found = inside[0] if len(inside) == 1 and not (place / SPEC).exists() else place
+        found = find_run(Path(folder))
         return cls(read_spec(found, task, agent), found)
 
     def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
@@ -227,32 +211,9 @@ class Run:
     @property
     def policy(self) -> Any:
         """What was learnt: a table, networks that act step by step, or the policy of an agent of your own."""
-        task, agent = self.spec.task, self.spec.agent
         if self.learnt is not None:
             return self.learnt
-        self._check_policy()
-        if isinstance(agent, GuestAgent):
-            return self._load_guest(agent)
-        if isinstance(agent, Deep):
-            import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-            from pdrm.learning.deep.deep_policy import load_deep_policy
-
-            return load_deep_policy(self.folder / POLICY, _domain_of(task, agent))
-        return _place(self._trained().policy, task.finite, task)
-
-    def _load_guest(self, agent: GuestAgent) -> Policy:
-        task, path = self.spec.task, self.folder / POLICY
-        try:
-            arrays = read_arrays(path.read_bytes())
-        except MALFORMED as error:
-            fault = f"{path} is damaged: {describe_fault(error)}"
-            raise BadPolicyFile(fault, fix="restore a copy, or train again") from error
-        if isinstance(agent.agent, LoadsPolicy):
-            return agent.agent.load_policy(task, arrays)
-        learner = agent.learner(task, self.spec.seed)
-        assert isinstance(learner, Resumable)  # its `save` wrote the file
-        learner.load(arrays)
-        return learner.policy()
+        return read_policy(self.spec, self.folder)
 
     def evaluate(
         self, episodes: int = 100, seed: int = 0, *, task: Task | None = None
@@ -275,13 +236,14 @@ class Run:
         played = list(self._play(where, episodes, seed))
         discounted = [one.discounted(where.discount) for one in played]
         truncated = np.array([one.truncated for one in played])
-        return Evaluation.of(where, self.spec.seed, test_of(played), discounted, truncated)
+        return Evaluation.of(where, self.spec.seed, join_episodes(played), discounted, truncated)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
         """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
         agent = self.spec.agent
         if isinstance(agent, Tabular | Summary):
-            trained, rng = self._trained(task), np.random.default_rng(seed)
+            trained = read_table(self.spec, self.folder, task)
+            rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
         policy = SeeingPolicy(self.policy) if isinstance(agent, Deep) else self.policy
         return play_policy(task, policy, agent.k, episodes, seed)
@@ -341,33 +303,6 @@ class Run:
         else:
             save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
-
-    def _check_policy(self) -> None:
-        """Raise if the run has no policy: it is not trained yet, or its policy was not kept."""
-        if (self.folder / POLICY).exists():
-            return
-        if not self.done:
-            raise no_run(self.folder)
-        fault = f"{self.folder} holds a run that is trained, but no {POLICY}"
-        fix = "train again with pdrm.train: a study keeps no large policies"
-        if isinstance(self.spec.agent, GuestAgent):
-            fix = "give its learner `save` and `load`, which keep it in a file"
-        raise BadPolicyFile(fault, fix=fix)
-
-    def _trained(self, task: Task | None = None) -> Trained:
-        """The table, to play episodes with; it must have been learnt with the machine that the spec names."""
-        from pdrm.learning.tabular.policy import load_table
-
-        self._check_policy()
-        own, agent = self.spec.task if task is None else task, self.spec.agent
-        machine = own.counting if isinstance(agent, CountingQ) else own.pushdown
-        where = own.tested_on[0].finite if len(own.tested_on) == 1 else own.finite
-        table = load_table(self.folder / POLICY)
-        if isinstance(agent, QLearning):
-            limits = agent.step_limit, agent.operations_per_episode
-            return Trained(table, where, machine, *limits, agent.ties)
-        assert isinstance(agent, Tabular | Summary)
-        return Trained(table, where, machine, agent.step_limit)
 
     def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
         """Episodes of a network, all at once."""
@@ -533,90 +468,6 @@ class Runs(list[Run]):
             ends=dict(ends.most_common()),
             truncated=sum(one["truncated"] for one in each),
         )
-
-
-def load_policy(
-    path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
-) -> AnyPolicy | SummaryPolicy | DeepPolicy:
-    """A policy that was saved: a table or networks, as its file says.
-
-    Args:
-        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the files next to it.
-        domain: Where it was learnt (default: the run's own, or the one next to the file).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = train("letter", "q", k=1, episodes=200).policy.save(f"{folder}/mine.npz")
-    ...     policy = load_policy(f"{folder}/mine.npz")
-    >>> policy.act(15, "u0", ("#",)) in range(4)
-    True
-    """
-    file = Path(path)
-    is_of_run = file.name == POLICY and domain is None and (file.parent / SPEC).exists()
-    if file.is_dir() or is_of_run:
-        run = Run.load(file if file.is_dir() else file.parent)
-        own: AnyPolicy | SummaryPolicy | DeepPolicy = run.policy
-        return own
-    check_policy_files(file)
-    try:
-        description = parse_record(read_bytes(file.with_suffix(".json")))
-        about = description.get("about")
-        spec = about.get("spec") if isinstance(about, dict) else None
-        task = None if domain is not None else _task_of(spec)
-        if "pdrm_deep_policy" in description:
-            agent = read_agent(description["agent"], description["settings"])
-    except (*MALFORMED, PdrmError) as error:
-        why = describe_fault(error, file.with_suffix(".json").name)
-        fault = f"{file} is not a policy, or is damaged: {why}"
-        fix = "restore a copy of it, or train again; a run's folder will do, too"
-        raise BadPolicyFile(fault, fix=fix) from error
-    if "pdrm_deep_policy" not in description:
-        from pdrm.learning.tabular.policy import load_table
-
-        where = domain if task is None else task.finite
-        finite = where if isinstance(where, FiniteDomain) else None
-        return _place(load_table(file), finite, task)
-    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
-
-    if task is None:
-        saved = file.with_suffix(DOMAIN)
-        if domain is None and not saved.exists():
-            fault = f"{file} was learnt in a domain of its own, which is not next to it"
-            fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
-            raise BadPolicyFile(fault, fix=fix)
-        task = Task(load_domain(saved) if domain is None else domain, description["machine"])
-    assert isinstance(agent, Deep)
-    return load_deep_policy(file, _domain_of(task, agent))
-
-
-def _task_of(spec: Any) -> Task | None:
-    """The task of a spec's record, if its domain is one of the catalogue's."""
-    where = spec.get("task") if isinstance(spec, dict) else None
-    if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
-        return None
-    return Task(where["domain"], where.get("machine"))
-
-
-def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
-    """The task's domain, with the kind of action that the agent chooses."""
-    if isinstance(task.domain, WaterWorld):
-        return replace(task.domain, continuous=agent.continuous is True)
-    return task.domain if isinstance(task.domain, JaxWorld) else task.finite
-
-
-def _place(
-    policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
-) -> AnyPolicy | SummaryPolicy:
-    """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
-    from pdrm.learning.tabular.policy import Policy
-
-    placed = replace(policy, domain=domain)
-    if task is None or not isinstance(placed, Policy) or not placed.counts:
-        return placed
-    with suppress(CannotTranslate):  # several counters
-        return replace(placed, pushdown=task.pushdown)
-    return placed
 
 
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld

@@ -1,0 +1,178 @@
+"""Policies in files: of a run, or saved by themselves."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pdrm.domains.domain_files import load_domain
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
+from pdrm.files import MALFORMED, describe_fault, parse_record, read_arrays, read_bytes
+from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, read_agent
+from pdrm.learning.evaluation import Trained
+from pdrm.learning.guest import GuestAgent
+from pdrm.learning.protocol import LoadsPolicy, Policy, Resumable
+from pdrm.learning.run_folder import POLICY, SPEC, is_done, no_run
+from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.tabular.policy import AnyPolicy
+    from pdrm.learning.tabular.summary_policy import SummaryPolicy
+
+    LearntPolicy = AnyPolicy | SummaryPolicy | DeepPolicy
+
+
+def find_run(folder: Path) -> Path:
+    """The folder of a run: this one, or the only one in it."""
+    inside = [file.parent for file in folder.glob(f"*/{SPEC}")]
+    return inside[0] if len(inside) == 1 and not (folder / SPEC).exists() else folder
+
+
+def read_policy(spec: RunSpec, folder: Path) -> Any:
+    """The policy of a run: a table, networks that act step by step, or the policy of an agent of your own."""
+    task, agent = spec.task, spec.agent
+    _check_policy(spec, folder)
+    if isinstance(agent, GuestAgent):
+        return _read_guest(agent, spec, folder / POLICY)
+    if isinstance(agent, Deep):
+        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+        from pdrm.learning.deep.deep_policy import load_deep_policy
+
+        return load_deep_policy(folder / POLICY, _domain_of(task, agent))
+    return _place(read_table(spec, folder, task).policy, task.finite, task)
+
+
+def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
+    try:
+        arrays = read_arrays(path.read_bytes())
+    except MALFORMED as error:
+        fault = f"{path} is damaged: {describe_fault(error)}"
+        raise BadPolicyFile(fault, fix="restore a copy, or train again") from error
+    if isinstance(agent.agent, LoadsPolicy):
+        return agent.agent.load_policy(spec.task, arrays)
+    learner = agent.learner(spec.task, spec.seed)
+    assert isinstance(learner, Resumable)  # its `save` wrote the file
+    learner.load(arrays)
+    return learner.policy()
+
+
+def _check_policy(spec: RunSpec, folder: Path) -> None:
+    """Raise if the run has no policy: it is not trained yet, or its policy was not kept."""
+    if (folder / POLICY).exists():
+        return
+    if not is_done(folder):
+        raise no_run(folder)
+    fault = f"{folder} holds a run that is trained, but no {POLICY}"
+    fix = "train again with pdrm.train: a study keeps no large policies"
+    if isinstance(spec.agent, GuestAgent):
+        fix = "give its learner `save` and `load`, which keep it in a file"
+    raise BadPolicyFile(fault, fix=fix)
+
+
+def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
+    """The table of a run, to play episodes of a task with; it must have been learnt with the machine that the spec names."""
+    from pdrm.learning.tabular.policy import load_table
+
+    agent = spec.agent
+    _check_policy(spec, folder)
+    machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
+    where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
+    table = load_table(folder / POLICY)
+    if isinstance(agent, QLearning):
+        limits = agent.step_limit, agent.operations_per_episode
+        return Trained(table, where, machine, *limits, agent.ties)
+    assert isinstance(agent, Tabular | Summary)
+    return Trained(table, where, machine, agent.step_limit)
+
+
+def load_policy(
+    path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
+) -> LearntPolicy:
+    """A policy that was saved: a table or networks, as its file says.
+
+    Args:
+        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the files next to it.
+        domain: Where it was learnt (default: the run's own, or the one next to the file).
+
+    >>> import tempfile
+    >>> from pdrm.learning.run import train
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = train("letter", "q", k=1, episodes=200).policy.save(f"{folder}/mine.npz")
+    ...     policy = load_policy(f"{folder}/mine.npz")
+    >>> policy.act(15, "u0", ("#",)) in range(4)
+    True
+    """
+    file = Path(path)
+    is_of_run = file.name == POLICY and domain is None and (file.parent / SPEC).exists()
+    if file.is_dir() or is_of_run:
+        folder = find_run(file if file.is_dir() else file.parent)
+        own: LearntPolicy = read_policy(read_spec(folder), folder)
+        return own
+    check_policy_files(file)
+    try:
+        description = parse_record(read_bytes(file.with_suffix(".json")))
+        about = description.get("about")
+        spec = about.get("spec") if isinstance(about, dict) else None
+        task = None if domain is not None else _task_of(spec)
+        if "pdrm_deep_policy" in description:
+            agent = read_agent(description["agent"], description["settings"])
+    except (*MALFORMED, PdrmError) as error:
+        why = describe_fault(error, file.with_suffix(".json").name)
+        fault = f"{file} is not a policy, or is damaged: {why}"
+        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        raise BadPolicyFile(fault, fix=fix) from error
+    if "pdrm_deep_policy" not in description:
+        from pdrm.learning.tabular.policy import load_table
+
+        where = domain if task is None else task.finite
+        finite = where if isinstance(where, FiniteDomain) else None
+        return _place(load_table(file), finite, task)
+    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
+
+    if task is None:
+        saved = file.with_suffix(DOMAIN)
+        if domain is None and not saved.exists():
+            fault = f"{file} was learnt in a domain of its own, which is not next to it"
+            fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
+            raise BadPolicyFile(fault, fix=fix)
+        task = Task(load_domain(saved) if domain is None else domain, description["machine"])
+    assert isinstance(agent, Deep)
+    return load_deep_policy(file, _domain_of(task, agent))
+
+
+def _task_of(spec: Any) -> Task | None:
+    """The task of a spec's record, if its domain is one of the catalogue's."""
+    where = spec.get("task") if isinstance(spec, dict) else None
+    if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
+        return None
+    return Task(where["domain"], where.get("machine"))
+
+
+def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
+    """The task's domain, with the kind of action that the agent chooses."""
+    if isinstance(task.domain, WaterWorld):
+        return replace(task.domain, continuous=agent.continuous is True)
+    return task.domain if isinstance(task.domain, JaxWorld) else task.finite
+
+
+def _place(
+    policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
+) -> AnyPolicy | SummaryPolicy:
+    """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
+    from pdrm.learning.tabular.policy import Policy
+
+    placed = replace(policy, domain=domain)
+    if task is None or not isinstance(placed, Policy) or not placed.counts:
+        return placed
+    with suppress(CannotTranslate):  # several counters
+        return replace(placed, pushdown=task.pushdown)
+    return placed
