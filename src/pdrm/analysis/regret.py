@@ -208,7 +208,7 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
         after = product.next[here, action, outcome].astype(np.int64)
         here = np.where(product.expanded[here], after, np.int64(END))
         one, other = here
-        going = (one != END) & (other != END) & (one != other)
+        going = np.asarray((one != END) & (other != END) & (one != other))
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
 
 

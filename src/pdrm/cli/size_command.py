@@ -61,8 +61,8 @@ def sizes(
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
     from pdrm.analysis.sizes import sizes_record
     from pdrm.language.loading import catalogue
-    from pdrm.machines.stack_bounds import highest_stack
     from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.stack_bounds import highest_stack
     from pdrm.task import COUNTED
 
     if k is not None and not KS.fullmatch(k):

@@ -19,6 +19,7 @@ from pdrm.machines.counting import (
     CountingStep,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
