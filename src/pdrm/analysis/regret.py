@@ -196,8 +196,8 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
     length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
-    period = generator.integers(1, LONGEST_LOOP + 1, here.shape[1])
-    repeats = generator.random(here.shape[1]) < 0.5
+    period = np.asarray(generator.integers(1, LONGEST_LOOP + 1, here.shape[1]))
+    repeats = np.asarray(generator.random(here.shape[1]) < 0.5)
     for step in range(length):
         if not here.size:
             return
