@@ -22,7 +22,7 @@ from pdrm.drawing.label_tokens import (
     make_line,
     spell_number,
 )
-from pdrm.machines.checks.wellformed import Machine
+from pdrm.machines.machine import Machine
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 

@@ -11,10 +11,10 @@ from typing import TypeVar
 from pdrm import __version__
 from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.markup import Markup, html, join, table
-from pdrm.experiments.curves import Curves
+from pdrm.experiments.curves import Curves, TitledStudy
 from pdrm.experiments.page import Section, page
 from pdrm.experiments.store import Store
-from pdrm.experiments.study_section import TitledStudy, seconds_of, study_section, with_optimum
+from pdrm.experiments.study_section import seconds_of, study_section, with_optimum
 from pdrm.files import ensure_folder, write_atomically
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pdrm.drawing.plots import Plot, plot_bytes
 from pdrm.drawing.render import draw
 from pdrm.drawing.rows import latex_table, markdown_table, write_cells
 from pdrm.errors import WrongKind
-from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, TitledStudy, learnt_at, training_to_learn
 from pdrm.experiments.page import Section, badge, details
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.statistics import (
@@ -32,15 +32,6 @@ from pdrm.task import Task
 
 FEWEST_SEEDS = 5
 """Of either agent: a bootstrap of fewer, which often all agree, would give an interval of nothing."""
-
-
-class TitledStudy(Protocol):
-    """The part of a study that its section needs besides its lines."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
 
 
 def plain_name(name: str) -> str:
