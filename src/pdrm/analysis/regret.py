@@ -56,7 +56,7 @@ def measure_regret(
     least, most = measure_gaps(values) if gaps is None else gaps
     count = len(values.product)
     classes = Classes(values.product, k)
-    klass = classes.update()[:count]
+    klass = classes.update()[:count].astype(np.int64)
     number, actions = len(classes), least.shape[1]
     if not number:
         return Regret(0.0, 0.0, 0.0, 0.0)
@@ -192,7 +192,7 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
     end = np.searchsorted(seen[order], seen[one], side="right")
     other = order[generator.integers(begin, end)]
     differ = node[one] != node[other]
-    here = np.stack([one[differ], other[differ]])
+    here: Numbers = np.stack([one[differ], other[differ]])
     length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
@@ -205,8 +205,10 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
         free = generator.integers(0, actions, here.shape[1])
         action = np.where(repeats, loop[step % period, np.arange(here.shape[1])], free)
         outcome = generator.integers(0, product.next.shape[2])
-        here = np.where(product.expanded[here], product.next[here, action, outcome], END)
-        going = (here != END).all(axis=0) & (here[0] != here[1])
+        after = product.next[here, action, outcome].astype(np.int64)
+        here = np.where(product.expanded[here], after, np.int64(END))
+        one, other = here
+        going = np.asarray((one != END) & (other != END) & (one != other))
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
 
 

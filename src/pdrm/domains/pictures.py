@@ -198,6 +198,11 @@ def draw_state(domain: FiniteDomain, state: int, caption: str = "") -> Pixels:
     return _draw_captioned(domain, state, caption).pixels()
 
 
+def draw_grid(picture: Picture, state: int) -> Pixels:
+    """The grid alone, with the agent as a disc."""
+    return _draw_grid(picture, state).pixels()
+
+
 def _draw_captioned(domain: FiniteDomain, state: int, caption: str) -> Canvas:
     picture = domain.picture
     lines = [caption] if caption else []

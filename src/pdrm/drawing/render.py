@@ -27,8 +27,8 @@ from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
-from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.configurations import Run
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 from pdrm.task import Task, find_machine
 

@@ -19,9 +19,9 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
-from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Stack, Transition
 from pdrm.product.views import TopK, View

@@ -15,8 +15,8 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
-from pdrm.machines.checks.pushdown_analysis import Head
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.learning.agents import Counterfactuals
-from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     MOST_SILENT_MOVES,
@@ -20,6 +19,7 @@ from pdrm.machines.counting import (
     CountingStep,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
