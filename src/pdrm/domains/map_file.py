@@ -141,8 +141,9 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
 
 
 def _letter(word: str) -> str:
-    (letter,) = word
-    return letter
+    if len(word) != 1:
+        raise ValueError
+    return word
 
 
 def _switch(word: str) -> bool:

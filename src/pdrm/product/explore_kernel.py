@@ -77,7 +77,7 @@ def begin_exploring(
     >>> from pdrm.language.loading import catalogue
     >>> explored = begin_exploring(catalogue("letter-cra"), [frozenset("A")], FullStack())
     >>> there, _ = explore(explored, explored.start, 0)
-    >>> explored.counters[there // explored.states].tolist(), explored.moves[0, 0]
+    >>> explored.counters[there // explored.states].tolist(), int(explored.moves[0, 0])
     ([1], 1)
     """
     states = len(machine.states) + len(machine.final)

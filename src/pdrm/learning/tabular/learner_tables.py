@@ -88,7 +88,7 @@ class QTable(NamedTuple):
 
     >>> table = QTable.of(np.array([5, 1]), np.zeros((2, 4)), states=3, views=2)
     >>> table.slot.tolist(), table.grow(rows=9, views=4).slot.shape
-    ([[-1, -1], [-1, 1], [-1, 0]], (3, 4))
+    ([[-1, -1], [1, -1], [-1, 0]], (3, 4))
     """
 
     slot: Integers

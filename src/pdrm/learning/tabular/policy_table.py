@@ -6,7 +6,8 @@ What a row remembers of the machine's memory is a number in a `StackTree` or in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,30 +30,26 @@ Memory = Sequence[str] | Sequence[int]
 UNSEEN = -1
 
 
-class Places:
-    """The place of a number among different ones, found by bisection in what is sorted when the first is asked for.
+class SortedKeys:
+    """Different numbers, to be found by bisection.
 
-    >>> places = Places(lambda: np.array([7, 3]))
-    >>> places.find(3), places.find(4)
+    >>> keys = SortedKeys(np.array([7, 3]))
+    >>> keys.find(3), keys.find(4)
     (1, -1)
     """
 
-    def __init__(self, keys: Callable[[], Numbers]) -> None:
-        self._keys = keys
-        self._order, self._sorted = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    def __init__(self, keys: Numbers) -> None:
+        self._order = np.argsort(keys)
+        self._sorted = keys[self._order]
 
     def find(self, key: int) -> int:
-        """The place of a key, or UNSEEN."""
-        if not len(self._order):
-            keys = self._keys()
-            self._order = np.argsort(keys, kind="stable")
-            self._sorted = keys[self._order]
+        """The place of a number, or UNSEEN."""
         place = int(np.searchsorted(self._sorted, key))
         found = place < len(self._sorted) and self._sorted[place] == key
         return int(self._order[place]) if found else UNSEEN
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StackTree:
     """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent.
 
@@ -64,12 +61,11 @@ class StackTree:
     stack: tuple[str, ...]  # the stack symbols, numbered from 1 in `symbol`
     symbol: Integers  # [nodes]: the top symbol, 0 for the empty stack
     parent: Integers  # [nodes]: what is below it
-    _places: Places = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _nodes(self) -> SortedKeys:
         base = len(self.stack) + 1
-        places = Places(lambda: self.parent.astype(np.int64) * base + self.symbol)
-        object.__setattr__(self, "_places", places)
+        return SortedKeys(self.parent.astype(np.int64) * base + self.symbol)
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -88,7 +84,7 @@ class StackTree:
         for symbol in reversed(memory):
             if node != UNSEEN:
                 key = node * (len(self.stack) + 1) + self.stack.index(str(symbol)) + 1
-                node = self._places.find(key)
+                node = self._nodes.find(key)
         return node
 
     def check(self, memory: Any) -> None:
@@ -104,7 +100,7 @@ class StackTree:
         return {"symbol": self.symbol, "parent": self.parent}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CounterVectors:
     """Vectors of counter values, numbered.
 
@@ -114,7 +110,11 @@ class CounterVectors:
     """
 
     counters: Numbers  # [vectors, counters]: the values
-    _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False, default_factory=dict)
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, ...], int]:
+        vectors = map(tuple, self.counters.tolist())
+        return {vector: number for number, vector in enumerate(vectors)}
 
     def __len__(self) -> int:
         return len(self.counters)
@@ -125,9 +125,6 @@ class CounterVectors:
 
     def number(self, memory: Memory) -> int:
         """The number of a vector, or UNSEEN."""
-        if not self._numbers:
-            vectors = map(tuple, self.counters.tolist())
-            self._numbers.update((vector, place) for place, vector in enumerate(vectors))
         return self._numbers.get(tuple(map(int, memory)), UNSEEN)
 
     def check(self, memory: Any) -> None:
@@ -144,7 +141,7 @@ class CounterVectors:
         return {"counters": self.counters}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PolicyTable:
     """Rows of values; what was never seen has zeros."""
 
@@ -155,15 +152,11 @@ class PolicyTable:
     machine_state: Integers
     node: Integers  # [rows]: the view of the memory, by its number in `memory`
     value: Rewards  # [rows, choices]
-    _places: Places = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        def keys() -> Numbers:
-            place = self.environment_state.astype(np.int64)
-            found: Numbers = self._key(place, self.machine_state, self.node)
-            return found
-
-        object.__setattr__(self, "_places", Places(keys))
+    @cached_property
+    def _rows(self) -> SortedKeys:
+        place = self.environment_state.astype(np.int64)
+        return SortedKeys(self._key(place, self.machine_state, self.node))
 
     def _key(self, environment_state: Any, machine_state: Any, node: Any) -> Any:
         seen = environment_state * len(self.states) + machine_state
@@ -184,7 +177,7 @@ class PolicyTable:
         node, row = self.memory.number(self.view.of(seen)), UNSEEN
         if node != UNSEEN:
             state = self.states.index(machine_state)
-            row = self._places.find(self._key(environment_state, state, node))
+            row = self._rows.find(self._key(environment_state, state, node))
         if row == UNSEEN:
             return np.zeros(self.value.shape[1])
         found: npt.NDArray[np.float64] = self.value[row]
