@@ -13,7 +13,6 @@ from textwrap import dedent
 from typing import overload
 
 from pdrm.errors import (
-    BadWord,
     CannotOpen,
     CannotRead,
     UnknownFormat,
@@ -36,7 +35,6 @@ from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guards import Label
 from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 
@@ -200,29 +198,6 @@ def _check_path(path: object) -> Path:
 
 
 # --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label
-
-EMPTY = "-"
-
-
-def parse_word(text: str) -> list[Label]:
-    """The labels of a word.
-
-    >>> [sorted(label) for label in parse_word("d d+t - u")]
-    [['d'], ['d', 't'], [], ['u']]
-    """
-    if not isinstance(text, str):
-        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
-    labels: list[Label] = []
-    for found in re.finditer(r"\S+", text):
-        part = found[0]
-        events = [] if part == EMPTY else part.split("+")
-        if not all(NAME.fullmatch(event) for event in events):
-            where = Where("<word>", 1, found.start() + 1, text, len(part))
-            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
-            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
-        labels.append(frozenset(events))
-    return labels
-
 
 # --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
 

@@ -6,13 +6,14 @@ from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
 from pdrm.language.document import Document, Header
 from pdrm.language.json_form import read_json
-from pdrm.language.loading import kind_of, load, parse, parse_word, save
+from pdrm.language.loading import kind_of, load, parse, save
 from pdrm.language.source import Line
 from pdrm.language.syntax import Word
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Transition
+from pdrm.machines.words import parse_word
 
 HEAD = "events a b t\nstack # A\nstart u\nfinal f\notherwise stay 0\n"
 
