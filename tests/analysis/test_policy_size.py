@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.size_claims import (
     DOMAINS,
     all_words,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.sizes import count_stack_strings, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.configurations import Configuration

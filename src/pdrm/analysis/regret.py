@@ -196,8 +196,8 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
     length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
-    period = generator.integers(1, LONGEST_LOOP + 1, here.shape[1])
-    repeats = generator.random(here.shape[1]) < 0.5
+    period = np.asarray(generator.integers(1, LONGEST_LOOP + 1, here.shape[1]))
+    repeats = np.asarray(generator.random(here.shape[1]) < 0.5)
     for step in range(length):
         if not here.size:
             return
@@ -205,10 +205,11 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
         free = generator.integers(0, actions, here.shape[1])
         action = np.where(repeats, loop[step % period, np.arange(here.shape[1])], free)
         outcome = generator.integers(0, product.next.shape[2])
-        after = product.next[here, action, outcome].astype(np.int64)
-        here = np.where(product.expanded[here], after, np.int64(END))
-        one, other = here
-        going = np.asarray((one != END) & (other != END) & (one != other))
+        after: Numbers = product.next[here, action, outcome].astype(np.int64)
+        after[~product.expanded[here]] = END
+        here = after
+        one, other = here[0], here[1]
+        going = (one != END) & (other != END) & (one != other)
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
 
 

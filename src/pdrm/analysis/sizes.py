@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pdrm.analysis.reach import MOST_ROWS, Counted, find_views, survey
+from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, find_views, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown

@@ -91,10 +91,10 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
+    from pdrm.experiments.result_tables import CURVES, SUMMARY
     from pdrm.experiments.store import Store
     from pdrm.experiments.study_file import load_study
     from pdrm.experiments.study_report import write_own_report
-    from pdrm.experiments.tables import CURVES, SUMMARY
     from pdrm.learning.execution import Workers
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
@@ -380,9 +380,9 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
+    from pdrm.experiments.result_tables import write_tables
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded
-    from pdrm.experiments.tables import write_tables
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 

@@ -142,7 +142,7 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
 
 def _letter(word: str) -> str:
     if len(word) != 1:
-        raise ValueError(word)
+        raise ValueError
     return word
 
 

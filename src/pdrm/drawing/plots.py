@@ -226,7 +226,8 @@ def _plot_way(
     lie next to each other."""
     height, width = picture.size
     box = (-0.5, width - 0.5, height - 0.5, -0.5)
-    axes.imshow(draw_grid(picture, moments[0].place), interpolation="antialiased", extent=box)
+    grid = draw_grid(picture, moments[0].place).pixels()
+    axes.imshow(grid, interpolation="antialiased", extent=box)
     moves = list(itertools.pairwise(moments))
     for number, (state, colour) in enumerate(shade.items()):
         shift = (number - (len(shade) - 1) / 2) * 0.22

@@ -26,8 +26,8 @@ from pdrm.errors import (
 )
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
+from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
 from pdrm.experiments.store import LARGEST_POLICY, Store
-from pdrm.experiments.tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import resolve_seeds

@@ -11,7 +11,7 @@ from pdrm.drawing.markup import Markup, html, join, table
 from pdrm.drawing.render import draw
 from pdrm.experiments.page import Section, badge, bullets, details
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
-from pdrm.learning.agents import PAPER_SETTINGS
+from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.paper.claims import read_or_find
 from pdrm.task import Task
 
