@@ -9,7 +9,6 @@ from pdrm.errors import (
     BadIndentation,
     BadName,
     DuplicateName,
-    PdrmError,
     TooDeep,
     TooLarge,
     UnknownKeyword,
@@ -17,7 +16,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.language.document import KEYWORDS, Document, Header, RuleSpec
+from pdrm.language.document import KEYWORDS, Document, RuleSpec
 from pdrm.language.source import COMMENTS, Line, split_lines
 from pdrm.language.syntax import (
     HeaderLine,
@@ -52,18 +51,13 @@ class Block:
     inside: list[Block] = field(default_factory=list)
 
 
-def read_text(text: str, file: str) -> Document:
-    """The document that a text stands for; its `errors` list what is wrong with it."""
-    document = Document(file)
-    try:
-        lines = [line for line in split_lines(text, file) if line.code.strip()]
-        reader = _Reader(document, lines)
-        while reader.next < len(lines):
-            reader.read(reader.block(0, 0), {})
-        reader.check_variables()
-    except PdrmError as error:
-        document.errors.append(error)
-    return document
+def read_text(text: str, document: Document) -> None:
+    """Fill a document from .pdrm text."""
+    lines = [line for line in split_lines(text, document.file) if line.code.strip()]
+    reader = _Reader(document, lines)
+    while reader.next < len(lines):
+        reader.read(reader.block(0, 0), {})
+    reader.check_variables()
 
 
 class _Reader:
@@ -81,10 +75,8 @@ class _Reader:
         self.next += 1
         self._check_indent(line, indent)
         block = Block(line, None)
-        try:
+        with self.document.noting():
             block.parsed = parse_line(line)
-        except PdrmError as error:
-            self.document.note(error)
         if line.code.split(maxsplit=1)[0] == "for" and "->" not in line.code:
             block.inside = self._inside(line, depth)
         return block
@@ -97,7 +89,8 @@ class _Reader:
         deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
         if deeper <= line.indent:
             fix = "indent the rules that belong to it by four spaces"
-            self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
+            with self.document.noting():
+                raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
             return []
         found: list[Block] = []
         while self.next < len(self.lines) and self.lines[self.next].indent >= deeper:
@@ -105,20 +98,20 @@ class _Reader:
         return found
 
     def _check_indent(self, line: Line, indent: int) -> None:
-        if line.code[: line.indent].strip(" "):
-            fault = "this line is indented with a character that is not a space"
-            fix = "indent with spaces only"
-        elif line.indent != indent:
-            fault = "the indentation of this line matches no block above it"
-            fix = "indent the lines of one `for` block alike, and no others"
-        else:
-            return
-        self.document.note(BadIndentation(fault, where=line.at(1, max(1, line.indent)), fix=fix))
+        where = line.at(1, max(1, line.indent))
+        with self.document.noting():
+            if line.code[: line.indent].strip(" "):
+                fault = "this line is indented with a character that is not a space"
+                raise BadIndentation(fault, where=where, fix="indent with spaces only")
+            if line.indent != indent:
+                fault = "the indentation of this line matches no block above it"
+                fix = "indent the lines of one `for` block alike, and no others"
+                raise BadIndentation(fault, where=where, fix=fix)
 
     def read(self, block: Block, values: Values) -> None:
         """Take in one block; a fault in it is noted and reading continues."""
         line = block.line
-        try:
+        with self.document.noting():
             match block.parsed:
                 case RuleLine() as rule:
                     self._rule(line, rule, values)
@@ -128,22 +121,16 @@ class _Reader:
                     self._mapping(line, mapping)
                 case HeaderLine(words):
                     self._header(*(Word(word.word, _place(line, word)) for word in words))
-        except TooLarge as error:
-            if error.where is None or not error.where.line:
-                error.where = line.at(line.indent + 1)
-            raise
-        except PdrmError as error:
-            self.document.note(error)
 
     def check_variables(self) -> None:
         """Refuse loop variables that are also names, wherever these are declared."""
         for keyword in ("events", "stack", "states", "final", "start"):
-            for word in (word for header in self.document.lines(keyword) for word in header.words):
-                where = self.variables.get(word.text)
-                if where is not None:
-                    fault = f"loop variable `{word}` is also on the `{keyword}` line"
-                    fix = "rename the loop variable"
-                    self.document.note(DuplicateName(fault, where=where, fix=fix))
+            words = {word.text for header in self.document.lines(keyword) for word in header.words}
+            for variable in self.variables.keys() & words:
+                with self.document.noting():
+                    fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+                    where = self.variables[variable]
+                    raise DuplicateName(fault, where=where, fix="rename the loop variable")
 
     def _header(self, keyword: Word, *words: Word) -> None:
         if keyword.text not in KEYWORDS:
@@ -151,7 +138,7 @@ class _Reader:
             fix = COMMENTS if keyword.text.startswith("#") else fix
             fault = f"`{keyword.text[:40]}` is not a keyword"
             raise UnknownKeyword(fault, where=keyword.where, fix=fix)
-        self.document.add_header(Header(keyword, words))
+        self.document.add_header(keyword, words)
 
     def _mapping(self, line: Line, mapping: MapLine) -> None:
         name, entries = mapping.name.word, dict[str, str]()
@@ -190,19 +177,17 @@ class _Reader:
                     self.read(inside, inner)
 
     def _rule(self, line: Line, rule: RuleLine, values: Values) -> None:
-        if values:
-            self.document.looped.add(line.number)
         paid = self._term(line, rule.reward, values)
         self.document.add_rule(
             RuleSpec(
                 self._term(line, rule.source, values),
                 self._term(line, rule.target, values),
                 guard_of(rule.guard, lambda term: self._term(line, term, values)),
+                number_of(paid, _place(line, rule.reward)),
+                line.at(line.indent + 1, max(1, len(line.code) - line.indent)),
                 self._symbols(line, rule.look, values),
                 self._symbols(line, rule.change, values),
                 isinstance(rule.look, Vector),
-                number_of(paid, _place(line, rule.reward)),
-                line.at(line.indent + 1, max(1, len(line.code) - line.indent)),
             )
         )
 
