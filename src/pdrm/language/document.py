@@ -25,10 +25,10 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.language.source import COMMENTS
-from pdrm.language.syntax import Word, number_of
+from pdrm.language.syntax import RuleSpec, Word, number_of
 from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.guards import SILENT
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
 
@@ -51,21 +51,6 @@ class Header:
 
     keyword: Word
     words: tuple[Word, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSpec:
-    """One rule with its variables filled in. `look` and `change` are symbols for a pushdown machine,
-    the entries of a `vector` for a counting automaton, and None if the rule has no such part."""
-
-    source: str
-    target: str
-    guard: Guard
-    reward: float
-    where: Where
-    look: tuple[str, ...] | None = None
-    change: tuple[str, ...] | None = None
-    vector: bool = False
 
 
 @dataclass(slots=True)
@@ -110,21 +95,22 @@ class Document:
         """The header lines with this keyword."""
         return [header for header in self.headers if header.keyword.text == keyword]
 
-    def locate(self, error: PdrmError) -> PdrmError:
+    def locate(self, error: PdrmError) -> Where:
         """Point an error at its word: in the line it names, or at the last header that holds the word."""
         where = error.where
         if where is None:
             words = [word for header in self.headers for word in header.words]
             places = [word.where for word in words if word.text == error.word]
             keywords = [header.keyword.where for header in self.headers]
-            error.where = [Where(self.file, 1, 1), *keywords[:1], *places][-1]
+            where = [Where(self.file, 1, 1), *keywords[:1], *places][-1]
         elif error.word:
             code = where.text.partition("//")[0]
             word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
             if found := word.search(code, where.column - 1):
                 width = len(error.word)
-                error.where = replace(where, column=found.start() + 1, width=width, path="")
-        return error
+                where = replace(where, column=found.start() + 1, width=width, path="")
+        error.where = where
+        return where
 
 
 # --- Rules: with a stack, with counters, or with neither
@@ -212,16 +198,13 @@ def build(document: Document, name: str) -> AnyMachine:
         raise_all(document.errors)
         return _Building(document, name).machine()
     except PdrmError as error:
-        located = sorted(map(document.locate, error.errors), key=_position)
-        first: dict[tuple[str, Where | None], PdrmError] = {}
-        for one in located:
-            first.setdefault((one.code, one.where), one)
-        raise_all(first.values())
+        first: dict[tuple[str, Where, str], PdrmError] = {}
+        for one in error.errors:
+            message = "" if one.where else one.message
+            first.setdefault((one.code, document.locate(one), message), one)
+        places = sorted(first, key=lambda key: (key[1].line, key[1].column))
+        raise_all(first[key] for key in places)
         raise
-
-
-def _position(error: PdrmError) -> tuple[int, int]:
-    return (error.where.line, error.where.column) if error.where else (0, 0)
 
 
 class _Building:

@@ -19,9 +19,9 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.language.document import AnyMachine, Document, RuleSpec
+from pdrm.language.document import AnyMachine, Document
 from pdrm.language.source import Line, check_size
-from pdrm.language.syntax import Word, number_of, read_guard
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
 from pdrm.limits import DEEPEST
 from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
-from pdrm.language.document import Document, RuleSpec
+from pdrm.language.document import Document
 from pdrm.language.json_form import Value, read_values
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import Word, number_of, read_guard
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
 from pdrm.machines.conversions import fresh_name
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.transitions import ANY

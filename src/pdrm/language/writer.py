@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import parse_line
+from pdrm.language.syntax import LineParser
 from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -58,7 +58,7 @@ def _plain(line: Line, depth: int) -> str:
     """A header, map, `for`, comment or blank line."""
     code = line.code.strip()
     if code:
-        parse_line(line)
+        LineParser(line, None).check()
         first, *rest = code.split(maxsplit=1)
         if first == "for":
             code = space_out(code)
@@ -86,7 +86,7 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
 
 def _cells(line: Line) -> list[str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
-    parse_line(line)
+    LineParser(line, None).check()
     cells = [""]
     depth = 0
     for piece in TOKEN.findall(line.code):
