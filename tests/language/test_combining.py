@@ -118,9 +118,7 @@ def test_the_word_of_a_refusal_is_one_that_all_parts_read():
     told = refusal({"strict": strict, "one": late[0], "two": late[1]})
     assert "where `strict` is in `w`, `one` is in `q`" in told
     free = pdrm.from_ltlf("F c & F a", events=["a", "b", "c"], exclusive=[["a", "b", "c"]])
-    assert "where `free` is in `done`" in refusal(
-        {"free": free, "one": late[0], "two": late[1]}
-    )
+    assert "where `free` is in `done`" in refusal({"free": free, "one": late[0], "two": late[1]})
 
 
 def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):

@@ -407,7 +407,6 @@ def test_what_is_no_text_path_or_machine_is_refused(tmp_path):
     calls = (
         lambda: pdrm.from_grammar(5),
         lambda: pdrm.from_grammar('start: "a"', complete=5),
-        lambda: pdrm.from_grammar('start: "a"', name=5),
         lambda: pdrm.parse(5),
         lambda: pdrm.load(5),
         lambda: pdrm.catalogue(5),

@@ -11,6 +11,7 @@ from pdrm.errors import (
     TooLarge,
     TooManyCases,
     UnknownEvent,
+    WrongKind,
 )
 from pdrm.language import PATTERNS, parse_word
 from pdrm.language.logic import acceptors
@@ -252,7 +253,7 @@ def test_options_that_cannot_be():
         with pytest.raises(pdrm.PdrmError):
             pdrm.from_regex('"a"', **{option: value})
     for make in (pdrm.from_ltlf, pdrm.from_regex):
-        with pytest.raises(BadSetting, match="is a text"):
+        with pytest.raises(WrongKind):
             make(7)
     with pytest.raises(BadSetting, match="says that the word is complete") as caught:
         pdrm.from_ltlf("F end", accept="end")

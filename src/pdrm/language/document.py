@@ -77,19 +77,23 @@ class Document:
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
         self.rules.append(rule)
 
+    def note(self, error: PdrmError) -> None:
+        """Keep a fault, one for each place; after the last that is reported, reading ends."""
+        if all((error.code, error.where) != (one.code, one.where) for one in self.errors):
+            self.errors.append(error)
+        if len(self.errors) >= MOST_FAULTS:
+            fault = f"{MOST_FAULTS} faults; the rest is not read"
+            raise TooLarge(fault, where=error.where, fix="correct these first")
+
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note a fault, one for each place, so that reading continues after it."""
+        """Note a fault inside, so that reading continues after it."""
         try:
             yield
         except TooLarge:
             raise
         except PdrmError as error:
-            if all((error.code, error.where) != (one.code, one.where) for one in self.errors):
-                self.errors.append(error)
-            if len(self.errors) >= MOST_FAULTS:
-                fault = f"{MOST_FAULTS} faults; the rest is not read"
-                raise TooLarge(fault, where=error.where, fix="correct these first") from None
+            self.note(error)
 
     def lines(self, keyword: str) -> list[Header]:
         """The header lines with this keyword."""

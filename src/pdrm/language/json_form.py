@@ -234,7 +234,9 @@ def read_json(text: str, document: Document) -> None:
 
 def _read_rule(value: Value) -> RuleSpec:
     record = value.members(RULE_KEYS, ("from", "to", "label", "reward"))
-    look = (record["top"].text(),) if "top" in record else None
+    look: tuple[str, ...] | None = None
+    if "top" in record:
+        look = (record["top"].text(),)
     change = record["push"].texts() if "push" in record else None
     if vector := "tests" in record or "changes" in record:
         look = record["tests"].texts() if "tests" in record else ()

@@ -305,7 +305,7 @@ class Product:
                 after = move.target, move.push + stack[1:]
                 if after not in seen:
                     seen.add(after)
-                    read = ()
+                    read: tuple[str, ...] = ()
                     if move.labels is not None:
                         label = LabelSet(self.sets, move.labels).example()
                         read = ("+".join(sorted(label)) or "-",)

@@ -76,8 +76,7 @@ class _Reader:
         deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
         if deeper <= line.indent:
             fix = "indent the rules that belong to it by four spaces"
-            with self.document.noting():
-                raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
+            self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
             return []
         found: list[Block] = []
         while self.next < len(self.lines) and self.lines[self.next].indent >= deeper:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where
+from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where, WrongKind
 from pdrm.files import read_beginning
 from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
@@ -93,6 +93,8 @@ def split_lines(text: str, file: str) -> list[Line]:
 
 def check_size(text: str, file: str) -> None:
     """Refuse a text that is too large, or that was cut at the limit: it may be half a character and a byte order mark short."""
+    if not isinstance(text, str):
+        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT - 7:
         last = text.rpartition("\n")[2]
         raise TooLarge(

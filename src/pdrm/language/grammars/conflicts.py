@@ -114,7 +114,9 @@ def find_prefix(automaton: Automaton) -> tuple[Word, int, int] | None:
             continue
         reached.add(number)
         state = automaton.states[number]
-        steps = [((letter,), after) for letter, after in state.shift.items()]
+        steps: list[tuple[Word, int]] = [
+            ((letter,), after) for letter, after in state.shift.items()
+        ]
         for symbol, after in state.goto.items():
             if grammar.shortest[symbol].length <= LONGEST_WORD:
                 steps.append((_complete(grammar, (symbol,), Form((), (), ()))[0], after))

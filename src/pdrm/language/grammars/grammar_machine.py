@@ -10,12 +10,14 @@ from collections.abc import Mapping
 
 from pdrm.errors import (
     BadGrammar,
+    BadSetting,
     EarlyAcceptance,
     Finding,
     PdrmError,
     TaskWarning,
     Undecidable,
     Where,
+    did_you_mean,
     warn_caller,
 )
 from pdrm.language.grammars.conflicts import find_ambiguity, find_prefix, find_prefix_word
@@ -40,8 +42,6 @@ from pdrm.language.task_text import (
     IGNORE,
     TaskOptions,
     TaskText,
-    check_names,
-    check_text,
     read_task_text,
 )
 from pdrm.machines.guards import Event, Guard, events_of
@@ -91,8 +91,6 @@ def from_grammar(
         >>> [machine.run(parse_word(word)).accepted for word in words]
         [True, False]
     """
-    check_text(text, 'the rules: pdrm.from_grammar(\'start: "a" "b"\')')
-    check_text(name, 'its name: name="pairs"', "the name")
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     return _machine(read_task_text(text, "<grammar>", KIND, name, options))
 
@@ -132,7 +130,10 @@ class _Translation:
                 fault = f"no word of `start` comes from the rule `{name}`"
                 warn_caller(TaskWarning(Finding("W0604", fault, rule.where)))
         known = [*rules, *(f'"{guard}"' for guard in self.places)]
-        check_names(task.options.complete, known, "a rule, or an event in quotes", task.where)
+        for one in task.options.complete:
+            if one not in known:
+                fault = f"`{one[:40]}` is not a rule, or an event in quotes"
+                raise BadSetting(fault, where=task.where.get(one), fix=did_you_mean(one, known))
 
     def machine(self) -> PushdownRewardMachine:
         for guard, where in self.places.items():
@@ -198,14 +199,14 @@ class _Translation:
         spell = automaton.grammar.letters.spell
         ambiguity = find_ambiguity(automaton)
         if ambiguity is not None:
-            word = spell(ambiguity.word)
-            shown = f"word `{word}`" if word else "empty word"
+            whole = spell(ambiguity.word)
+            shown = f"word `{whole}`" if whole else "empty word"
             first, second = (tree[:LONGEST_SHOWN] for tree in ambiguity.trees)
             fault = f"the {shown} has two derivations: {first} and {second}"
             where = self._place(names[ambiguity.symbol])
             fix = "write the rules so that each word has one derivation"
             error = Undecidable(fault, where=where, fix=fix)
-            error.words = (word, word)
+            error.words = (whole, whole)
             return error
         number, letter = automaton.find_conflicts()[0]
         shared = ""

@@ -24,9 +24,9 @@ from pdrm.language.logic.temporal_formulas import (
     subformulas,
 )
 from pdrm.language.source import Line, split_lines
-from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
+from pdrm.language.task_text import END, TaskOptions, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
-from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, names_of
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 
@@ -65,9 +65,9 @@ def from_ltlf(
         >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
         u0 -> u1 : a, 0; u1 -> done : b, 1
     """
-    check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
-    known = () if events is None else names_of("events", events)
-    options = TaskOptions(accept, reward, fail, step, {}, known, groups_of(exclusive))
+    options = TaskOptions(
+        accept, reward, fail, step, {}, names_of("events", events or ()), groups_of(exclusive)
+    )
     return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
