@@ -208,28 +208,31 @@ def read_json(text: str, document: Document) -> None:
         fault = '"pdrm" must be 1, the version of this form'
         raise BadShape(fault, where=version.where, fix='write "pdrm": 1')
 
-    def add(key: str, values: Iterable[Value]) -> None:
-        words = [Word(value.text(), value.where) for value in values]
-        document.add_header(Word(key, members[key].where), words)
-
     for key, value in members.items():
-        if key in ("name", "start"):
-            add(key, [value])
-        elif key in LISTS:
-            add(key, value.items())
-        elif key == "exclusive":
-            for group in value.items():
-                add(key, group.items())
-        elif key == "counters":
-            document.add_header(Word(key, value.where), [Word(value.number(), value.where)])
-    do = members["otherwise"].members(("do", "to", "reward"), ("do",))
-    words = [Word(do[key].text(), do[key].where) for key in ("do", "to") if key in do]
-    if "reward" in do:
-        words.append(Word(do["reward"].number(), do["reward"].where))
-    document.add_header(Word("otherwise", members["otherwise"].where), words)
+        match key:
+            case "name" | "start" | "counters":
+                _add(document, key, value, [value])
+            case "events" | "stack" | "states" | "final":
+                _add(document, key, value, value.items())
+            case "exclusive":
+                for group in value.items():
+                    _add(document, key, value, group.items())
+            case "otherwise":
+                do = value.members(("do", "to", "reward"), ("do",))
+                words = [do[one] for one in ("do", "to", "reward") if one in do]
+                _add(document, key, value, words)
     for rule in members["rules"].items():
         with document.noting():
             document.add_rule(_read_rule(rule))
+
+
+def _add(document: Document, key: str, value: Value, values: Iterable[Value]) -> None:
+    """Add a header line; numbers stand in `counters` and as the reward of `otherwise`."""
+    words = []
+    for one in values:
+        is_number = one.where.path in ("counters", "otherwise.reward")
+        words.append(Word(one.number() if is_number else one.text(), one.where))
+    document.add_header(Word(key, value.where), words)
 
 
 def _read_rule(value: Value) -> RuleSpec:

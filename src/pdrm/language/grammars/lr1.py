@@ -128,28 +128,28 @@ class Automaton:
         """Find what a state does, and the states that it leads to."""
         items = state.closure = self._close(state.kernel)
         for (production, dot), follow in items.items():
-            if dot == len(production.right):
-                for letter in sorted(follow):
-                    state.reduce.setdefault(letter, []).append(production)
+            for letter in sorted(follow) if dot == len(production.right) else ():
+                state.reduce.setdefault(letter, []).append(production)
         ended = NO_MORE in state.reduce and not state.begins
         if ended:  # the word is complete
             state.reduce = {NO_MORE: state.reduce[NO_MORE]}
             only = frozenset([NO_MORE])
             items = {item: only for item, follow in items.items() if NO_MORE in follow}
-        by_letter: dict[int, Items] = {}
-        by_symbol: dict[int, Items] = {}
+        after: dict[int, Items] = {}
         for (production, dot), follow in items.items():
-            symbol = production.right[dot] if dot < len(production.right) else NO_MORE
-            if symbol >= self.grammar.start:
-                by_symbol.setdefault(symbol, {})[production, dot + 1] = follow
-            elif symbol != NO_MORE and not ended:
-                for letter in self.grammar.letters.of[symbol]:
-                    by_letter.setdefault(letter, {})[production, dot + 1] = follow
-        for letter in sorted(by_letter):
-            state.shift[letter] = self._add(by_letter[letter])
-        for symbol in sorted(by_symbol):
-            begins = state.begins and self.grammar.is_nullable(symbol)
-            state.goto[symbol] = self._add(by_symbol[symbol], begins)
+            if dot < len(production.right):
+                moved = after.setdefault(production.right[dot], {})
+                moved[production, dot + 1] = follow
+        by_letter: dict[int, Items] = {}
+        for symbol in sorted(after):
+            if not self.grammar.is_terminal(symbol):
+                begins = state.begins and self.grammar.is_nullable(symbol)
+                state.goto[symbol] = self._add(after[symbol], begins)
+                continue
+            for letter in self.grammar.letters.of[symbol]:
+                by_letter.setdefault(letter, {}).update(after[symbol])
+        if not ended:
+            state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
 
 
 # --- The machine

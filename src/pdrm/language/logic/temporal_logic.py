@@ -11,8 +11,6 @@ are asked before all else in a diagram, so what is below them are the next state
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
-from operator import or_
 
 from pdrm.errors import BadSetting, TooLarge, Where
 from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
@@ -145,27 +143,7 @@ class Progression:
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
         first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
         self.now = now
-        self._needs: dict[int, int] = {FALSE: 0, TRUE: 0}
-        self._asks = self._find_past()
         self.start: State = (first, *[FALSE] * len(self.back))
-
-    def _find_past(self) -> dict[int, int]:
-        """For each variable, the past operators in its part, as bits."""
-        within: dict[Temporal, int] = {}
-        for part in self.parts:
-            own = 1 << self.back[part] if part in self.back else 0
-            within[part] = own | reduce(or_, (within[each] for each in part.parts), 0)
-        return {self.variable[part]: mask for part, mask in within.items() if part in self.variable}
-
-    def _need(self, node: int) -> int:
-        """The past operators that what is left to show still asks for, as bits."""
-        found = self._needs.get(node)
-        if found is None:
-            own = self._asks.get(self.store.variable_of[node], 0)
-            found = self._needs[node] = (
-                own | self._need(self.store.low[node]) | self._need(self.store.high[node])
-            )
-        return found
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
         """The value of every part, from the values of events and temporal operators."""
@@ -250,9 +228,7 @@ class Progression:
             absent = self._split(low, numbers, todo, done, nowhere)
             found = store.node(variable, absent, self._split(high, numbers, todo, done, nowhere))
         else:
-            need = self._need(nodes[1])
-            looks = (n if need >> at & 1 else FALSE for at, n in enumerate(nodes[2:], start=1))
-            state = (nodes[1], *looks)
+            state = nodes[1:]
             if state not in numbers:
                 numbers[state] = len(todo)
                 todo.append(state)
