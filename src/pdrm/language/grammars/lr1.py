@@ -183,7 +183,7 @@ class _BottomUp:
         self.pays = any(one.reward for found in self.grammar.productions for one in found)
 
     def draft(self) -> Draft:
-        return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._names)
+        return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._name_symbol)
 
     def moves(self, head: Head) -> list[DraftMove]:
         """Read at the parser state on top, or continue a reduction."""
@@ -274,12 +274,7 @@ class _BottomUp:
             name += f".{'end' if state.letter == NO_MORE else example(state.letter)}"
         return f"{name}.{state.pops}" if state.pops else name
 
-    def _names(self, symbol: Symbol) -> tuple[str, ...]:
-        """The symbol before the dot of an item, with the rule it is in, or the item."""
+    def _name_symbol(self, symbol: Symbol) -> str:
+        """The symbol before the dot of an item."""
         production, dot = list(self.states[symbol].kernel)[-1]
-        names = [self.grammar.names[one] for one in production.right]
-        if production == self.automaton.whole:
-            return (names[dot - 1],)
-        left = self.grammar.names[production.left]
-        item = f"{left}→{' '.join(names[:dot])} • {' '.join(names[dot:])}".rstrip()
-        return names[dot - 1], f"{left} {names[dot - 1]}", item
+        return self.grammar.names[production.right[dot - 1]]
