@@ -60,11 +60,9 @@ def decode(data: bytes, file: str) -> str:
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
-        raise NotUtf8(
-            f"byte 0x{data[error.start]:02x} is not UTF-8 text",
-            where=Where(file, line, column, text[: column + LONGEST_LINE]),
-            fix="save the file as UTF-8",
-        ) from error
+        where = Where(file, line, column, text[: column + LONGEST_LINE])
+        fault = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        raise NotUtf8(fault, where=where, fix="save the file as UTF-8") from error
 
 
 def split_lines(text: str, file: str) -> list[Line]:

@@ -13,7 +13,7 @@ from itertools import combinations, zip_longest
 from typing import Any
 
 from pdrm.errors import TooLarge
-from pdrm.language.grammars.draft import Draft, DraftMove, Head, Moves, State, Symbol, count_uses
+from pdrm.language.grammars.draft import Draft, DraftMove, Head, Moves, State, Symbol
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.reach import saturate
@@ -25,15 +25,11 @@ LARGEST_DRAFT = 10 * MOST_RULES
 def shrink(draft: Draft) -> Moves:
     """The moves at the heads that occur, made fewer without changing a word or a reward."""
     small = _simplify(_reach(draft.moves, draft.start), draft.start)
-    while _size(smaller := _simplify(_fuse(small, draft.start), draft.start)) < _size(small):
-        small = smaller
+    before = {}
+    while len(small) != len(before):
+        before = small
+        small = _simplify(_fuse(small, draft.start), draft.start)
     return {head: found for head, found in small.items() if found}
-
-
-def _size(moves: Moves) -> int:
-    """The number of moves, symbols and states together."""
-    states = {state for state, _ in moves}
-    return sum(map(len, moves.values())) + len(count_uses(moves)) + len(states)
 
 
 def _change(moves: Moves, change: Callable[[Head, DraftMove], DraftMove]) -> Moves:
