@@ -120,7 +120,7 @@ class Value:
     def number(self) -> str:
         """A number as it may be written in a .pdrm file."""
         number = self.read(float)
-        return str(int(number)) if number.is_integer() and abs(number) < 1e16 else repr(number)
+        return f"{number:.0f}" if number.is_integer() and abs(number) < 1e16 else repr(number)
 
     def items(self) -> list[Value]:
         return self.read(list)

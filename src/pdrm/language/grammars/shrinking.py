@@ -25,7 +25,7 @@ LARGEST_DRAFT = 10 * MOST_RULES
 def shrink(draft: Draft) -> Moves:
     """The moves at the heads that occur, made fewer without changing a word or a reward."""
     small = _simplify(_reach(draft.moves, draft.start), draft.start)
-    before = {}
+    before: Moves = {}
     while len(small) != len(before):
         before = small
         small = _simplify(_fuse(small, draft.start), draft.start)
