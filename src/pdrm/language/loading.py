@@ -14,6 +14,7 @@ from typing import overload
 
 from pdrm.errors import (
     BadWord,
+    CannotOpen,
     CannotRead,
     UnknownFormat,
     UnknownMachine,
@@ -63,8 +64,11 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     ...     load(file).name
     'tiny'
     """
-    _check_path(path)
-    file = Path(path)
+    file = _check_path(path)
+    name = str(path)
+    if "\n" in name or (name in catalogue_names() and not file.exists()):
+        fix = "read a text with pdrm.parse(text)" if "\n" in name else f'pdrm.catalogue("{name}")'
+        raise CannotOpen(f"{name[:40]!r} is not a file", fix=fix)
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
