@@ -11,6 +11,7 @@ are asked before all else in a diagram, so what is below them are the next state
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from pdrm.errors import BadSetting, TooLarge, Where
 from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
@@ -189,49 +190,37 @@ class Progression:
         return (store.substitute(state[0], given, done), *looks)
 
     def explore(self) -> Acceptor:
-        """The acceptor: what a state does with labels is a diagram whose leaves are states, None where a label cannot be."""
-        numbers, todo, moves = {self.start: 0}, [self.start], list[int]()
-        nowhere = self.store.leaf(None)
-        for state in todo:  # it grows
-            moves.append(
-                self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere)
-            )
-            if len(todo) > MOST_WORKED_OUT:
+        """The acceptor: what a state does with labels is a diagram whose leaves are states, or None for an impossible label."""
+        self.numbers = {self.start: 0}
+        moves: list[int] = []
+        for state in (order := [self.start]):
+            moves.append(self._split((self.possible, *self._read(state)), {}))
+            order += islice(self.numbers, len(order), None)
+            if len(order) > MOST_WORKED_OUT:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
                 raise TooLarge(fault, fix="split the task, and combine its machines")
         ended = {self.more: FALSE}
-        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in todo]
+        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in order]
         return Acceptor(self.sets, moves, accepting)
 
-    def _split(
-        self,
-        nodes: State,
-        numbers: dict[State, int],
-        todo: list[State],
-        done: dict[State, int],
-        nowhere: int,
-    ) -> int:
+    def _split(self, nodes: State, done: dict[State, int]) -> int:
         """The diagram over events whose leaves are the states below them."""
-        if nodes[0] == FALSE:
-            return nowhere
+        store = self.store
         if nodes in done:
             return done[nodes]
-        store = self.store
         variable = min(store.variable_of[node] for node in nodes)
-        if variable < self.more:
+        if nodes[0] == FALSE:
+            found = store.leaf(None)
+        elif variable < self.more:
             low, high = (
                 tuple(
                     after[node] if store.variable_of[node] == variable else node for node in nodes
                 )
                 for after in (store.low, store.high)
             )
-            absent = self._split(low, numbers, todo, done, nowhere)
-            found = store.node(variable, absent, self._split(high, numbers, todo, done, nowhere))
+            absent = self._split(low, done)
+            found = store.node(variable, absent, self._split(high, done))
         else:
-            state = nodes[1:]
-            if state not in numbers:
-                numbers[state] = len(todo)
-                todo.append(state)
-            found = store.leaf(numbers[state])
+            found = store.leaf(self.numbers.setdefault(nodes[1:], len(self.numbers)))
         done[nodes] = found
         return found
