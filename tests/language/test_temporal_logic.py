@@ -11,6 +11,7 @@ from pdrm.errors import (
     TooLarge,
     TooManyCases,
     UnknownEvent,
+    WrongKind,
 )
 from pdrm.language import PATTERNS, parse_word
 from pdrm.language.logic import acceptors
@@ -223,7 +224,7 @@ def test_formulas_that_would_take_for_ever_are_refused_soon():
         "F(" + " | ".join(f"a{n}" for n in range(400)) + ")": TooLarge,
         " & ".join("X " * n + "a" for n in range(60))
         + "&\n"
-        + " & ".join("Y " * n + "b" for n in range(60)): BadSetting,
+        + " & ".join("Y " * n + "b" for n in range(60)): TooLarge,
         " &\n".join(f"F(a{n} & X F(b{n} & X F(c{n} & X F d{n})))" for n in range(60)): TooLarge,
     }
     for text, kind in hostile.items():
@@ -252,7 +253,7 @@ def test_options_that_cannot_be():
         with pytest.raises(pdrm.PdrmError):
             pdrm.from_regex('"a"', **{option: value})
     for make in (pdrm.from_ltlf, pdrm.from_regex):
-        with pytest.raises(BadSetting, match="is a text"):
+        with pytest.raises(WrongKind):
             make(7)
     with pytest.raises(BadSetting, match="says that the word is complete") as caught:
         pdrm.from_ltlf("F end", accept="end")

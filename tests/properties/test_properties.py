@@ -74,7 +74,7 @@ def test_shaping():
 
 
 def test_grammars():
-    counted = grammars.check(seed=1, grammars=8)
+    counted = grammars.check(seed=4, grammars=8)
     assert counted["cases"] > 2_000
     assert (
         min(

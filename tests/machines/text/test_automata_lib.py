@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves, PdrmError
+from pdrm.language.document import read
 from pdrm.language.loading import parse
 from pdrm.language.peer_formats import read_automaton
 
@@ -155,17 +156,17 @@ def test_names_that_are_taken_are_varied():
     machine = parse(text, "taken.json")
     assert (machine.name, machine.start, machine.states) == (
         "taken",
-        "begin_",
-        ("begin_", "begin", "accepted"),
+        "begin~1",
+        ("begin~1", "begin", "accepted"),
     )
     assert (machine.final, machine.events, machine.stack) == (
-        ("accepted_", "rejected"),
-        ("end", "end_"),
-        ("bottom_", "bottom"),
+        ("accepted~1", "rejected"),
+        ("end", "end~1"),
+        ("bottom~1", "bottom"),
     )
-    assert machine.exclusive == (("end", "end_"),)
-    assert machine.run([frozenset({"end"}), frozenset({"end_"})]).reward == 1
-    assert machine.run([frozenset({"end_"})]).after.state == "rejected"
+    assert machine.exclusive == (("end", "end~1"),)
+    assert machine.run([frozenset({"end"}), frozenset({"end~1"})]).reward == 1
+    assert machine.run([frozenset({"end~1"})]).after.state == "rejected"
 
 
 def test_every_rule_of_a_small_automaton():
@@ -239,12 +240,12 @@ def test_without_a_mode_both_accept():
         == [1, 1]
     )
     assert all(rule.where.file == "task.json" for rule in machine.transitions)
-    assert {str(header.keyword.where) for header in read_automaton(text, "task.json").headers} == {
-        "task.json"
-    }
+    assert {
+        str(header.keyword.where) for header in read(read_automaton, text, "task.json").headers
+    } == {"task.json"}
     assert {
         str(word.where)
-        for header in read_automaton(text, "task.json").headers
+        for header in read(read_automaton, text, "task.json").headers
         for word in header.words
     } == {"task.json"}
-    assert not any(rule.vector for rule in read_automaton(text, "task.json").rules)
+    assert not any(rule.vector for rule in read(read_automaton, text, "task.json").rules)

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from pdrm.errors import PdrmError, TooDeep
+from pdrm.language.document import read
 from pdrm.language.json_form import read_json, to_json
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.language.writer import to_text
@@ -124,7 +125,7 @@ def test_places_in_json():
 
 
 def test_every_word_of_a_header_has_its_place():
-    headers = read_json(PUSHDOWN, "m.json").headers
+    headers = read(read_json, PUSHDOWN, "m.json").headers
     assert {str(header.keyword.where) for header in headers} == {
         f"m.json: {header.keyword.text}" for header in headers
     }
@@ -146,7 +147,7 @@ def test_every_word_of_a_header_has_its_place():
     }
     (counters,) = [
         header
-        for header in read_json(COUNTING, "c.json").headers
+        for header in read(read_json, COUNTING, "c.json").headers
         if header.keyword.text == "counters"
     ]
     assert [(word.text, str(word.where)) for word in counters.words] == [("2", "c.json: counters")]

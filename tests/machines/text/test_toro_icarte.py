@@ -2,6 +2,7 @@
 
 import itertools
 
+from pdrm.language.document import read
 from pdrm.language.loading import parse
 from pdrm.language.peer_formats import looks_like_toro_icarte, read_toro_icarte
 
@@ -52,7 +53,7 @@ def test_no_final_states_and_double_quotes():
 
 
 def toro(text):
-    document = read_toro_icarte(text, "f.txt")
+    document = read(read_toro_icarte, text, "f.txt")
     return [str(error) for error in document.errors]
 
 
@@ -118,7 +119,7 @@ def test_all_of_a_reward_machines_file():
         (5, 1, 49),
         (7, 1, 48),
     ]
-    document = read_toro_icarte(text, "task.txt")
+    document = read(read_toro_icarte, text, "task.txt")
     places = {
         header.keyword.text: (header.keyword.where.line, header.words[0].where.line)
         for header in document.headers
