@@ -1,7 +1,7 @@
 """Small inputs that never ended: each is a machine or an error with a place, after few steps; large machines are built quickly."""
 
 import time
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import pytest
 
@@ -9,7 +9,6 @@ import pdrm
 from pdrm.errors import MOST_FAULTS, PdrmError
 from pdrm.machines.guards import Event
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.machines.small import reward_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 0\n"
 
@@ -97,45 +96,3 @@ def test_a_silent_step_that_is_too_long_ends():
         machine.begin()
     assert caught.value.where.line > 6
     assert len(pdrm.parse(double(10)).run([frozenset("a")]).steps[-1].moves) == 2**11 + 1
-
-
-def clashes(rules, exclusive=()):
-    """Whether two rules of one state clash, by comparing them at every label."""
-    labels = [frozenset(c) for size in range(4) for c in combinations("abc", size)]
-    possible = [
-        label for label in labels if not any(len(label & set(group)) > 1 for group in exclusive)
-    ]
-    return any(sum(rule.guard.holds(label) for rule in rules) > 1 for label in possible)
-
-
-def test_clashes_are_those_that_every_pair_at_every_label_shows():
-    guards = [
-        "a",
-        "b",
-        "a & !b",
-        "!a & b",
-        "!a & !b",
-        "a & b",
-        "{a}",
-        "{a, b}",
-        "{}",
-        "a | c",
-        "!c & (a | b)",
-        "c",
-        "!a & !b & c",
-    ]
-    read = {
-        text: pdrm.parse(f"events a b c\nstart u\notherwise stay 0\nu -> u : {text}, 0")
-        .transitions[0]
-        .guard
-        for text in guards
-    }
-    for exclusive in ((), (("a", "b"),), (("a", "b", "c"),)):
-        for chosen in combinations(guards, 3):
-            rules = tuple(Transition.plain("u", "u", read[text], 0) for text in chosen)
-            try:
-                reward_machine("m", ("a", "b", "c"), "u", (), Otherwise.stay(0), rules, exclusive)
-                found = False
-            except pdrm.PdrmError:
-                found = True
-            assert found == clashes(rules, exclusive), (chosen, exclusive)

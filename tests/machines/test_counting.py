@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pdrm.errors import (
-    BadNumber,
     EndlessSilentMoves,
     MachineFinished,
     Nondeterministic,
@@ -31,14 +30,6 @@ def rule(move, guard, tests, changes, reward=0):
 def machine(rules, counters=1, otherwise=STAY, final=("done",), **more):
     return CountingRewardAutomaton(
         "test", ("A", "B", "C"), counters, "u0", final, otherwise, tuple(rules), **more
-    )
-
-
-def test_a_rule_as_text():
-    assert str(rule("u0 -> u1", Event("B"), "1", [0])) == "u0 -> u1 : B, [1] / [0], 0"
-    assert (
-        str(rule("u0 -> u1", SILENT, "0-1", [1, 0, -2], 0.5))
-        == "u0 -> u1 : eps, [0, -, 1] / [+1, 0, -2], 0.5"
     )
 
 
@@ -117,20 +108,6 @@ def test_the_start_is_a_step_too():
     assert still.begin() == CountingStep(None, here, None, here, 0.0, 0)
 
 
-def test_a_step_says_all_there_is_to_know():
-    read, down = rule("u0 -> u1", Exactly(A), "-", [2], 1), rule("u1 -> u1", SILENT, "1", [-1], 0.5)
-    here, there = CountingConfiguration("u0", (1,)), CountingConfiguration("u1", (0,))
-    assert machine([read, down]).step(here, A) == CountingStep(A, here, read, there, 2.5, 4)
-    plain = machine([read], states=("u0", "u1"))
-    assert plain.step(here, A) == CountingStep(
-        A, here, read, CountingConfiguration("u1", (3,)), 1.0, 1
-    )
-    assert plain.step(here, B) == CountingStep(B, here, None, here, 0.0, 1)
-    with pytest.raises(UndefinedMove) as caught:
-        machine([read], otherwise=Otherwise.error(), states=("u0", "u1")).step(here, B)
-    assert caught.value.message == "machine `test` has no rule for label {B} at u0, [1]"
-
-
 def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
     text = "name m\nevents A\ncounters 1\nstart u\notherwise stay 0\nu -> v : A, [-] / [0], 0\nv -> v : eps, [-] / [+1], 0\n"
     with pytest.raises(EndlessSilentMoves) as caught:
@@ -156,17 +133,6 @@ def test_rules_clash_where_a_zero_pattern_fits_both():
         )
 
 
-def test_rules_do_not_clash_at_different_zero_patterns_or_labels():
-    machine(
-        [rule("u0 -> u0", Event("A"), "0-", [0, 0]), rule("u0 -> u0", ALWAYS, "1-", [0, 0])],
-        counters=2,
-    )
-    overlapping = [rule("u0 -> u0", Event("A"), "1", [0]), rule("u0 -> u0", Event("B"), "-", [0])]
-    with pytest.raises(Nondeterministic, match=r"label \{A, B\} and counters \[1\]"):
-        machine(overlapping)
-    machine(overlapping, exclusive=(("A", "B"),))
-
-
 def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
     silent = rule("u0 -> done", SILENT, "0", [0])
     with pytest.raises(
@@ -178,25 +144,6 @@ def test_a_silent_rule_excludes_reading_ones_at_its_zero_pattern():
     machine([silent, rule("u0 -> u0", Event("A"), "1", [1])])
 
 
-def test_tests_changes_and_counters_are_checked():
-    for bad, counters, message in [
-        (
-            rule("u0 -> u0", Event("A"), "1", [0, 0]),
-            2,
-            "the rule tests 1 counters, but the automaton has 2",
-        ),
-        (
-            rule("u0 -> u0", Event("A"), "1", [0, 0]),
-            1,
-            "the rule changes 2 counters, but the automaton has 1",
-        ),
-        (rule("u0 -> u0", Event("A"), "2", [0]), 1, "`2` is not a counter test: rule u0 -> u0 : A"),
-        (rule("u0 -> u0", Event("A"), "", []), 0, "a counting automaton with 0 counters"),
-    ]:
-        with pytest.raises(BadNumber, match=message):
-            machine([bad], counters=counters)
-
-
 def test_configurations_are_checked():
     for counters in [(), (0, 0), (-1,)]:
         here = machine([rule("u0 -> done", Event("A"), "-", [1])])
@@ -204,24 +151,6 @@ def test_configurations_are_checked():
             here.step(CountingConfiguration("u0", counters), A)
         with pytest.raises(MachineFinished):
             here.step(CountingConfiguration("done", (0,)), A)
-
-
-def test_findings_follow_zero_patterns():
-    rules = [
-        rule("u0 -> u1", Event("A"), "0", [1]),
-        rule("u0 -> done", Event("B"), "1", [1]),
-        rule("u1 -> u1", Event("A"), "1", [-1]),
-        rule("u1 -> u1", SILENT, "0", [1]),
-    ]
-    assert [
-        (one.code, one.message) for one in machine(rules).findings() if one.code != "W0612"
-    ] == [
-        ("W0601", "final state `done` cannot be reached by any word"),
-        ("W0602", "in state `u0` with counters [0], no rule reads !A: `otherwise stay 0`"),
-        ("W0602", "in state `u1` with counters [1], no rule reads !A: `otherwise stay 0`"),
-        ("W0603", "its counter tests never hold in that state: u0 -> done : B, [1] / [+1], 0"),
-        ("W0604", "event `C` is declared but no rule mentions it (a domain may emit it)"),
-    ]
 
 
 def test_findings_of_many_counters_are_given_up():

@@ -2,20 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pdrm.errors import Nondeterministic, StackFull
+from pdrm.errors import StackFull
 from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
-from tests.properties import acceptance, engines
-from tests.properties.random_machines import fitting
-from tests.properties.words_kernel import Runs, Words, run, run_words
-from tests.strategies import alphabets, machines_and_words, transitions
+from pdrm.machines.transitions import Otherwise, Transition
+from tests.properties.words_kernel import Words, run
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()
 WALK = PushdownRewardMachine(
@@ -121,62 +118,6 @@ def test_full_in_the_middle_of_silent_moves_changes_nothing():
     assert outcomes == {(3, 4, 0.1 + 0.2 + 0.3, OK)}
 
 
-@settings(max_examples=40, deadline=None)
-@given(case=machines_and_words())
-def test_readable_table_and_kernel_agree_on_every_word(case):
-    machine, words = case
-    labels = list(machine.alphabet.labels())
-    engines.compare(machine, labels, [[labels.index(label) for label in word] for word in words])
-
-
-@settings(max_examples=20, deadline=None)
-@given(case=machines_and_words(), capacity=st.integers(1, 40))
-def test_the_runs_do_not_depend_on_the_room_there_was(case, capacity):
-    machine, words = case
-    labels = list(machine.alphabet.labels())
-    table = tabulate(machine, labels)
-    packed = Words.of([[labels.index(label) for label in word] for word in words])
-    roomy, expected = run(table, Stacks.empty(len(machine.stack), 100_000), packed)
-    tight, runs = run(table, Stacks.empty(len(machine.stack), capacity), packed)
-    for one, other in zip(expected, runs, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert roomy.made[0] == tight.made[0]
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), alphabet=alphabets())
-def test_a_rule_fits_just_when_the_machine_accepts_it(data, alphabet):
-    """The generators' determinism, case by case, is the constructor's, decided on cubes."""
-    stack, states, final = ("#", "A"), ("u", "v"), ("end",)
-    # Silent rules lead to the end, so that none is endless.
-    drawn = data.draw(st.lists(transitions(alphabet, stack, ("u",), final), min_size=1, max_size=8))
-    rules = [Transition(r.source, "end", r.guard, r.top, r.push, r.reward) for r in drawn]
-
-    def build(kept):
-        exclusive = alphabet.exclusive
-        return PushdownRewardMachine(
-            "fit",
-            alphabet.events,
-            stack,
-            "u",
-            final,
-            Otherwise.error(),
-            tuple(kept),
-            exclusive,
-            states,
-        )
-
-    # Rules that name the top come first: whether two rules with `z` clash depends on them.
-    if len(
-        fitting(sorted(rules, key=lambda rule: rule.top in (ANY, NONE)), alphabet, stack)
-    ) == len(rules):
-        build(rules)
-    else:
-        with pytest.raises(Exception) as raised:
-            build(rules)
-        assert all(isinstance(error, Nondeterministic) for error in raised.value.errors)
-
-
 def test_a_stack_100_000_high():
     words = Words.of([[0] * 50_000 + [1] * 100_001])
     stacks, runs = run(TABLE, Stacks.empty(3), words)
@@ -204,21 +145,3 @@ def test_a_step_touches_the_same_few_entries_at_any_height():
         assert [rows.tolist() for rows in changed[:3]] == [[node + 1, node + 2]] * 3
         assert changed[3].tolist() == [node, node + 1]
         assert step(TABLE, stacks, 0, node, 1) == (0, int(before[1][node]), 0.1, OK)
-
-
-def test_many_words_are_recorded_one_after_the_other():
-    words = Words.of([[], [0, 1], [1, 1, 0], [2, 0]])
-    stacks = Stacks.empty(3)
-    runs = Runs.room(words)
-    assert run_words(TABLE, stacks, words, 0, runs) == 4
-    assert runs.read.tolist() == [0, 2, 1, 0]
-    assert runs.status.tolist() == [OK, OK, FINISHED, UNDEFINED]
-    assert runs.reward.tolist() == [0.0, 0.0, 1.0, 0.2, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    assert [stacks.stack_of(node) for node in runs.node[1:4]] == [(1,), (3, 2, 1), (2, 1)]
-
-
-def test_a_small_dose_of_the_proofs(monkeypatch):
-    for proof in (engines, acceptance):
-        monkeypatch.setattr(proof, "MACHINES", 20)
-        monkeypatch.setattr(proof, "WORDS", 50)
-        assert proof.check(0) == 1_000

@@ -12,10 +12,9 @@ from pdrm.machines.conversions import (
     pushdown_to_counting,
 )
 from pdrm.machines.counting import CountingConfiguration
-from pdrm.machines.guards import SILENT, Event, Exactly
+from pdrm.machines.guards import SILENT, Exactly
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.properties import translation
 
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
 STAY = Otherwise.stay(-0.5)
@@ -87,39 +86,6 @@ def test_the_letter_machine_on_two_counters():
     ]
 
 
-def test_the_moves_of_a_push_and_a_pop():
-    counting = pushdown_to_counting(letter())
-    assert [
-        str(one)
-        for one in counting.transitions
-        if one.source in ("u0@A*A", "u0@A^", "u1%0", "u1%1", "u1%2")
-    ] == [
-        "u1%0 -> u1%1 : eps, [1, -] / [-1, 0], 0",
-        "u1%0 -> u1@^ : eps, [0, -] / [0, 0], 0",
-        "u1%1 -> u1%2 : eps, [1, -] / [-1, 0], 0",
-        "u1%1 -> u1@#^ : eps, [0, -] / [0, 0], 0",
-        "u1%2 -> u1%0 : eps, [1, -] / [-1, +1], 0",
-        "u1%2 -> u1@A^ : eps, [0, -] / [0, 0], 0",
-        "u0@A*A -> u0@A*A : eps, [1, -] / [-1, +3], 0",
-        "u0@A*A -> u0@A^ : eps, [0, -] / [+2, 0], 0",
-        "u0@A^ -> u0@A^ : eps, [-, 1] / [+1, -1], 0",
-        "u0@A^ -> u0@A : eps, [-, 0] / [0, 0], 0",
-    ]
-
-
-def test_rules_that_name_the_top_keep_their_precedence():
-    rules = [str(one) for one in pushdown_to_counting(letter()).transitions if one.source == "u1@#"]
-    assert rules == ["u1@# -> done@# : {C}, [-, -] / [0, 0], 1"]
-    wide = machine(
-        rule("u0 -> u0", Event("A"), "z", "A z"), rule("u0 -> done", Exactly(A), "#", "#", 1)
-    )
-    rules = [str(one) for one in pushdown_to_counting(wide).transitions if one.source == "u0@#"]
-    assert rules == [
-        "u0@# -> u0@A*# : A & B | A & C, [-, -] / [0, 0], 0",
-        "u0@# -> done@# : {A}, [-, -] / [0, 0], 1",
-    ]
-
-
 def test_empty_stacks_long_pushes_silent_moves_and_otherwise():
     for word, otherwise in [
         ([A, A], Otherwise.go("u1", 2)),
@@ -149,8 +115,3 @@ def test_configurations_there_and_back():
         assert pushdown_configuration(letter(), there) == Configuration("u1", stack)
     with pytest.raises(UnknownConfiguration, match="`u1%0` stands for no state and top of `test`"):
         pushdown_configuration(letter(), CountingConfiguration("u1%0", (0, 0)))
-
-
-def test_random_machines_and_their_simulations_pay_the_same(monkeypatch):
-    monkeypatch.setattr(translation, "MACHINES", 50)
-    assert translation.check_simulation(0) > 450

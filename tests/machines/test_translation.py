@@ -8,7 +8,6 @@ from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Not
 from pdrm.machines.transitions import Otherwise
-from tests.properties import peers_counting, translation
 
 EVENTS = ("A", "B", "C")
 A, B, C, NOTHING = frozenset("A"), frozenset("B"), frozenset("C"), frozenset()
@@ -70,27 +69,6 @@ def test_appendix_a_pays_the_same():
             assert (run.accepted, run.reward) == (True, reward)
 
 
-def test_counting_down_goes_through_helpers_that_pay_at_last():
-    machine = counting_to_pushdown(
-        automaton(rule("u0 -> done", Event("A"), "-", -2, 7), final=("done",))
-    )
-    assert [str(rule) for rule in machine.transitions] == [
-        "u0 -> u0.1.#.1 : A, # / #, 0",
-        "u0.1.#.1 -> u0.1.#.2 : eps, □ / eps, 0",
-        "u0.1.#.1 -> u0.1.#.2 : eps, # / #, 0",
-        "u0.1.#.2 -> done : eps, □ / eps, 7",
-        "u0.1.#.2 -> done : eps, # / #, 7",
-        "u0 -> u0.1.□.1 : A, □ / □, 0",
-        "u0.1.□.1 -> u0.1.□.2 : eps, □ / eps, 0",
-        "u0.1.□.1 -> u0.1.□.2 : eps, # / #, 0",
-        "u0.1.□.2 -> done : eps, □ / eps, 7",
-        "u0.1.□.2 -> done : eps, # / #, 7",
-    ]
-    run = machine.run([A])
-    assert [move.reward for move in run.steps[1].moves] == [0, 0, 7]
-    assert (run.accepted, str(run.after)) == (True, "done, #")
-
-
 def test_a_decrement_beyond_zero_stops_at_the_bottom():
     rules = rule("u0 -> u0", Event("A"), "-", 2), rule("u0 -> u0", Event("B"), "-", -3, 1)
     run = counting_to_pushdown(automaton(*rules, final=())).run([A, A, B, B, B])
@@ -143,16 +121,6 @@ def test_translated_rules_stand_where_the_automatons_do():
     assert [rule.where.line for rule in machine.transitions] == [7, *[8] * 5]
 
 
-def test_what_has_no_translation_is_told_with_its_place():
-    for rules, line in (
-        ("u -> u : A, [0] / [0], 0\nu -> u : A, [1] / [+1001], 0\n", 8),
-        ("u -> v : A, [0] / [0], 0\nv -> v : eps, [-] / [+1], 0\n", 8),
-    ):
-        with pytest.raises(CannotTranslate) as caught:
-            counting_to_pushdown(parse(HEAD + rules))
-        assert caught.value.where.line == line
-
-
 def test_the_largest_changes_are_translated():
     machine = counting_to_pushdown(
         parse(HEAD + "u -> u : A, [0] / [+1000], 0\nu -> f : A, [1] / [-1000], 1\n")
@@ -160,13 +128,3 @@ def test_the_largest_changes_are_translated():
     run = machine.run([A, A])
     assert [len(step.after.stack) for step in run.steps] == [1, 1001, 1]
     assert (run.accepted, run.reward) == (True, 1)
-
-
-def test_random_automata_and_their_translations_pay_the_same(monkeypatch):
-    monkeypatch.setattr(translation, "MACHINES", 50)
-    assert translation.check_translation(0) == 10_000
-
-
-def test_the_peers_letter_world_pays_the_same(monkeypatch):
-    monkeypatch.setattr(peers_counting, "WORDS", 5_000)
-    assert peers_counting.check(0) == 5_000

@@ -139,14 +139,6 @@ def test_faults_are_reported_with_their_place():
         assert str(caught.value.where) == f"task.json{path}"
 
 
-def test_numbers_as_states():
-    for first in [0, 100_000]:
-        table = {str(first): {"a": {"z0": [1, ["z0"]]}}}
-        text = json.dumps({**AS_MANY, "states": [first, 1], "final_states": [1], "initial_state": first, "transitions": table,
-                           "stack_symbols": ["z0"], "initial_stack_symbol": "z0"}, default=list)  # fmt: skip
-        assert parse(text).run([frozenset("a"), frozenset({"end"})]).reward == 1
-
-
 def test_names_that_are_taken_are_varied():
     table = {"begin": {"end": {"bottom": ["accepted", []]}}}
     text = json.dumps({"states": ["begin", "accepted"], "input_symbols": ["end"], "stack_symbols": ["bottom"],
@@ -166,53 +158,6 @@ def test_names_that_are_taken_are_varied():
     assert machine.exclusive == (("end", "end_"),)
     assert machine.run([frozenset({"end"}), frozenset({"end_"})]).reward == 1
     assert machine.run([frozenset({"end_"})]).after.state == "rejected"
-
-
-def test_every_rule_of_a_small_automaton():
-    """Letters out of an accepting state forget it; silent moves do not, however many there are."""
-    table = {
-        "p": {"": {"0": ["q", ["0"]]}, "b": {"1": ["s", ""]}},
-        "q": {"": {"0": ["r", ["0"]]}, "a": {"1": ["r", ["1"]]}},
-        "r": {"a": {"0": ["p", ["0"]]}},
-        "s": {"": {"1": ["t", ["1"]]}},
-    }
-    text = json.dumps({"states": ["p", "q", "r", "s", "t"], "input_symbols": ["b", "a"], "stack_symbols": ["1", "0"],
-                       "final_states": ["p"], "initial_state": "r", "initial_stack_symbol": "0",
-                       "transitions": table, "acceptance_mode": "final_state"})  # fmt: skip
-    machine = parse(text)
-    assert machine.states == ("p", "q", "r", "s", "t", "q-passed", "r-passed")
-    assert (machine.events, machine.stack, str(machine.otherwise)) == (
-        ("a", "b", "end"),
-        ("0", "1"),
-        "go rejected 0",
-    )
-    assert [str(rule) for rule in machine.transitions] == [
-        "p -> q-passed : eps, 0 / 0, 0",
-        "p -> s : {b}, 1 / eps, 0",
-        "q -> r : eps, 0 / 0, 0",
-        "q-passed -> r-passed : eps, 0 / 0, 0",
-        "q -> r : {a}, 1 / 1, 0",
-        "q-passed -> r : {a}, 1 / 1, 0",
-        "r -> p : {a}, 0 / 0, 0",
-        "r-passed -> p : {a}, 0 / 0, 0",
-        "s -> t : eps, 1 / 1, 0",
-        "p -> p : {}, z / z, 0",
-        "p -> accepted : {end}, z / z, 1",
-        "q -> q : {}, z / z, 0",
-        "r -> r : {}, z / z, 0",
-        "s -> s : {}, z / z, 0",
-        "t -> t : {}, z / z, 0",
-        "q-passed -> q-passed : {}, z / z, 0",
-        "q-passed -> accepted : {end}, z / z, 1",
-        "r-passed -> r-passed : {}, z / z, 0",
-        "r-passed -> accepted : {end}, z / z, 1",
-    ]
-    assert {rule.where.path for rule in machine.transitions[9:]} == {""}
-    assert (
-        machine.transitions[4].where.path
-        == machine.transitions[5].where.path
-        == 'transitions.q.a["1"]'
-    )
 
 
 def test_without_a_mode_both_accept():

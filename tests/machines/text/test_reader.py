@@ -87,12 +87,6 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path):
     assert load(file) == parse(HEAD + "u -> f : a, # / #, 1", "m.pdrm")
 
 
-def test_words():
-    for wrong in ("+", "a+", "a++b"):
-        with pytest.raises(PdrmError, match="E0504"):
-            parse_word(wrong)
-
-
 def test_save_and_load_keep_the_machine(tmp_path):
     machine = parse(HEAD + "u -> f : a, # / #, 1")
     for name in ("m.pdrm", "m.json"):
@@ -164,35 +158,6 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
         "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^^^^^^^^^^^^^\n"
         "  fix: use fewer or smaller loops, or build the machine in Python"
     )
-
-
-def test_what_a_machine_cannot_be_saved_as(tmp_path):
-    machine = parse("0\n[1]")
-    assert (
-        said(save, machine, tmp_path / "m.exe")
-        == "error[E0503]: no machine format ends in `.exe`\n  fix: use one of .pdrm, .json"
-    )
-    assert (
-        said(save, machine, tmp_path / "m")
-        == "error[E0503]: no machine format ends in `m`\n  fix: use one of .pdrm, .json"
-    )
-
-
-def test_a_state_may_be_called_for():
-    machine = parse("events a\nstart for\nfinal map\notherwise stay 0\nfor -> map : a, 1\n")
-    assert [rule.plain_text for rule in machine.transitions] == ["for -> map : a, 1"]
-
-
-def test_names_of_texts_and_their_formats():
-    head = "events a\nstart u\notherwise stay 0\n"
-    assert [parse(head, file).name for file in ("a/walk.pdrm", "my walk.pdrm", "<text>")] == [
-        "walk",
-        "machine",
-        "machine",
-    ]
-    assert parse(head).name == "machine"
-    form = '\n  {"pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "rules": []}  '
-    assert parse(form) == parse(form.strip(), "machine.json")
 
 
 def test_otherwise_has_its_place():

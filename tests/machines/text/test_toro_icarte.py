@@ -43,29 +43,6 @@ def test_it_pays_as_their_program_does():
         assert run.after.state == {-1: "undefined", 0: "u0", 1: "u1", 3: "u3"}[state]
 
 
-def test_no_final_states_and_double_quotes():
-    machine = parse(
-        '0\n[]\n(0,1,"True",ConstantRewardFunction(1))\n(1,0,"c|d",ConstantRewardFunction(2))'
-    )
-    assert machine.final == ("undefined",)
-    assert machine.run([frozenset(), frozenset("c")]).reward == 3
-
-
-def toro(text):
-    document = read_toro_icarte(text, "f.txt")
-    return [str(error) for error in document.errors]
-
-
-def test_lines_that_do_not_begin_as_they_should():
-    first = "error[E0101]: the first line must be the number of the initial state\n  --> f.txt:{}:1\n{}  fix: write `0`"
-    second = "error[E0101]: the second line must list the final states\n  --> f.txt:{}:1\n{}  fix: write `[2]`, or `[]` for none"
-    assert toro("") == [first.format(1, "  |\n1 | \n  | ^\n")]
-    assert toro("# nothing\nhello\n[1]") == [first.format(2, "  |\n2 | hello\n  | ^\n")]
-    assert toro("0") == [second.format(1, "  |\n1 | 0\n  | ^\n")]
-    assert toro("0\n(1)\n(2)") == [second.format(2, "  |\n2 | (1)\n  | ^\n")]
-    assert toro("0\n# none\n(1)") == [second.format(3, "  |\n3 | (1)\n  | ^\n")]
-
-
 def test_which_texts_are_taken_for_such_files():
     rule = "(0,1,'a',ConstantRewardFunction(1))"
     long = "0\n[1]\n" + "(0,0,'a',ConstantRewardFunction(1))\n" * 20
@@ -132,12 +109,3 @@ def test_all_of_a_reward_machines_file():
     }
     assert [rule.vector for rule in document.rules] == [False, False]
     assert [(rule.look, rule.change) for rule in document.rules] == [(None, None)] * 2
-
-
-def test_a_reward_machine_of_two_lines_has_no_rules():
-    machine = parse("0\n[1]", "empty.txt")
-    assert (machine.states, machine.transitions, machine.final) == (
-        ("u0",),
-        (),
-        ("u1", "undefined"),
-    )
