@@ -4,11 +4,7 @@ import pytest
 
 from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
-from pdrm.language.document import Document, Header
-from pdrm.language.json_form import read_json
 from pdrm.language.loading import kind_of, load, parse, parse_word, save
-from pdrm.language.source import Line
-from pdrm.language.syntax import Word
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -180,21 +176,6 @@ def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
         assert fix in caught.value.fix
     (tmp_path / "letter").write_text(text)
     assert load("letter").transitions == parse(text).transitions
-
-
-def test_twenty_thousand_header_lines_and_names_on_one_are_the_most():
-    form = '{{"pdrm": 1, "start": "u", "otherwise": {{"do": "error"}}, "rules": [], "events": [{}"a"]}}'
-    document = read_json(form.format('"a", ' * 19_999), "m.json")
-    assert [len(header.words) for header in document.lines("events")] == [20_000]
-    with pytest.raises(TooLarge) as caught:
-        parse(form.format('"a", ' * 20_000), "m.json")
-    assert caught.value.where.file == "m.json"
-    document = Document("m.pdrm")
-    for number in range(1, 20_001):
-        document.add_header(Header(Word("events", Line("m.pdrm", number, "events").at(1, 6)), ()))
-    with pytest.raises(TooLarge) as caught:
-        document.add_header(Header(Word("events", Line("m.pdrm", 20_001, "events").at(1, 6)), ()))
-    assert str(caught.value.where) == "m.pdrm:20001:1"
 
 
 def test_loops_that_unroll_to_too_much_are_refused_where_they_are(monkeypatch):

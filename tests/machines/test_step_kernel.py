@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdrm.errors import StackFull
-from pdrm.machines.guards import ALWAYS, SILENT, Event, Exactly
+from pdrm.language.loading import parse
+from pdrm.machines.guards import ALWAYS, SILENT, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
@@ -15,21 +16,18 @@ from pdrm.machines.transitions import Otherwise, Transition
 from tests.properties.words_kernel import Words, run
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()
-WALK = PushdownRewardMachine(
-    "walk",
-    ("a", "b"),
-    ("#", "A", "B"),
-    "u",
-    ("end",),
-    Otherwise.error(),
-    (
-        Transition("u", "u", Exactly(A), "z", ("B", "A", "z"), 1.0),
-        Transition("u", "u", Exactly(B), "A", (), 0.1),
-        Transition("u", "u", Exactly(B), "B", (), 0.2),
-        Transition("u", "end", Exactly(B), "#", (), 5.0),
-        Transition("u", "u", Exactly(frozenset("ab")), "z", (), 0.0),
-    ),
-)
+WALK = parse("""
+events a b
+stack # A B
+start u
+final end
+otherwise error
+u -> u : {a}, z / B A z, 1
+u -> u : {b}, A / eps, 0.1
+u -> u : {b}, B / eps, 0.2
+u -> end : {b}, # / eps, 5
+u -> u : {a, b}, z / eps, 0
+""")
 LABELS = [A, B, NOTHING, frozenset("ab")]
 TABLE = tabulate(WALK, LABELS)
 
