@@ -2,7 +2,6 @@
 
 import math
 
-
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import SILENT, Event
 from pdrm.machines.rewards import number_text

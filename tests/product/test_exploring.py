@@ -2,7 +2,6 @@
 
 from random import Random
 
-import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting, EndlessSilentMoves, PdrmError
@@ -18,7 +17,6 @@ from pdrm.product.explore_kernel import (
     explore,
     first_configuration,
 )
-from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from tests.properties.random_machines import random_machine
 
@@ -79,10 +77,6 @@ def test_a_walk_is_the_readable_one(monkeypatch):
     for seed in range(30):
         for view in [FullStack(), TopK(0), TopK(2)]:
             check_a_walk_is_the_readable_one(seed, view)
-
-
-def test_each_view_has_its_name():
-    assert [str(view) for view in (FullStack(), TopK(0), TopK(12))] == ["full", "0", "12"]
 
 
 def test_a_k_that_no_key_can_hold_is_refused():
@@ -147,21 +141,3 @@ def test_silent_moves_without_end_are_an_error_where_operations_are_not_counted(
         EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"
     ):
         counters.find(explored)
-
-
-def test_an_index_grows_to_the_same_rows():
-    generator = np.random.default_rng(1)
-    keys = np.unique(generator.integers(0, 2**40, 3_000))
-    index = Index.room(len(keys))
-    index.key[:], index.used[0] = keys, len(keys)
-    grown = index.grow()
-    assert grown.key[: len(keys)].tolist() == keys.tolist()
-    rows = grown.slot[grown.slot != FREE]
-    assert sorted(rows.tolist()) == list(range(len(keys)))
-    mask = len(grown.slot) - 1
-    for row, key in enumerate(keys.tolist()):
-        place = ((key * 0x9E3779B97F4A7C15) % 2**64 >> 32) & mask
-        while grown.slot[place] != row:
-            assert grown.slot[place] < row, "an earlier row, or the place was free"
-            assert grown.slot[place] != FREE
-            place = (place + 1) & mask

@@ -132,15 +132,6 @@ def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
         small.explore(depth=12)
 
 
-def test_a_depth_without_end_is_refused_too():
-    maze = domain("maze-10x10")
-    with pytest.raises(
-        ProductTooLarge,
-        match=r"more than 10\^15 states, more than a million TiB of 4.0 GiB allowed",
-    ):
-        FiniteProduct(maze, catalogue(maze.machine), memory=2**32).explore(depth=5_000)
-
-
 def test_starts_in_the_same_product_state_are_one():
     """The environment starts twice in its only state; what the two first labels do to the machine is the same."""
     machine = parse("events a b\nstack #\nstart u\notherwise stay 2\nu -> u : {a}, # / #, 1\n")

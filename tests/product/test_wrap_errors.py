@@ -48,6 +48,12 @@ def test_an_unknown_event_says_where_it_came_from():
         env.step(0)
 
 
+def test_an_unknown_event_at_reset():
+    with pytest.raises(UnknownEvent) as raised:
+        pdrm.wrap(Script([{"X"}]), "letter", "info").reset()
+    assert "at reset" in raised.value.__notes__[0]
+
+
 def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was():
     def faulty(_before, _action, _after, info):
         return {info["nothing"]}
@@ -67,32 +73,6 @@ def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was()
     assert "state 0, action 0, next state 0 of <" in raised.value.__notes__[0]
 
 
-@pytest.mark.parametrize("labels_at_reset", [None, lambda _, info: info["label"]])
-def test_an_unknown_event_at_reset(labels_at_reset):
-    env = pdrm.wrap(Script([{"X"}]), "letter", "info", labels_at_reset=labels_at_reset)
-    with pytest.raises(UnknownEvent) as raised:
-        env.reset()
-    assert "at reset" in raised.value.__notes__[0]
-
-
-def test_exclusive_events():
-    env = pdrm.wrap(corridor(), COINS, lambda *_: {"coin", "pay"})
-    env.reset()
-    with pytest.raises(ImpossibleLabel):
-        env.step(0)
-
-
-def test_no_rule_and_otherwise_error():
-    machine = pdrm.parse(
-        "name m\nevents A\nstack # X\nstart u\notherwise error\nu -> u : A, # / X #, 0"
-    )
-    env = pdrm.wrap(Script([None, A, A, A]), machine, "info")
-    env.reset()
-    env.step(0)
-    with pytest.raises(UndefinedMove, match=r"\{A\} at u, X #"):
-        env.step(0)
-
-
 @pytest.mark.parametrize(
     "returned",
     [None, "A", b"A", {"A": True}, 1, {1}, [["A"]], (x for x in "A")],
@@ -105,13 +85,6 @@ def test_what_is_not_a_label(returned):
         env.step(0)
     with pytest.raises(BadLabel):
         pdrm.from_gymnasium(corridor(), lambda *_: returned)
-
-
-def test_no_label_in_info():
-    env = pdrm.wrap(corridor(), "letter", "info")
-    env.reset()
-    with pytest.raises(BadLabel):
-        env.step(0)
 
 
 class Pays(Script):
@@ -143,43 +116,6 @@ def test_an_episode_over_before_it_begins():
         env.reset()
 
 
-TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
-
-
-@pytest.mark.parametrize(
-    ("machine", "error"),
-    [
-        ("leter", UnknownMachine),
-        ("no/such.pdrm", CannotOpen),
-        (pdrm.parse(TWO), CannotTranslate),
-        (7, BadSetting),
-        (shopping, BadSetting),
-    ],
-    ids=["name", "path", "two counters", "number", "labels"],
-)
-def test_what_is_not_a_machine(machine, error):
-    with pytest.raises(error):
-        pdrm.wrap(corridor(), machine, shopping)
-
-
-def test_a_text_is_a_machine():
-    assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"labels": "label"},
-        {"labels": {"A"}},
-        {"labels": "info", "labels_at_reset": "x"},
-        {"labels": shopping, "remember": 7},
-    ],
-)
-def test_what_is_not_a_function(given):
-    with pytest.raises(BadSetting):
-        pdrm.wrap(corridor(), COINS, **given)
-
-
 def test_what_is_not_an_environment():
     for wrong in ("FrozenLake-v1", object(), SyncVectorEnv([corridor]), corridor, COINS):
         with pytest.raises(CannotWrap):
@@ -202,22 +138,6 @@ def test_two_machines_are_one_that_is_combined():
             pdrm.wrap(env, "letter", shopping)
     both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
     assert pdrm.wrap(once.env, both, shopping).machine == both
-
-
-@pytest.mark.parametrize(
-    ("given", "error"), [({"mode": "threads"}, BadSetting), ({"autoreset": "some"}, ValueError)]
-)
-def test_what_is_not_a_mode(given, error):
-    with pytest.raises(error):
-        pdrm.wrap_vector([corridor], COINS, shopping, **given)
-
-
-@pytest.mark.parametrize("weight", ["none", float("inf"), True])
-def test_what_is_not_a_weight(weight):
-    with pytest.raises(BadSetting):
-        pdrm.wrap(corridor(), COINS, shopping, reward_weight=weight)
-    with pytest.raises(BadSetting):
-        pdrm.from_gymnasium(corridor(), shopping, reward_weight=weight)
 
 
 class Tells(gymnasium.Wrapper):
@@ -385,3 +305,54 @@ def test_environments_that_do_not_keep_to_gymnasiums_interface():
             env.step(0)
         with pytest.raises(EpisodeOver):
             env.step(0)
+
+
+def wraps(**given):
+    return lambda: pdrm.wrap(corridor(), **{"machine": COINS, "labels": shopping, **given})
+
+
+TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (wraps(machine="leter"), UnknownMachine),
+        (wraps(machine="no/such.pdrm"), CannotOpen),
+        (wraps(machine=pdrm.parse(TWO)), CannotTranslate),
+        (wraps(machine=7), BadSetting),
+        (wraps(machine=shopping), BadSetting),
+        (wraps(labels="label"), BadSetting),
+        (wraps(labels={"A"}), BadSetting),
+        (wraps(labels="info", labels_at_reset="x"), BadSetting),
+        (wraps(remember=7), BadSetting),
+        (wraps(reward_weight="none"), BadSetting),
+        (wraps(reward_weight=float("inf")), BadSetting),
+        (wraps(reward_weight=True), BadSetting),
+        (lambda: pdrm.from_gymnasium(corridor(), shopping, reward_weight=True), BadSetting),
+        (lambda: pdrm.wrap_vector([corridor], COINS, shopping, mode="threads"), BadSetting),
+        (lambda: pdrm.wrap_vector([corridor], COINS, shopping, autoreset="some"), ValueError),
+    ],
+)
+def test_arguments_that_cannot_be(call, error):
+    with pytest.raises(error):
+        call()
+
+
+NO_MOVE = "name m\nevents A\nstack #\nstart u\notherwise error\nu -> u : A, # / #, 0"
+
+
+@pytest.mark.parametrize(
+    ("word", "machine", "error"),
+    [
+        ([None, {"A", "B"}], "letter", ImpossibleLabel),
+        ([None, {"X"}], "letter", UnknownEvent),
+        ([None, None], "letter", BadLabel),
+        ([None, ()], NO_MOVE, UndefinedMove),
+    ],
+)
+def test_labels_that_the_machine_cannot_read(word, machine, error):
+    env = pdrm.wrap(Script([*word, A]), machine, "info")
+    env.reset()
+    with pytest.raises(error):
+        env.step(0)

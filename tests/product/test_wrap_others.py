@@ -107,19 +107,6 @@ def test_the_coins_need_the_stack():
     assert returns[0] < 0.5
 
 
-def test_the_round_trip_by_taxi_needs_the_stack():
-    seeds = [6, 27, 8, 11, 48, 50]  # two from each of three depots, all to B
-    returns = {}
-    for k in (0, 1):
-        bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
-        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k)
-        returns[k] = mean_return(
-            env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds
-        )
-    assert returns[1] > 28
-    assert returns[0] < 15, "at best, the passenger is simply delivered"
-
-
 def test_unwinding_in_minigrid():
     env = pdrm.wrap(minigrid(), UNWIND, turns, k=2)
     env.reset(seed=0)
@@ -231,25 +218,6 @@ def test_agents_of_stable_baselines_take_dictionaries():
     assert sb3.DQN("MultiInputPolicy", env, **small).learn(20).num_timesteps == 20
 
 
-def test_stable_baselines_own_vectors():
-    env_util = pytest.importorskip("stable_baselines3.common.env_util")
-    envs = env_util.make_vec_env(
-        WRAPPED["FrozenLake"], n_envs=3, seed=0, env_kwargs={"flatten": True}
-    )
-    envs.reset()
-    ended = 0
-    for _ in range(200):
-        observations, _, dones, infos = envs.step(np.zeros(3, int) + 2 * (np.arange(3) % 2))
-        for index in np.flatnonzero(dones):
-            ended += 1
-            assert infos[index]["terminal_observation"].shape == (10,)
-            assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], (
-                "the machine begins anew"
-            )
-    assert ended
-    envs.close()
-
-
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
     """Only if Stable-Baselines3 is installed, and only in a dictionary."""
     room = minigrid(disable_env_checker=True)
@@ -264,20 +232,3 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
         pdrm.wrap(large, UNWIND, turns)
         monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)
-
-
-def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():
-    cart = gymnasium.make("CartPole-v1")
-    for given, said in (
-        (
-            cart,
-            'pdrm.wrap(env, machine, labels, flatten=True)\n       stable_baselines3.PPO("MlpPolicy", env)',
-        ),
-        (pdrm.wrap(cart, UNWIND, turns), 'stable_baselines3.PPO("MultiInputPolicy", env)'),
-        (pdrm.wrap(cart, UNWIND, turns, flatten=True), 'stable_baselines3.PPO("MlpPolicy", env)'),
-        (gymnasium.make("FrozenLake-v1"), "pdrm.from_gymnasium"),
-        (pdrm.domains.FiniteEnv("letter"), "env.unwrapped.domain"),
-    ):
-        with pytest.raises(pdrm.PdrmError) as refused:
-            pdrm.train(given, "ppo")
-        assert said in refused.value.fix, given
