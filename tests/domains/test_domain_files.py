@@ -286,14 +286,3 @@ def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatc
         archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
     with pytest.raises(PdrmError, match="damaged"):
         load_domain(tmp_path / "claims.npz")
-
-
-def test_names_of_environments_of_gymnasium(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("CartPole-v1", "ALE/Pong-v5", "pdrm/TreasureMaze5x5-v0"):
-        with pytest.raises(UnknownDomain, match="environment of Gymnasium"):
-            pdrm.Task(name)
-    (tmp_path / "room-v2").write_text("@.k")
-    assert load_domain("./room-v2").states == 3
-    with pytest.raises(UnknownDomain, match="no such file"):
-        pdrm.Task("maze-v")

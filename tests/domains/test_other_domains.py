@@ -67,23 +67,6 @@ def test_names_and_suggestions():
         domain("letter", more=0.5)
 
 
-def test_step_limits_out_of_range():
-    for limit in [0, -1, 1.5]:
-        with pytest.raises(BadDomainSetting, match="step limit"):
-            domain("letter", step_limit=limit)
-
-
-def test_echo_must_come_to_an_end():
-    for more in [-0.1, 1.0, float("nan")]:
-        with pytest.raises(BadDomainSetting, match="more"):
-            domain("echo", more=more)
-
-
-def test_starting_somewhere_else():
-    with pytest.raises(BadDomainSetting, match="starts are 0 to 4"):
-        domain("paint").starting(5)
-
-
 def test_bad_actions_and_modes():
     env = FiniteEnv("letter")
     env.reset(seed=0)

@@ -1,6 +1,5 @@
 """Tasks that pay for the wrong thing are found, in time, and the catalogue's are not blamed."""
 
-
 import pytest
 
 import pdrm
