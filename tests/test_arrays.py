@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
-import threading
 
 import numpy as np
 import pytest
@@ -54,38 +50,3 @@ def test_an_array_that_was_lengthened_twice_is_copied(monkeypatch: pytest.Monkey
     assert second[25] == 0
     assert np.shares_memory(short, first)
     assert not np.shares_memory(short, second)
-
-
-def test_spaces_are_used_again_and_by_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that make arrays at the same time get different spaces."""
-    monkeypatch.setattr(arrays, "RESERVED_FROM", 64)
-    wrong: list[int] = []
-
-    def work(number: int) -> None:
-        for rows in range(100, 400):
-            array = arrays.lengthen(np.full(1, number), rows, number)
-            if not (array == number).all():
-                wrong.append(number)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    assert 0 < len(arrays._spare) <= arrays.MOST_SPARE
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked on this system")
-def test_a_process_with_large_arrays_can_be_forked() -> None:
-    """What is reserved is not counted as memory, so a copy of the process is allowed to have it, too."""
-    program = (
-        "import os, numpy as np; from pdrm.arrays import lengthen\n"
-        "held = [lengthen(np.ones(1), 2**20) for _ in range(40)]\n"
-        "child = os.fork()\n"
-        "os._exit(int(held[0].sum()) - 1) if child == 0 else print(os.waitpid(child, 0)[1])"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.strip() == "0"

@@ -3,19 +3,15 @@
 import gc
 import json
 import re
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import pdrm
-from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.rows import Rows
-from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
+from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
 from pdrm.experiments import execution
-from pdrm.progress import _NotebookBar, _show_in_notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -40,11 +36,6 @@ def test_machines_words_domains_and_tasks_show_themselves():
     for value in (machine, word, pdrm.domain("letter"), pdrm.Task("letter")):
         assert len(repr(value)) < 100
         assert "\n" not in repr(value)
-
-
-def test_a_wide_machine_is_scaled_instead_of_cut_off():
-    (image,) = re.findall("<img[^>]*>", forms(pdrm.catalogue("paint"))["html"])
-    assert "max-width: 100%" in image
 
 
 def stop(_status):
@@ -88,30 +79,6 @@ def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path
     assert "1 run to do, 1 of them from where they were stopped" in capsys.readouterr().err
     pdrm.train("letter", settings, folder=tmp_path / "runs", progress=True)
     assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
-
-
-def test_a_folder_of_a_study_is_no_run_and_names_its_runs(tmp_path):
-    pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
-    with pytest.raises(BadRunFolder) as told:
-        pdrm.Run.load(tmp_path)
-    assert str(tmp_path / "runs" / "letter-q-") in told.value.fix
-
-
-def test_a_bar_begins_where_the_run_was_stopped(tmp_path, monkeypatch):
-    shown = []
-
-    @contextmanager
-    def show(*_, **__):
-        yield lambda done, note: shown.append((done, note))
-
-    monkeypatch.setattr("pdrm.learning.run.show_progress", show)
-    for watch in (stop, None):
-        with suppress(KeyboardInterrupt):
-            pdrm.train(
-                "letter", "q", k=1, episodes=400, test_every=100, folder=tmp_path, watch=watch
-            )
-    assert [done for done, _ in shown] == [100, 100, 200, 300, 400]
-    assert shown[1][1] == "going on from 25%"
 
 
 def test_a_study_that_is_stopped_says_where_it_goes_on(tmp_path, monkeypatch):
@@ -232,21 +199,6 @@ def test_curves_and_words_become_frames(tmp_path):
         assert seen in frame
 
 
-def test_the_bar_of_a_notebook_is_one_output_drawn_anew():
-    shown = []
-
-    class Handle:
-        def update(self, bar):
-            shown.append(repr(bar))
-
-    with _show_in_notebook(lambda *_, **__: Handle(), _NotebookBar("steps", 10)) as update:
-        for done in range(10_000):
-            update(done / 1_000, "<note>")
-    assert len(shown) < 50
-    assert shown[-1] == "steps: 100%  0 s  <note>"
-    assert "&lt;note&gt;" in _NotebookBar("steps", 0, note="<note>")._repr_html_()
-
-
 def test_the_notebooks_run():
     """All in one kernel, one after the other, because starting one takes a second."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
@@ -282,14 +234,3 @@ def test_notebooks_are_kept_with_what_they_show():
         assert all(cell["outputs"] for cell in cells), path.name
         assert "error" not in {output["output_type"] for output in outputs}, path.name
         assert path.stat().st_size < 500_000, path.name
-
-
-def test_tables_and_networks_with_different_units_are_drawn_apart():
-    at, flat = np.array([10, 20]), np.ones(2)
-    lines = [
-        CurveLine(name, "echo", unit, at, flat, flat, flat)
-        for name, unit in (("q 1", "episodes"), ("cprm 1", "episodes"), ("ppo 1", "timesteps"))
-    ]
-    first, second = study_plot([lines]).axes
-    assert (first.get_xlabel(), second.get_xlabel()) == ("training episodes", "training timesteps")
-    assert len({line.get_color() for line in (*first.lines, *second.lines)}) == 3

@@ -38,11 +38,6 @@ def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_has_no_tikz(tmp_path):
-    with pytest.raises(UnknownFormat):
-        draw(paper.letter().run([]), tmp_path / "run.tex")
-
-
 def test_an_unwritable_place_is_reported(tmp_path):
     with pytest.raises(CannotWrite, match="no such file or directory"):
         draw(paper.letter(), tmp_path / "missing" / "machine.svg")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from pdrm.drawing.render import draw
-from pdrm.drawing.trace import TraceRow, describe_end, trace_run
+from pdrm.drawing.trace import TraceRow, trace_run
 from tests.drawing import paper
 
 
@@ -48,16 +48,6 @@ def test_a_reward_machine_has_no_stack():
         ("2", "u1 → u1: otherwise", "", "0"),
         ("3", "u1 → done: office ∧ ¬plant, 1", "", "1"),
     ]
-
-
-def test_how_a_run_ended():
-    letter = paper.letter()
-    assert describe_end(letter.run(word("B C"))) == "ended in u2, # (final); reward 0.99"
-    assert (
-        describe_end(letter.run(word("B C C")))
-        == "ended in u2, # (final), 1 label left unread; reward 0.99"
-    )
-    assert describe_end(letter.run(word("B"))) == "not ended: in u1, #; reward −0.01"
 
 
 def test_the_table_is_drawn(tmp_path):

@@ -1,7 +1,5 @@
 """Machines from context-free grammars: what they accept and pay, as calls and as files."""
 
-import re
-from itertools import product
 
 import pytest
 
@@ -131,42 +129,6 @@ def test_a_wrong_event_is_known_at_once():
     assert [ignoring.run(parse_word(word)).accepted for word in words] == [True] * 4
 
 
-def test_expressions_are_those_of_re():
-    """Read top-down, and bottom-up behind a beginning that two alternatives share."""
-    for text in (
-        '"a"? ("b" "c") ~ 2',
-        '"a" ~ 1..3 "b"',
-        '"a" ~ 0..2 "b"',
-        '("a" | "b" "c") ~ 0..2 "c" "c"',
-        '("a"+)? "b"',
-        '("a"?)+ "b"',
-        '"b" "a"+',
-        '("a"? "b")* "c"',
-        '["a" "b"] ["c"]',
-        '"a"? "b"? "c"? "d"? "e"? "f"* "g"',
-        '("a" | ("b" | "c")) "b" ("a" | "b" | "c")',
-        '("a"\n"b") "c"',
-    ):
-        pattern = text.replace("[", "(").replace("]", ")?").replace("..", ",")
-        pattern = re.sub(r"~ ([\d,]+)", r"{\1}", re.sub(r'["\n]', "", pattern)).replace(" ", "")
-        machines = [
-            pdrm.from_grammar(f"start: {rest}", accept="end")
-            for rest in (text, f'"k" {text} | "k" "j"')
-        ]
-        events = sorted(set(re.findall("[a-g]", text)))
-        for letters in (
-            letters
-            for size in range(5 if len(events) < 4 else 4)
-            for letters in product(events, repeat=size)
-        ):
-            word = " ".join((*letters, "end"))
-            found = [
-                machines[0].run(parse_word(word)).accepted,
-                machines[1].run(parse_word(f"k {word}")).accepted,
-            ]
-            assert found == [re.fullmatch(pattern, "".join(letters)) is not None] * 2, (text, word)
-
-
 def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_once():
     nested = 'start: q | "a"\nq: "b" | "b" q "a"'  # which events may follow `q` depends on how deep it is
     paid = pdrm.from_grammar(nested, accept="end", reward=5, fail=-1, step=-0.5)
@@ -221,15 +183,6 @@ def test_names_that_machines_use_themselves():
     assert pdrm.parse(to_text(machine)) == machine
 
 
-def test_small_grammars_make_small_machines():
-    loop = pdrm.from_grammar('start: "d"* "c"')
-    assert (len(loop.transitions), loop.stack) == (3, ("#",))  # `d`, `c`, and neither
-    assert set(pdrm.from_grammar('start: ("a" "b") ~ 2 "c"').stack) == {"#", "a", "b", "c"}
-    for text in ('start: ("a & t" "b")* "c"', 'start: list "c"\nlist: list "a & t" "b" |'):
-        run = pdrm.from_grammar(text, exclusive=()).run(parse_word("a+t b " * 9))
-        assert len(run.after.stack) <= 2  # what has been read is forgotten
-
-
 def test_guards_that_share_labels():
     groups = (("a", "x", "y"), ("t", "x", "y"))
     either = pdrm.from_grammar('start: "a" "x" | "a & t" "y"', exclusive=groups)
@@ -259,21 +212,6 @@ def test_labels_that_no_guard_holds_for_are_passed_over():
     ):
         machine = pdrm.from_grammar(text, exclusive=())
         assert {word: machine.run(parse_word(word)).after.state for word in words} == words
-
-
-def test_an_event_that_fits_most_tops_is_wrong_at_the_others():
-    text = 'start: pair*\npair: "o" pair* "c" | "p" pair* "d" | "q" pair* "e" | "lit" "x"'
-    words = "o lit x c end", "lit o", "lit o x end", "lit p x q e end"
-    assert states(pdrm.from_grammar(text, accept="end"), *words) == ["done", "lost", "lost", "lost"]
-    assert states(pdrm.from_grammar(text, accept="end", fail="ignore"), *words) == [
-        "done",
-        "read",
-        "done",
-        "done",
-    ]
-    paid = pdrm.from_grammar(text, accept="end", fail=-3, step=-1)
-    assert [rewards(paid, word) for word in ("lit o", "lit q")] == [[-1, -4]] * 2
-    assert len(paid.transitions) == 11  # one rule for what all tops but `x` do, and one for `x`
 
 
 def test_grammars_with_many_events():
@@ -320,19 +258,6 @@ def test_conflicts_are_shown_with_the_shortest_words():
         assert tuple(sorted(caught.value.words)) == words, text
         assert all(f"`{word}`" in caught.value.message for word in words)
         assert caught.value.fix
-
-
-def test_conflicts_that_only_long_words_show_have_a_place():
-    both = 'one: "a"\ntwo: "a"'
-    chains = [f"{name}{number}: {name}{number + 1}" for name in "pq" for number in range(60)]
-    for text, line in (
-        (f'start: ("x" ~ 201) (one "b" "c" | two "b" "d")\n{both}', 3),
-        (f'start: one "b" "c" | two "b" "d" ("x" ~ 201)\n{both}', 3),
-        ("\n".join(("start: p0 | q0", *chains, 'p60: "a"', 'q60: "a"')), 123),
-    ):
-        with pytest.raises(Undecidable) as caught:
-            pdrm.from_grammar(text)
-        assert (caught.value.where.line, bool(caught.value.fix)) == (line, True)
 
 
 def test_faults_have_a_line_a_column_and_a_fix():

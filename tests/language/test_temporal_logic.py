@@ -37,14 +37,6 @@ def test_a_formula_is_about_the_first_label_and_one_of_the_past_about_the_last()
     assert accepts(mixed, "- a b", "b") == [True, False]
 
 
-def test_future_inside_past_is_decided_too():
-    machine = pdrm.from_ltlf(
-        "F(c & Y F d)"
-    )  # one label before c, d was still to come: at once, with c, or later
-    assert accepts(machine, "- c d", "d c", "- c+d", "- c - d") == [True, True, True, True]
-    assert accepts(machine, "c d", "- c") == [False, False]
-
-
 def test_the_empty_trace():
     texts = ("a", "!a", "X a", "WX a", "F a", "G a", "a U b", "a R b", "a W b", "true", "H a")
     machines = [pdrm.from_ltlf(text, events=["a", "b"], accept="end") for text in texts]
@@ -78,14 +70,6 @@ def test_operators_bind_as_they_should():
     assert accepts(pdrm.from_ltlf("F last", events=["last"]), "- last", "-") == [True, False]
 
 
-def test_the_arguments_of_a_pattern_take_the_place_of_its_letters():
-    assert parse_formula("chain_response(call, answer | b)") is parse_formula(
-        "G(call -> X(answer | b))"
-    )
-    assert parse_formula("precedence(b, a)") is parse_formula("!a W b")
-    assert parse_formula("last(X a)") is parse_formula("F(X a & last)")
-
-
 def test_a_formula_that_names_the_last_label_is_not_about_the_past_alone():
     """`O a` is about the last label that was read, `O a & last` about the first, which must then be the last too."""
     past, first = (pdrm.from_ltlf(text, accept="end") for text in ("O a", "O a & last"))
@@ -104,15 +88,6 @@ def test_rewards_and_failure():
     stuck = pdrm.from_ltlf("!b U a", **options).run(parse_word("b a"))
     assert (stuck.after.state, stuck.finished) == ("lost", False)
     assert pdrm.from_ltlf("!b U a", fail="ignore", **options).run(parse_word("b a")).accepted
-
-
-def test_guards_are_small_and_exclusive_events_make_them_smaller():
-    events = ["a", "b", "c", "d", "e"]
-    machine = pdrm.from_ltlf("F(a & !b | c)", events=events)
-    assert [rule.plain_text for rule in machine.transitions] == ["u0 -> done : c | a & !b, 1"]
-    machine = pdrm.from_ltlf("F(a & !b | c)", events=events, exclusive=[events])
-    assert [rule.plain_text for rule in machine.transitions] == ["u0 -> done : a | c, 1"]
-    assert machine.exclusive == (tuple(events),)
 
 
 def test_machines_are_minimal():

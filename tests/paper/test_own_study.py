@@ -59,14 +59,6 @@ def test_the_page_has_the_task_the_results_and_nothing_of_the_papers(folder):
     assert figures == {"letter-s.pdf", "maze.pdf", "paint.pdf"}
 
 
-def test_tables_have_no_empty_columns(folder):
-    page = (folder / "index.html").read_text()
-    for table in re.findall(r"<table>(<thead><tr><th>agent</th><th>k</th>.*?)</table>", page):
-        rows = re.findall(r"<tr>(.*?)</tr>", table)[1:]
-        cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
-        assert all(any(column) for column in zip(*cells, strict=True))
-
-
 def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_path):
     def line(value):
         numbers = np.array([value])
