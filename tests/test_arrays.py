@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
 
 from pdrm import arrays
 
 
-def test_arrays_that_grow_are_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_that_grow_are_as_copies(monkeypatch):
     """Several at a time, of several kinds, which grow, are written to and go; none has what another left behind."""
     monkeypatch.setattr(arrays, "RESERVED_FROM", 64)
     choose = random.Random(3)
@@ -41,7 +40,7 @@ def test_arrays_that_grow_are_as_copies(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(np.array_equal(found, kept) for found, kept, _ in held)
 
 
-def test_an_array_that_was_lengthened_twice_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_array_that_was_lengthened_twice_is_copied(monkeypatch):
     """Only the longest array in a space grows there: two that come from one do not share what is new."""
     monkeypatch.setattr(arrays, "RESERVED_FROM", 64)
     short = arrays.lengthen(np.arange(10), 20)

@@ -1,6 +1,5 @@
 """Machines from context-free grammars: what they accept and pay, as calls and as files."""
 
-
 import pytest
 
 import pdrm

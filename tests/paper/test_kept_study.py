@@ -1,6 +1,5 @@
 """A folder says which studies it is about: what is read from it asks for the very same runs."""
 
-
 import pytest
 
 from pdrm.domains import grid_domain, parse_map

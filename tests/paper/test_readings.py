@@ -1,7 +1,6 @@
 """Readings of the paper: named choices, generated maps and sequences with a solution, and claims judged under them."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,6 @@ from pdrm.paper.readings import (
     reading_of,
 )
 from pdrm.task import Task
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def ids(of):
