@@ -11,7 +11,6 @@ import pytest
 import pdrm
 from pdrm.drawing.rows import Rows
 from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
-from pdrm.experiments import execution
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -81,28 +80,6 @@ def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path
     assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
 
 
-def test_a_study_that_is_stopped_says_where_it_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(execution, "perform", stop_at_once)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
-    (line,) = caught.value._render_traceback_()
-    assert "0 of 2 runs are done" in line
-    assert str(tmp_path) in line
-
-
-def stop_at_once(*_):
-    raise KeyboardInterrupt
-
-
-def test_a_machine_too_large_to_draw_shows_its_rules():
-    lines = "\n".join(f"s{i} -> s{i + 1} : a, z / z, 1" for i in range(200))
-    machine = pdrm.parse(
-        f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n"
-    )
-    assert list(forms(machine)) == ["html"]
-    assert "160 more" in forms(machine)["html"]
-
-
 def test_names_are_escaped():
     rows = Rows(1, lambda _: type("Row", (), {"record": lambda _: {"<b>": "<script>"}})())
     assert "<script>" not in rows._repr_html_()
@@ -148,27 +125,6 @@ def test_a_film_shows_itself(tmp_path):
         assert f"data:image/{ending};base64," in forms(film)["html"]
         assert film["steps"] > 0
         assert len(repr(film).replace(str(tmp_path), "")) < 80
-
-
-def test_a_policy_is_a_table_of_rows(tmp_path):
-    run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
-    policy, domain = run.policy, pdrm.domain("letter")
-    rows = policy.table(domain)
-    assert len(rows) == len(policy)
-    assert len(list(rows)) == len(rows[:]) == len(rows)
-    for row in rows:
-        values = policy.values(row.environment_state, row.machine_state, row.stack)
-        assert list(row.values.values()) == values.tolist()
-        assert row.best == domain.actions[values.argmax()]
-        assert row.where == domain.describe(row.environment_state)
-    assert rows[-1] == rows[len(rows) - 1]
-    with pytest.raises(IndexError):
-        rows[len(rows)]
-    assert f"{len(rows) - 20} more rows" in str(rows)
-    options = pdrm.train("letter", "hrm", episodes=200, folder=tmp_path).policy
-    assert {row.best for row in options.table()} <= {
-        rule for rules in options.options.values() for rule in rules
-    }
 
 
 def test_rows_become_a_frame():

@@ -88,9 +88,3 @@ def test_the_front_door_and_the_chapters_complete_and_nothing_else():
     assert set(ast.literal_eval(found.stdout)) <= {"errors", "habits", "lazy"}, (
         "modules of the package that are loaded"
     )
-
-
-def test_without_a_name_what_there_is_is_listed():
-    assert "letter" in pdrm.catalogue()
-    assert "maze-5x5" in pdrm.domain()
-    assert all(pdrm.catalogue(name).name == name for name in pdrm.catalogue())

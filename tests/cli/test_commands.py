@@ -185,23 +185,6 @@ def test_help_is_quick_and_light():
         assert command in done.stdout
 
 
-def test_version(pdrm):
-    import pdrm as package
-
-    assert pdrm("--version").out == f"pdrm {package.__version__}\n"
-    assert package.__version__ in (Path(__file__).parents[2] / "pyproject.toml").read_text()
-
-
-def test_no_colour_where_none_is_wanted(monkeypatch):
-    from pdrm.cli.output import coloured
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert coloured("x", fg="red") != "x"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert coloured("x", fg="red") == "x"
-
-
 def test_an_encoding_without_our_signs(tmp_path):
     """In a process of its own, since an encoding is chosen when Python starts."""
     file = tmp_path / "é.pdrm"

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -108,44 +107,6 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
         pdrm("report", out / "runs", "-o", tmp_path / "plain").code == 0
     )  # a folder of runs that keeps no study
     assert (tmp_path / "plain/index.html").exists()
-
-
-def test_runs_of_several_folders_are_compared(pdrm, study, tmp_path, monkeypatch):
-    """Of a study and of `pdrm train`, by the folders that hold them or by the folder around both; what is replaced is said."""
-    monkeypatch.chdir(tmp_path)
-    pdrm("run", study, "--workers", 1, "-o", "runs/views")
-    pdrm(
-        "train",
-        "maze-5x5",
-        "--agent",
-        "q",
-        "--k",
-        2,
-        "--episodes",
-        50,
-        "--seed",
-        7,
-        "-o",
-        "runs/mine",
-    )
-    for named in (
-        ("runs/views", "runs/mine"),
-        ("runs/mine", "runs/views"),
-        (".",),
-        ("runs",),
-        ("runs/mine", "."),
-    ):
-        (head, _, row) = pdrm("report", *named, "--markdown").out.strip().splitlines()
-        found = sorted(cell.strip() for cell in head.split("|")[2:-1])
-        assert found == ["cprm 1", "q 0", "q 2"]
-        assert row.count("/2") == 2
-        assert row.count("/1") == 1
-    outcome = pdrm("report", "runs/views", "runs/mine")
-    assert outcome.out == "wrote report/curves.svg\nwrote report/index.html\n"
-    assert "next: pdrm replay runs/views/runs/maze-5x5-" in outcome.err
-    assert pdrm("report", "runs").out == "replaced report/curves.svg\nreplaced report/index.html\n"
-    Path("empty").mkdir()
-    assert pdrm("report", "empty").err.startswith("error[E0805]: empty holds no trained run")
 
 
 def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):

@@ -86,13 +86,6 @@ def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
     assert shown.err.splitlines()[-1] == "next: pdrm check-k letter"
 
 
-def test_runs_with_another_machine_are_not_counted(pdrm, runs, tmp_path):
-    file = tmp_path / "mine.pdrm"
-    file.write_text(library.language.to_text(library.catalogue("letter-pushdown")))
-    _, sizes = sizes_of(pdrm("sizes", "letter", "--machine", file, "--runs", runs, "--json"))
-    assert not any(size["seen"] for size in sizes.values())
-
-
 def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
     record, sizes = sizes_of(pdrm("sizes", "marked-palindrome", "--steps", 8, "--json"))
     assert record["domain"] == "all words"
@@ -115,16 +108,6 @@ def test_ones_own_domain(pdrm, tmp_path):
     assert 0 < sizes["1-policy"]["reachable"] <= sizes["full policy"]["reachable"]
     outcome = pdrm("sizes", file)
     assert (outcome.code, outcome.err[:12]) == (2, "error[E0811]")
-
-
-def test_unasked_k_goes_up_to_the_highest_stack(pdrm, tmp_path):
-    """Of a machine whose stack holds two symbols at most, a 3-policy sees no more than a 2-policy."""
-    file = tmp_path / "two.pdrm"
-    file.write_text(
-        "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 0\nu -> f : a, A / eps, 1\n"
-    )
-    record, _ = sizes_of(pdrm("sizes", file, "--steps", 9, "--json"))
-    assert [size["k"] for size in record["sizes"] if "k" in size] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -206,29 +206,6 @@ def test_ones_own_domain(agent, pdrm, tmp_path, monkeypatch):
     assert "#@..#" in screens[-1]
 
 
-def test_ids_of_ones_own_domain_are_hashes_of_what_is_in_it(pdrm, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("task.pdrm").write_text(TASK)
-    folders = []
-    for name, text in (
-        ("a.txt", ROOMS),
-        ("b.txt", "// a comment\n" + ROOMS),
-        ("c.txt", ROOMS.replace("40", "41")),
-    ):
-        Path(name).write_text(text)
-        (record,) = json.loads(
-            pdrm("train", name, "--machine", "task.pdrm", "--episodes", 5, "--json").out
-        )
-        folders.append(record["folder"])
-    assert folders[0] == folders[1] != folders[2]
-    spec = json.loads((Path(folders[0]) / "spec.json").read_text())
-    assert len(spec["task"]["domain_sha256"]) == 64
-    (Path(folders[0]) / "domain.npz").write_bytes((Path(folders[2]) / "domain.npz").read_bytes())
-    for command in ("evaluate", "replay"):
-        outcome = pdrm(command, folders[0])
-        assert (outcome.code, outcome.err[:12]) == (2, "error[E0805]")
-
-
 def test_an_unfinished_run_says_so(pdrm, tmp_path):
     assert pdrm("train", "maze-5x5", "--episodes", 100, "-o", tmp_path).code == 0
     (folder,) = tmp_path.iterdir()
@@ -238,39 +215,8 @@ def test_an_unfinished_run_says_so(pdrm, tmp_path):
     assert "not finished" in pdrm("evaluate", folder, "--episodes", 2).err
 
 
-def test_any_setting_by_its_name(pdrm, tmp_path):
-    words = (
-        "--set",
-        "episodes=40",
-        "--set",
-        "test_every=20",
-        "--set",
-        "counterfactuals=exhaustive",
-    )
-    (record,) = json.loads(
-        pdrm("train", "maze-5x5", "--agent", "cprm", *words, "-o", tmp_path, "--json").out
-    )
-    settings = json.loads((Path(record["folder"]) / "spec.json").read_text())["settings"]
-    assert (settings["episodes"], settings["counterfactuals"]) == (40, "exhaustive")
-
-
 def test_agents_and_their_settings_are_listed(pdrm):
     assert [line.split()[0] for line in pdrm("agents").out.splitlines()] == list(AGENTS)
     assert "counterfactuals=deduplicated" in pdrm("agents", "cprm").out
     assert set(json.loads(pdrm("agents", "--json").out)) == set(AGENTS)
     assert pdrm("agents", "cprn").code == 2
-
-
-def test_one_seed_and_several_runs_at_once(pdrm, tmp_path):
-    command = ("train", "letter", "--episodes", 20, "--set", "test_every=20", "-o", tmp_path)
-    (one,) = json.loads(pdrm(*command, "--seed", 3, "--json").out)
-    assert one["seed"] == 3
-    assert "both --seed and --seeds" in pdrm(*command, "--seed", 3, "--seeds", 2).err
-    assert pdrm(*command, "--seed", 4).code == 0
-    folders = sorted(tmp_path.iterdir())
-    assert [record["seed"] for record in json.loads(pdrm("evaluate", *folders, "--json").out)] == [
-        3,
-        4,
-    ]
-    assert pdrm("evaluate", *folders, "--episodes", 2).out.count("2 episodes of letter") == 2
-    assert pdrm("replay", *folders, "--plain").out.count("step 0 of") == 2

@@ -7,19 +7,15 @@ import numpy as np
 import pytest
 
 import pdrm
-from pdrm.domains import find_domain, load_domain, names, save_domain
+from pdrm.domains import load_domain, names, save_domain
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.errors import (
     BadArrays,
     BadDomainFile,
     BadDomainSetting,
-    CannotOpen,
-    CannotWrite,
     NoStart,
     PdrmError,
     RaggedMap,
-    UnknownDomain,
-    UnknownFormat,
     UnknownPlace,
 )
 from tests.contracts import check_domain
@@ -251,26 +247,6 @@ def test_code_in_a_file_is_not_run(tmp_path):
     np.savez(tmp_path / "code.npz", next=np.array([[print]], object), allow_pickle=True)
     with pytest.raises(BadDomainFile):
         load_domain(tmp_path / "code.npz")
-
-
-def test_names_and_paths(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "kitchen", "@.c\n")
-    assert (find_domain("letter").name, find_domain("kitchen").events) == ("letter", ("c",))
-    with pytest.raises(UnknownDomain, match="did you mean `letter`"):
-        find_domain("lettr")
-    with pytest.raises(CannotOpen, match=r"none\.txt.*no such file"):
-        find_domain("none.txt")
-    with pytest.raises(CannotOpen):
-        find_domain(tmp_path)
-    (tmp_path / "latin.txt").write_bytes(b"@.\xe9")
-    with pytest.raises(BadDomainFile, match="byte 2"):
-        find_domain("latin.txt")
-    with pytest.raises(UnknownFormat, match=r"kitchen\.txt"):
-        save_domain(pdrm.domain("letter"), "kitchen.txt")
-    with pytest.raises(CannotWrite):
-        save_domain(pdrm.domain("letter"), tmp_path / "nowhere" / "letter.npz")
-    assert issubclass(UnknownDomain, PdrmError)
 
 
 def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatch):

@@ -55,19 +55,6 @@ def test_the_5x5_maze_is_the_one_drawn():
     assert words(labels) == ["u", "d", "d", "d", "d", "r", "r+t", "l", "l", "u", "u", "u+x"]
 
 
-def test_a_bump_on_the_way_may_spoil_the_way_back():
-    """After a bump to the left at (1, 1) the way back asks for a step to the right there, which leads astray."""
-    maze = domain("maze-5x5")
-    assert run(maze, "dddrr" + "lluuu")[0].after.state == "home"
-    assert run(maze, "dlddrr" + "lluuru")[0].after.state == "return"
-    assert (
-        run(maze, "dlddrr" + "lluuru" + "l")[0].after.state == "return"
-    )  # nothing left to retrace: stuck there
-    assert (
-        run(maze, "ddldrr" + "lluruu")[0].after.state == "home"
-    )  # walls on both sides: the bump can be undone
-
-
 def test_mazes_have_their_distance_loops_and_dead_ends():
     for size, steps, limit in [(5, 5, 15), (10, 15, 150), (20, 24, 300)]:
         maze = domain(f"maze-{size}x{size}")

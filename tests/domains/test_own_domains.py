@@ -1,7 +1,5 @@
 """A user's own domain: from a map, from arrays, and from Gymnasium's tables; and what is said of faulty ones."""
 
-from dataclasses import replace
-
 import gymnasium
 import numpy as np
 import pytest
@@ -130,19 +128,6 @@ def test_faulty_arrays():
             from_arrays("faulty", **(SOUND | change))
 
 
-def test_words_out_of_range():
-    for wrong in [
-        {"step_limit": 2**31},
-        {"step_limit": 0},
-        {"step_limit": True},
-    ]:
-        with pytest.raises(BadDomainSetting):
-            from_arrays("line", **{**SOUND, **wrong})
-    for lowest in (5, 1):
-        with pytest.raises(BadDomainSetting):
-            replace(from_arrays("line", **SOUND), lowest=lowest, highest=1)
-
-
 def entering(places):
     """The labelling function that names the states one enters."""
     return lambda *step: {places[step[2]]} if step[2] in places else set()
@@ -221,13 +206,6 @@ def test_a_state_that_ends_only_on_one_way_in_gets_a_copy():
     assert world.describe(2) == "1, ended"
 
 
-def test_a_row_that_no_episode_reaches_ends_nothing():
-    table = {0: {0: [(1, 0, 0, False)]}, 1: {0: [(1, 0, 1, True)]}}
-    world = from_gymnasium(Tabled(table), entering({}), step_limit=9, start={0: 1})
-    assert world.states == 2
-    assert not world.arrays.terminal[0]
-
-
 def stop_or_stay(_state, action):
     return [Outcome("s", terminal=action == 1, label=frozenset({"stop"} if action == 1 else ()))]
 
@@ -289,17 +267,3 @@ FAR = {0: {0: [(1.0, 7, 0.0, True)]}}
 def test_environments_that_cannot_be_read(env, error, given):
     with pytest.raises(error):
         from_gymnasium(env, **{"labels": entering({}), "step_limit": 9, **given})
-
-
-def test_labels_see_the_environment_after_the_step():
-    lake, seen = gymnasium.make("FrozenLake-v1"), []
-
-    def label(_state, _action, there, info):
-        seen.append(info["env"].unwrapped.s == there)
-        return ()
-
-    lake.reset(seed=0)
-    from_gymnasium(lake, label, events=["goal"])
-    assert len(seen) > 16
-    assert all(seen)
-    assert lake.unwrapped.s == 0, "and it is put back"

@@ -116,18 +116,6 @@ def test_errors_have_a_place(wrong):
     assert caught.value.fix
 
 
-def test_a_wrong_event_is_known_at_once():
-    text = 'start: item ("comma" item)* "stop"\nitem: item "x" | "x"'
-    for fail, after in ((-1, "lost"), (None, "lost"), ("ignore", "read")):
-        run = pdrm.from_grammar(text, fail=fail).run(parse_word("x comma comma"))
-        assert (run.after.state, run.steps[-1].reward) == (after, fail if fail == -1 else 0)
-    ignoring = pdrm.from_grammar(
-        'start: "lp" start "rp" | list\nlist: list "x" | "x"', accept="end", fail="ignore"
-    )
-    words = "lp x rp end", "lp x lp x rp end", "x rp x end", "lp end rp x rp end"
-    assert [ignoring.run(parse_word(word)).accepted for word in words] == [True] * 4
-
-
 def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_once():
     nested = 'start: q | "a"\nq: "b" | "b" q "a"'  # which events may follow `q` depends on how deep it is
     paid = pdrm.from_grammar(nested, accept="end", reward=5, fail=-1, step=-0.5)
@@ -149,22 +137,6 @@ def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_o
     assert rewards(
         pdrm.from_grammar('start: "c"+ "d"* "d"', accept="end", reward=3), "c d d end"
     ) == [0, 0, 0, 3]
-
-
-def test_parts_pay_when_it_is_certain_that_they_are_complete():
-    for text, word, paid in (
-        ('start: "a" part\npart: "b" "c"', "a b c", [0, 0, 12]),  # both at once, and the whole word
-        ('start: "s" part "x"\npart: "a" "b"?', "s a x", [0, 0, 12]),
-        ('start: "s" part "x"\npart: "a" "b"?', "s a b x", [0, 0, 1, 11]),
-        ('start: "s" part last "x"\npart: "a" "b"?\nlast: "c"?', "s a x", [0, 0, 112]),
-        ('start: "s" part last "x"\npart: "a" "b"?\nlast: "c"?', "s a c x", [0, 0, 101, 11]),
-        ('start: "a" "a"\n | "a" part "x"\npart: "b" | "b" "c"', "a b x", [0, 0, 12]),
-    ):
-        given = {"part": 1, "start": 10, "last": 100}
-        machine = pdrm.from_grammar(
-            text, complete={name: given[name] for name in given if f"{name}:" in text}
-        )
-        assert rewards(machine, word) == paid
 
 
 def test_names_that_machines_use_themselves():
@@ -211,17 +183,6 @@ def test_labels_that_no_guard_holds_for_are_passed_over():
     ):
         machine = pdrm.from_grammar(text, exclusive=())
         assert {word: machine.run(parse_word(word)).after.state for word in words} == words
-
-
-def test_grammars_with_many_events():
-    events = [f"e{number}" for number in range(65)]
-    item = " | ".join(f'"{event}"' for event in events)
-    bottom_up = pdrm.from_grammar(f'start: item "x" | item "y"\nitem: {item}')
-    assert states(bottom_up, "e3 x", "e64 y", "x", "e3 e4") == ["done", "done", "lost", "lost"]
-    pairs = " | ".join(f'"a{number}" "b" "c" | "a{number}" "b" "d"' for number in range(110))
-    shared = pdrm.from_grammar(f"start: {pairs}")
-    assert states(shared, "a3 b d", "a109 b c", "a3 c", "b") == ["done", "done", "lost", "lost"]
-    assert len(shared.transitions) == 4  # the first event, `b`, the last one, and none of these
 
 
 def test_conflicts_are_shown_with_the_shortest_words():
@@ -330,23 +291,6 @@ def test_faults_of_header_lines_have_a_place():
         )
         assert caught.value.fix
     assert "`start`" in caught.value.fix
-
-
-def test_what_is_no_text_path_or_machine_is_refused(tmp_path):
-    calls = (
-        lambda: pdrm.from_grammar(5),
-        lambda: pdrm.from_grammar('start: "a"', complete=5),
-        lambda: pdrm.from_grammar('start: "a"', name=5),
-        lambda: pdrm.parse(5),
-        lambda: pdrm.load(5),
-        lambda: pdrm.catalogue(5),
-        lambda: pdrm.language.parse_word(5),
-        lambda: pdrm.save(pdrm.catalogue("letter"), 5),
-        lambda: pdrm.save("letter", tmp_path / "letter.pdrm"),
-    )
-    for call in calls:
-        with pytest.raises(pdrm.PdrmError, match="fix:"):
-            call()
 
 
 def test_a_reserved_event_is_shown_where_it_stands():

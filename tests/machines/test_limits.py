@@ -69,6 +69,17 @@ def test_small_inputs_that_never_ended(text, code):
     assert time.thread_time() - began < 4  # on a loaded computer, too
 
 
+def test_a_silent_step_that_is_too_long_ends():
+    chain = "".join(
+        f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000)
+    )
+    machine = pdrm.parse(HEAD + chain)
+    with pytest.raises(PdrmError, match="silent moves, with") as caught:
+        machine.begin()
+    assert caught.value.where.line > 6
+    assert len(pdrm.parse(double(10)).run([frozenset("a")]).steps[-1].moves) == 2**11 + 1
+
+
 def test_many_rules_in_many_states_and_in_one():
     stay = Otherwise.stay(0)
     many = [
@@ -85,14 +96,3 @@ def test_many_rules_in_many_states_and_in_one():
     machine = pdrm.PushdownRewardMachine("m", letters, symbols, "u", (), stay, one, [letters])
     assert time.thread_time() - began < 6
     assert machine.rule("u", frozenset({"e7"}), "s9") == one[7 * 126 + 9]
-
-
-def test_a_silent_step_that_is_too_long_ends():
-    chain = "".join(
-        f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000)
-    )
-    machine = pdrm.parse(HEAD + chain)
-    with pytest.raises(PdrmError, match="silent moves, with") as caught:
-        machine.begin()
-    assert caught.value.where.line > 6
-    assert len(pdrm.parse(double(10)).run([frozenset("a")]).steps[-1].moves) == 2**11 + 1

@@ -83,17 +83,6 @@ def test_only_rules_that_look_at_no_symbol_apply_to_the_empty_stack():
     assert [step(TABLE, stacks, 0, EMPTY, label)[3] for label in range(4)] == [UNDEFINED] * 4
 
 
-def test_full_changes_nothing_and_the_step_goes_on_after_making_room():
-    small, large = Stacks.empty(3, capacity=3), Stacks.empty(3)
-    _, node, _, _ = begin(TABLE, small)
-    _, same, _, _ = begin(TABLE, large)
-    assert step(TABLE, small, 0, node, 0) == (0, node, 0.0, FULL)
-    assert step(TABLE, small, 0, node, 0) == (0, node, 0.0, FULL)
-    grown = small.room()
-    assert step(TABLE, grown, 0, node, 0) == step(TABLE, large, 0, same, 0)
-    assert begin(TABLE, Stacks.empty(3, capacity=1)) == (0, EMPTY, 0.0, FULL)
-
-
 def test_full_in_the_middle_of_silent_moves_changes_nothing():
     rules = [
         Transition("u", "v", Event("a"), "z", ("A", "z"), 0.1),

@@ -16,7 +16,6 @@ from pdrm.paper.readings import (
     READINGS,
     about_readings,
     cells,
-    four_sequences,
     reading_of,
 )
 from pdrm.task import Task
@@ -87,12 +86,6 @@ def test_generated_tasks_have_a_solution():
     with pytest.raises(BadSetting, match="no maze"):
         draw_maze(10, 1, away=500)
     assert draw_places(1) != draw_places(2)
-
-
-def test_the_four_sequences_are_as_they_were():
-    eight, four_eight = four_sequences()
-    assert (eight.finite.highest, four_eight.finite.highest) == (8982.0, 4990.0)
-    assert len(four_eight.finite.arrays.start_label) == 5
 
 
 def test_a_reading_is_run_and_judged(pdrm, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.language.loading import catalogue, parse
+from pdrm.language.loading import parse
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.machines.counting import (
     CountingConfiguration,
@@ -72,18 +72,6 @@ def check_random_automata(seed):
 def test_random_automata():
     for seed in range(60):
         check_random_automata(seed)
-
-
-def test_more_room_keeps_the_numbers():
-    machine = catalogue("letter-cra")
-    counters = Counters(machine, [frozenset("A"), frozenset("C")])
-    explored = counters.begin(capacity=1)
-    for here in range(40):
-        explored.configurations.wanted[:] = here, 0
-        explored = counters.find(explored)
-    assert counters.vectors(explored) == [(value,) for value in range(41)]
-    assert explored.configurations.after[:40, 0].tolist() == list(range(1, 41))
-    assert np.allclose(explored.configurations.paid[:40, 0], -0.01)
 
 
 def test_a_label_without_a_rule_is_kept_as_that():

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from pdrm.errors import BadSetting, EndlessSilentMoves, PdrmError
-from pdrm.language.loading import catalogue, parse
+from pdrm.errors import EndlessSilentMoves, PdrmError
+from pdrm.language.loading import parse
 from pdrm.machines.tables import tabulate
 from pdrm.product import exploration
 from pdrm.product.counters import Counters
@@ -77,13 +77,6 @@ def test_a_walk_is_the_readable_one(monkeypatch):
     for seed in range(30):
         for view in [FullStack(), TopK(0), TopK(2)]:
             check_a_walk_is_the_readable_one(seed, view)
-
-
-def test_a_k_that_no_key_can_hold_is_refused():
-    table = tabulate(catalogue("letter"), [frozenset()])
-    assert Explored.new(table, TopK(20), states=15).k == 20
-    with pytest.raises(BadSetting, match="k = 60 is more than a table can be indexed by"):
-        Explored.new(table, TopK(60), states=15)
 
 
 COUNT = """events A B

@@ -110,13 +110,6 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
     assert {(OK, True), (OK, False), (UNDEFINED, False), (FINISHED, True)} <= met
 
 
-def test_nothing_of_the_machine_is_seen_without_a_view():
-    where, machine = domain("letter"), catalogue("letter")
-    blind = jax_product(finite_domain(where), machine, None)
-    seen = np.asarray(blind.observe(blind.begin(make_key(0)).state))
-    assert (seen[: where.states].sum(), seen[where.states :].sum()) == (1, 0)
-
-
 def test_a_first_stack_higher_than_the_depth_is_refused():
     machine = parse(
         "events a\nstack # A\nstart u\notherwise stay 0\nu -> v : eps, # / A A #, 0\nv -> v : a, z / z, 0\n"

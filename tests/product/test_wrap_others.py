@@ -76,27 +76,6 @@ def door_key(**form):
     return pdrm.wrap(bare, DOOR_TWICE, standing_on, reward_weight=0, ignore_end=True, **form)
 
 
-def test_minigrid_goes_on_after_its_goal():
-    env = door_key()
-    env.reset(seed=0)
-    world = env.unwrapped
-    world.agent_pos, world.agent_dir = (2, 3), 1  # beside the goal, at (3, 3), facing down
-    world.grid.set(2, 2, None)
-    paid = []
-    door = next(
-        (x, y)
-        for x in range(5)
-        for y in range(5)
-        if getattr(world.grid.get(x, y), "type", "") == "door"
-    )
-    for place in (door, (3, 3), (2, 2), door):
-        world.agent_pos = place
-        _, reward, terminated, _, info = env.step(world.actions.done)
-        paid.append((reward, terminated))
-    assert paid == [(1, False), (1, False), (0, False), (1, True)]
-    assert info["machine"]["stack"] == ("#",)
-
-
 def test_the_coins_need_the_stack():
     """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
     returns = {}
@@ -186,15 +165,6 @@ def test_dqn_learns_to_unwind_in_minigrid():
     assert total > 2, "left, forward, right, forward pays 3; random play about -1"
 
 
-def as_floats(room):
-    """The way that the warning of small images names: the image as numbers that nobody takes for a picture."""
-    image = gymnasium.spaces.Box(0, 255, room.observation_space["image"].shape, np.float32)
-    space = gymnasium.spaces.Dict({**room.observation_space.spaces, "image": image})
-    return gymnasium.wrappers.TransformObservation(
-        room, lambda seen: {**seen, "image": seen["image"].astype(np.float32)}, space
-    )
-
-
 @pytest.mark.usefixtures("torch_alone")
 def test_agents_of_stable_baselines_take_dictionaries():
     sb3 = pytest.importorskip("stable_baselines3")
@@ -212,10 +182,6 @@ def test_agents_of_stable_baselines_take_dictionaries():
         env = pdrm.wrap(limited, TRIP, watch_room, **form)
         assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
     assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", TaskWarning)
-        env = pdrm.wrap(as_floats(gymnasium.wrappers.TimeLimit(Room(), 9)), TRIP, watch_room)
-    assert sb3.DQN("MultiInputPolicy", env, **small).learn(20).num_timesteps == 20
 
 
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):

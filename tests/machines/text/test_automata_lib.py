@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pdrm.errors import EndlessSilentMoves, PdrmError
 from pdrm.language.loading import parse
-from pdrm.language.peer_formats import read_automaton
 
 AS_MANY = {
     "states": {"q0", "q1", "q2", "q3"},
@@ -137,59 +136,3 @@ def test_faults_are_reported_with_their_place():
         assert caught.value.errors[0].code == code
         assert said in str(caught.value)
         assert str(caught.value.where) == f"task.json{path}"
-
-
-def test_names_that_are_taken_are_varied():
-    table = {"begin": {"end": {"bottom": ["accepted", []]}}}
-    text = json.dumps({"states": ["begin", "accepted"], "input_symbols": ["end"], "stack_symbols": ["bottom"],
-                       "final_states": ["accepted"], "initial_state": "begin", "initial_stack_symbol": "bottom",
-                       "transitions": table})  # fmt: skip
-    machine = parse(text, "taken.json")
-    assert (machine.name, machine.start, machine.states) == (
-        "taken",
-        "begin_",
-        ("begin_", "begin", "accepted"),
-    )
-    assert (machine.final, machine.events, machine.stack) == (
-        ("accepted_", "rejected"),
-        ("end", "end_"),
-        ("bottom_", "bottom"),
-    )
-    assert machine.exclusive == (("end", "end_"),)
-    assert machine.run([frozenset({"end"}), frozenset({"end_"})]).reward == 1
-    assert machine.run([frozenset({"end_"})]).after.state == "rejected"
-
-
-def test_without_a_mode_both_accept():
-    """An accepting state, and an empty stack: automata-lib's own default."""
-    pops = {"q0": {"a": {"0": ["q1", ""]}, "b": {"0": ["q3", ["0"]]}}}
-    text = json.dumps(
-        {
-            key: value
-            for key, value in (AS_MANY | {"transitions": pops}).items()
-            if key != "acceptance_mode"
-        },
-        default=list,
-    )
-    machine = parse(text, "task.json")
-    paid = [machine.run([frozenset(letter), frozenset({"end"})]).reward for letter in "ab"]
-    assert (
-        paid
-        == [
-            DPDA(**(AS_MANY | {"transitions": pops, "acceptance_mode": "both"})).accepts_input(
-                letter
-            )
-            for letter in "ab"
-        ]
-        == [1, 1]
-    )
-    assert all(rule.where.file == "task.json" for rule in machine.transitions)
-    assert {str(header.keyword.where) for header in read_automaton(text, "task.json").headers} == {
-        "task.json"
-    }
-    assert {
-        str(word.where)
-        for header in read_automaton(text, "task.json").headers
-        for word in header.words
-    } == {"task.json"}
-    assert not any(rule.vector for rule in read_automaton(text, "task.json").rules)

@@ -4,7 +4,7 @@ import pytest
 
 from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
-from pdrm.language.loading import kind_of, load, parse, parse_word, save
+from pdrm.language.loading import load, parse, parse_word, save
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -63,11 +63,6 @@ def test_the_header_decides_the_kind():
     assert isinstance(
         parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton
     )
-
-
-def test_a_dead_end_can_be_declared():
-    text = HEAD.replace("start u", "states u dead\nstart u") + "u -> dead : {a}, # / #, 0"
-    assert parse(text).states == ("u", "dead")
 
 
 def test_a_file_without_a_name_is_called_after_itself(tmp_path):
@@ -156,12 +151,6 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
     )
 
 
-def test_otherwise_has_its_place():
-    for what in ("error", "stay 1", "go u 1"):
-        machine = parse(f"events a\nstart u\notherwise {what}\nu -> u : a, 1\n", "m.pdrm")
-        assert (str(machine.otherwise), str(machine.otherwise.where)) == (what, "m.pdrm:3:1")
-
-
 def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = HEAD + "u -> f : a, # / #, 1"
@@ -197,15 +186,3 @@ def test_an_operator_with_nothing_after_it_is_blamed():
         with pytest.raises(CannotRead) as caught:
             parse(f"events a b\nstack # z\nstart s\nfinal f\ns->f:{label},z/z,1", "m.pdrm")
         assert str(caught.value.where) == f"m.pdrm:5:{column}"
-
-
-def test_what_a_text_is_is_said_by_its_first_word():
-    for text, kind in (
-        ('// pairs\nstart: "a" "b"', "grammar"),
-        ('accept end\n"a" "b"*', "regex"),
-        ("G(a -> F b)", "ltlf"),
-        ("response(a, b)", "ltlf"),
-        ("F -> u : a, 1", None),
-        ("start u", None),
-    ):
-        assert kind_of(text, "task.txt") == kind, text

@@ -3,7 +3,7 @@
 import itertools
 
 from pdrm.language.loading import parse
-from pdrm.language.peer_formats import looks_like_toro_icarte, read_toro_icarte
+from pdrm.language.peer_formats import looks_like_toro_icarte
 
 OFFICE = """0 # initial state
 [3] # terminal state
@@ -70,42 +70,3 @@ def test_which_texts_are_taken_for_such_files():
         "1234567890\n[1]",
     ):
         assert not looks_like_toro_icarte(text), text
-
-
-def test_all_of_a_reward_machines_file():
-    text = (
-        "2 # first\n[7, 3]\n\n# rules\n(2,3,'True', ConstantRewardFunction( -1.5 )) # go\n"
-        '(3,9,"a",ConstantRewardFunction(1)),\n(4, 2, "!b | False", ConstantRewardFunction(1)),\n'
-    )
-    machine = parse(text, "task.txt")
-    assert (machine.name, machine.start, machine.final, str(machine.otherwise)) == (
-        "task",
-        "u2",
-        ("u7", "u3", "undefined"),
-        "go undefined 0",
-    )
-    assert (machine.states, machine.events) == (("u2", "u4"), ("b",))
-    assert [rule.plain_text for rule in machine.transitions] == [
-        "u2 -> u3 : true, -1.5",
-        "u4 -> u2 : !b | false, 1",
-    ]
-    assert [
-        (rule.where.line, rule.where.column, rule.where.width) for rule in machine.transitions
-    ] == [
-        (5, 1, 49),
-        (7, 1, 48),
-    ]
-    document = read_toro_icarte(text, "task.txt")
-    places = {
-        header.keyword.text: (header.keyword.where.line, header.words[0].where.line)
-        for header in document.headers
-    }
-    assert places == {
-        "events": (1, 1),
-        "states": (1, 1),
-        "start": (1, 1),
-        "final": (2, 2),
-        "otherwise": (1, 1),
-    }
-    assert [rule.vector for rule in document.rules] == [False, False]
-    assert [(rule.look, rule.change) for rule in document.rules] == [(None, None)] * 2
