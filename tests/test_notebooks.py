@@ -127,15 +127,6 @@ def test_a_film_shows_itself(tmp_path):
         assert len(repr(film).replace(str(tmp_path), "")) < 80
 
 
-def test_rows_become_a_frame():
-    pandas = pytest.importorskip("pandas")
-    rows = pdrm.train("letter", "q", k=1, episodes=200).policy.table()
-    frame = rows.frame()
-    assert isinstance(frame, pandas.DataFrame)
-    assert len(frame) == len(rows)
-    assert frame["value_u"].tolist() == [row.values["u"] for row in rows]
-
-
 def test_curves_and_words_become_frames(tmp_path):
     pandas = pytest.importorskip("pandas")
     run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)

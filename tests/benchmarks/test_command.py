@@ -70,13 +70,6 @@ def test_deep_next_to_stable_baselines3(bench, monkeypatch):
     assert figures["many_ppo_steps_per_s"] == 5
 
 
-def test_bad_arguments(bench):
-    for wrong in (("tabula",), ("tabular", "--seconds", "nan"), ("deep", "--seconds", "0")):
-        with pytest.raises(SystemExit) as stopped:
-            bench(*wrong)
-        assert stopped.value.code == 2
-
-
 def test_a_missing_peer_is_left_out(bench, monkeypatch):
     monkeypatch.setitem(sys.modules, "stormpy", None)
     monkeypatch.delitem(sys.modules, "benchmarks.analysis")

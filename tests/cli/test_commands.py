@@ -1,7 +1,6 @@
 """The commands about machines, as a user types them."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -183,23 +182,6 @@ def test_help_is_quick_and_light():
     assert done.stderr.strip() == "[]"
     for command in ("check", "step", "draw", "convert", "fmt", "catalogue", "explain", "reproduce"):
         assert command in done.stdout
-
-
-def test_an_encoding_without_our_signs(tmp_path):
-    """In a process of its own, since an encoding is chosen when Python starts."""
-    file = tmp_path / "é.pdrm"
-    file.write_text(
-        catalogue_text("letter").replace("name      letter", "name      □é"), encoding="utf-8"
-    )
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pdrm", "check", str(file)],
-        env=environment,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert b"\\u25a1" in done.stdout
 
 
 def test_shells_can_complete(monkeypatch, capsys):

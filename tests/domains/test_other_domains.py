@@ -27,14 +27,6 @@ def test_paint_is_best_cleaned_at_once():
         assert [test.labels[first] for first in test.arrays.start_label] == [{f"stains_{stains}"}]
 
 
-def test_paint_at_its_dearest():
-    paint = domain("paint")
-    assert paint.lowest == pytest.approx(-17 / 6)
-    ended, total = run(paint, ["ask_1"] * 4 + ["ask_5"], start=4)
-    assert ended.after.state == "clean"
-    assert total == pytest.approx(paint.lowest)
-
-
 def test_echo_listens_then_speaks():
     echo = domain("echo", more=0.5)
     assert echo.arrays.probability[0, 1].tolist() == [0.25, 0.25, 0.5]

@@ -72,14 +72,6 @@ def test_balls_0_and_1_jump():
         assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
 
 
-def test_one_ball_a_step_the_lowest_first():
-    balls = with_ball_at(5, (2.5, 2.0))
-    balls[4] = (2.0, 2.5)
-    now, label = step(scene(balls=balls))
-    assert label == {"even"}
-    assert step(now)[1] == {"odd"}
-
-
 def test_all_found_is_said_once_in_the_next_step():
     there = (True, True, True) + (False,) * 7
     now, label = step(scene(balls=with_ball_at(2, (2.5, 2.0)), there=there))

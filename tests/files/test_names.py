@@ -31,14 +31,6 @@ def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(
     assert pdrm("check", "./letter").out.startswith("own: ok")
 
 
-def test_any_other_word_is_a_file_if_there_is_one(here, pdrm):
-    (here / "task").write_text(TASK)
-    (here / "rooms").write_text(ROOMS)
-    assert pushdown_machine("task").name == "own"
-    assert find_domain("rooms").name == "own"
-    assert pdrm("check", "task").out.startswith("own: ok")
-
-
 def test_a_misspelt_name_is_told_as_one(here, pdrm):
     (here / "lettr").mkdir()
     with pytest.raises(UnknownMachine, match="did you mean `letter`"):

@@ -185,39 +185,17 @@ def test_labels_that_no_guard_holds_for_are_passed_over():
         assert {word: machine.run(parse_word(word)).after.state for word in words} == words
 
 
-def test_conflicts_are_shown_with_the_shortest_words():
+def test_conflicts_are_shown_with_their_line_and_the_shortest_words():
     both = 'one: "a"\ntwo: "a"'
-    for text, line, words, shared in (
-        (f"start: one | two\n{both}", 3, ("a", "a"), "a"),
-        (
-            f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"',
-            3,
-            ("a b c c", "a b d d"),
-            "a b",
-        ),
-        (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, ("a b c", "a b d"), "a b"),
-        (
-            f'start: "b" | one "b"+ ("d" "e" | "f") | two "b"+ ("d" "e" | "g")\n{both}',
-            3,
-            ("a b d e",) * 2,
-            "a b",
-        ),
-        (
-            f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}',
-            4,
-            ("p a b c", "p a b d"),
-            "p a b",
-        ),
-        ('start: "b"+ "b" "b" "a"', 1, ("b b b a", "b b b b a"), "b b b"),
-        ('start: "s" rest\nrest: ("b"+) ~ 2 "c"', 2, ("s b b b c",) * 2, "s b b b"),
-        ('start: "s" rest\nrest: "b"* "b"* "c"', 1, ("s b b c",) * 2, "s b b c"),
+    for text, line, words in (
+        (f"start: one | two\n{both}", 3, ("a", "a")),
+        (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, ("a b c", "a b d")),
+        ('start: "b"+ "b" "b" "a"', 1, ("b b b a", "b b b b a")),
+        ('start: "s" rest\nrest: ("b"+) ~ 2 "c"', 2, ("s b b b c",) * 2),
     ):
         with pytest.raises(Undecidable) as caught:
             pdrm.from_grammar(text)
-        assert (caught.value.where.line, caught.value.shared) == (line, shared), text
-        assert tuple(sorted(caught.value.words)) == words, text
-        assert all(f"`{word}`" in caught.value.message for word in words)
-        assert caught.value.fix
+        assert (caught.value.where.line, tuple(sorted(caught.value.words))) == (line, words), text
 
 
 def test_faults_have_a_line_a_column_and_a_fix():

@@ -9,7 +9,7 @@ from pdrm.errors import StackFull
 from pdrm.language.loading import parse
 from pdrm.machines.guards import ALWAYS, SILENT, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import EMPTY, FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
@@ -56,23 +56,6 @@ def test_room_keeps_the_numbers_and_doubles():
     assert larger.room(100).capacity == 103
     with pytest.raises(StackFull):
         stacks.room(2**31)
-
-
-def test_steps_by_hand():
-    stacks = Stacks.empty(3)
-    state, node, paid, status = begin(TABLE, stacks)
-    assert (state, stacks.stack_of(node), paid, status) == (0, (1,), 0.0, OK)
-    bottom = node
-    state, node, paid, status = step(TABLE, stacks, state, node, 0)
-    assert (state, stacks.stack_of(node), paid, status) == (0, (3, 2, 1), 1.0, OK)
-    assert step(TABLE, stacks, state, node, 2) == (state, node, 0.0, UNDEFINED)
-    for reward in (0.2, 0.1):
-        state, node, paid, status = step(TABLE, stacks, state, node, 1)
-        assert (paid, status) == (reward, OK)
-    assert node == bottom
-    state, node, paid, status = step(TABLE, stacks, state, node, 1)
-    assert (state, node, paid, status) == (1, EMPTY, 5.0, OK)
-    assert step(TABLE, stacks, state, node, 0) == (1, EMPTY, 0.0, FINISHED)
 
 
 def test_only_rules_that_look_at_no_symbol_apply_to_the_empty_stack():

@@ -108,12 +108,6 @@ def test_the_page_is_whole_and_needs_nothing(page):
     assert anchors <= set(re.findall(r'id="([^"]+)"', page))
 
 
-def test_files_beside_it(folder):
-    assert (folder / "figures/letter.pdf").read_bytes().startswith(b"%PDF")
-    assert (folder / "figures/paint.svg").read_bytes().startswith(b"<?xml")
-    assert (folder / "curves.csv").read_text().startswith("study,panel,line")
-
-
 @pytest.mark.skipif(BROWSER is None, reason="no browser here")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_in_a_browser(page, width, tmp_path):

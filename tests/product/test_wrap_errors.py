@@ -204,26 +204,15 @@ def test_what_records_returns_goes_outside():
     assert info["episode"]["r"] == pytest.approx(1 - 0.02), "the machine takes 0.01 for each step"
 
 
-def test_why_there_is_no_episode_to_step_in():
-    env = pdrm.wrap(Script([None, A, B, C, C]), "letter", "info")
-    with pytest.raises(EpisodeOver, match="no episode has begun"):
-        env.step(0)
-    env.reset()
-    for _ in range(4):
-        env.step(0)
-    with pytest.raises(EpisodeOver, match="final state `u2`, at step 4"):
-        env.step(0)
-    env = pdrm.wrap(Script([None, A]), "letter", "info")
-    env.reset()
-    env.step(0)
-    with pytest.raises(EpisodeOver, match="the environment terminated, at step 1"):
-        env.step(0)
-    env = pdrm.wrap(Script([None, {"Z"}, A]), "letter", "info")
-    env.reset()
-    with pytest.raises(UnknownEvent):
-        env.step(0)
-    with pytest.raises(EpisodeOver, match="an error"):
-        env.step(0)
+def test_no_episode_to_step_in():
+    for word, steps in (([None, A, B, C, C], 4), ([None, A], 1), ([None, A], 0)):
+        env = pdrm.wrap(Script(word), "letter", "info")
+        if steps:
+            env.reset()
+        for _ in range(steps):
+            env.step(0)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
 
 
 class Plays(gymnasium.Env):

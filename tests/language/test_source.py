@@ -21,14 +21,6 @@ def test_a_file_that_is_not_there(tmp_path):
     assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} is a folder")
 
 
-def test_no_more_is_read_than_is_allowed(tmp_path, monkeypatch):
-    file = tmp_path / "large.pdrm"
-    file.write_bytes(b"a" * 20)
-    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
-    assert read_bytes(file) == b"a" * 9
-    assert decode(b"a" * 9, "f") == "a" * 8
-
-
 def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
     monkeypatch.setattr(source, "LARGEST_TEXT", 8)
     assert decode(b"aaaaaaa\xc3\xa9", "f") == "aaaaaaa"
@@ -95,9 +87,3 @@ def test_depth_counts_brackets_and_negations_together():
     assert "nested 41 deep" in depth_said("X" * 50 + "(" * 41)
     for fine in ("X" * 50, "!X" * 50, "X" * 50 + "(" * 40):
         check_depth(Line("f", 1, fine))
-
-
-def test_the_file_is_named_where_a_byte_is_no_text(tmp_path):
-    file = tmp_path / "task.pdrm"
-    file.write_bytes(b"name \xff")
-    assert f"--> {file}:1:6" in said(load, file)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machines.text.faulty import FAULTY, GOOD
+from tests.language.faulty import FAULTY, GOOD
 
 PLACES = dict(
     line.split(": ", 1) for line in Path(__file__).with_name("places.txt").read_text().splitlines()
