@@ -2,7 +2,6 @@
 
 import gc
 import json
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -41,43 +40,30 @@ def stop(_status):
     raise KeyboardInterrupt
 
 
-def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path, capsys):
+def test_stopping_keeps_what_was_learnt_and_the_same_line_goes_on(tmp_path):
     settings = pdrm.QLearning(k=1, episodes=400, test_every=100)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        pdrm.train("letter", settings, watch=stop)
-    (line,) = caught.value._render_traceback_()
-    stopped = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', line)[1])
-    assert not stopped.done
-    assert len(stopped.curve) == 1
-    assert "25% trained, return" in repr(stopped)
-    assert stopped.evaluate(episodes=2)["episodes"] == 2
-    assert "data:image/png" in forms(stopped)["html"]
-    whole, told = pdrm.train("letter", settings), []
-    assert whole.folder == stopped.folder, "the same line goes on"
-    again = pdrm.train("letter", settings, watch=told.append)
-    assert again.folder != whole.folder
-    assert (again.result, again.curve.returns.tolist()) == (
-        whole.result,
-        whole.curve.returns.tolist(),
-    )
-    assert len(told) == 4
-    place = whole.folder
-    del whole, again, stopped
-    gc.collect()
-    assert not place.exists(), "a temporary folder lasts as long as its run"
     with pytest.raises(KeyboardInterrupt) as caught:
         pdrm.train("letter", settings, folder=tmp_path, watch=stop)
     (line,) = caught.value._render_traceback_()
     (folder,) = tmp_path.iterdir()
     assert str(folder) in line
-    study = pdrm.Study("letter", settings, seeds=1)
-    (tmp_path / "runs").mkdir()
-    folder.rename(tmp_path / "runs" / folder.name)
-    capsys.readouterr()
-    study.run(tmp_path, progress=True)
-    assert "1 run to do, 1 of them from where they were stopped" in capsys.readouterr().err
-    pdrm.train("letter", settings, folder=tmp_path / "runs", progress=True)
-    assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
+    stopped = pdrm.Run.load(folder)
+    assert (stopped.done, len(stopped.curve)) == (False, 1)
+    assert stopped.evaluate(episodes=2)["episodes"] == 2
+    assert "data:image/png" in forms(stopped)["html"]
+    told, again = [], []
+    resumed = pdrm.train("letter", settings, folder=tmp_path, watch=told.append)
+    whole = pdrm.train("letter", settings, watch=again.append)
+    assert resumed.folder == folder != whole.folder
+    assert (resumed.result, resumed.curve.returns.tolist()) == (
+        whole.result,
+        whole.curve.returns.tolist(),
+    )
+    assert (len(told), len(again)) == (3, 4)
+    place = whole.folder
+    del whole
+    gc.collect()
+    assert not place.exists(), "a temporary folder lasts as long as its run"
 
 
 def test_names_are_escaped():
