@@ -85,23 +85,23 @@ def test_step_of_the_other_kinds(pdrm):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("check", "no-such-file.pdrm"), "E0501"),
-        (("check", "lettr"), "E0506"),
-        (("check", "."), "E0501"),
-        (("step", "letter", "A++"), "E0504"),
-        (("step", "letter", "Q"), "E0202"),
-        (("step", "treasure-maze", "u+d"), "E0403"),
-        (("draw", "letter", "-o", "letter.bmp"), "E0503"),
-        (("draw", "letter", "-o", "nowhere/letter.svg"), "E0502"),
-        (("convert", "letter", "-o", "letter.xyz"), "E0503"),
-        (("explain", "E9999"), "E0505"),
-        (("catalogue", "nothing"), "E0506"),
-        (("fmt", "missing.pdrm"), "E0501"),
+        ("check no-such-file.pdrm", "E0501"),
+        ("check lettr", "E0506"),
+        ("check .", "E0501"),
+        ("step letter A++", "E0504"),
+        ("step letter Q", "E0202"),
+        ("step treasure-maze u+d", "E0403"),
+        ("draw letter -o letter.bmp", "E0503"),
+        ("draw letter -o nowhere/letter.svg", "E0502"),
+        ("convert letter -o letter.xyz", "E0503"),
+        ("explain E9999", "E0505"),
+        ("catalogue nothing", "E0506"),
+        ("fmt missing.pdrm", "E0501"),
     ],
 )
 def test_bad_input_gets_exit_code_2_and_no_traceback(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outcome = pdrm(*arguments)
+    outcome = pdrm(*arguments.split())
     assert outcome.code == 2
     assert outcome.err.startswith(f"error[{code}]")
     assert "fix:" in outcome.err

@@ -78,14 +78,3 @@ def test_jax_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
         "RuntimeError: there is no driver to be found",
     )
     assert "pip install --upgrade jax" in broken["fix"]
-
-
-def test_a_gpu_that_jax_does_not_use_is_told(tmp_path, monkeypatch):
-    device = (
-        "import types\ndevices = lambda: [types.SimpleNamespace(platform='cpu', device_kind='cpu')]"
-    )
-    monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device))
-    monkeypatch.setattr(doctor.shutil, "which", lambda _: "/usr/bin/nvidia-smi")
-    found = doctor.jax_devices()
-    assert found["fault"] == "there is an NVIDIA GPU that JAX does not use"
-    assert "'jax[cuda" in found["fix"]

@@ -126,23 +126,23 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("reproduce", "figure-9"), "E1102"),
-        (("reproduce", "letter", "--seeds", "0"), "E1101"),
-        (("reproduce", "letter", "--workers", "0"), "E0801"),
-        (("reproduce", "letter", "--backend", "spark"), "E0801"),
-        (("reproduce", "letter", "--address", "x:1"), "E0801"),
-        (("reproduce", "letter", "-o", "/proc/nowhere"), "E0502"),
-        (("run", "nothing.toml"), "E0501"),
-        (("run", "study.json"), "E1101"),
-        (("reproduce", "letter", "--seeds", "99999999999"), "E1101"),
-        (("reproduce", "water", "--seeds", "99999999999"), "E1101"),
-        (("claims", "nowhere"), "E1104"),
-        (("report",), "E1104"),
+        ("reproduce figure-9", "E1102"),
+        ("reproduce letter --seeds 0", "E1101"),
+        ("reproduce letter --workers 0", "E0801"),
+        ("reproduce letter --backend spark", "E0801"),
+        ("reproduce letter --address x:1", "E0801"),
+        ("reproduce letter -o /proc/nowhere", "E0502"),
+        ("run nothing.toml", "E0501"),
+        ("run study.json", "E1101"),
+        ("reproduce letter --seeds 99999999999", "E1101"),
+        ("reproduce water --seeds 99999999999", "E1101"),
+        ("claims nowhere", "E1104"),
+        ("report", "E1104"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outcome = pdrm(*arguments)
+    outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
     assert "Traceback" not in outcome.err
     assert not list(tmp_path.iterdir())

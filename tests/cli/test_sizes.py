@@ -113,21 +113,21 @@ def test_ones_own_domain(pdrm, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("lettr",), "E0701"),
-        (("letter", "--k", "one"), "E0801"),
-        (("letter", "--k", ""), "E0801"),
-        (("letter", "--k", "1,90"), "E0801"),
-        (("letter", "--steps", "-1"), "E0801"),
-        (("letter", "--steps", "1" + "0" * 23), "E0801"),
-        (("letter", "--machine", "nothing.pdrm"), "E0501"),
-        (("letter", "--runs", "nowhere"), "E0805"),
-        (("marked-palindrome", "--machine", "letter"), "E0801"),
-        (("nothing.pdrm",), "E0501"),
+        ("lettr", "E0701"),
+        ("letter --k one", "E0801"),
+        ("letter --k=", "E0801"),
+        ("letter --k 1,90", "E0801"),
+        ("letter --steps -1", "E0801"),
+        ("letter --steps 100000000000000000000000", "E0801"),
+        ("letter --machine nothing.pdrm", "E0501"),
+        ("letter --runs nowhere", "E0805"),
+        ("marked-palindrome --machine letter", "E0801"),
+        ("nothing.pdrm", "E0501"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outcome = pdrm("sizes", *arguments)
+    outcome = pdrm("sizes", *arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
     assert "fix:" in outcome.err
     assert not list(Path().iterdir())

@@ -74,31 +74,31 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("train", "lettr"), "E0701"),
-        (("train", "letter", "--agent", "qq"), "E0802"),
-        (("train", "letter", "--k", "-1"), "E0801"),
-        (("train", "letter", "--set", "learning_rate=7"), "E0801"),
-        (("train", "letter", "--set", "epsilon=nan"), "E0801"),
-        (("train", "letter", "--set", "epsilon=0.1", "--set", "epsilon_least=0.9"), "E0801"),
-        (("train", "letter", "--seeds", "0"), "E0801"),
-        (("train", "letter", "--seeds", "1000000000000"), "E0801"),
-        (("train", "letter", "--episodes", "99999999999999999999"), "E0801"),
-        (("train", "letter", "--k", "99999999999"), "E0801"),
-        (("train", "nowhere.txt", "--machine", "letter"), "E0501"),
-        (("train", str(MAPS / "no-machine.txt")), "E0811"),
-        (("train", str(MAPS / "no-machine.txt"), "--machine", "letter"), "E0202"),
-        (("train", str(MAPS / "ragged.txt"), "--machine", "letter"), "E0704"),
-        (("train", "letter", "--set", "counterfactuals=most"), "E0807"),
-        (("train", "letter", "--agent", "ppo", "--episodes", "9"), "E0807"),
-        (("train", "letter", "--machine", "letter-counting.pdrm"), "E0501"),
-        (("train", "letter", "-o", "/proc/nowhere"), "E0502"),
-        (("evaluate", "nothing"), "E0805"),
-        (("replay", "nothing"), "E0805"),
+        ("train lettr", "E0701"),
+        ("train letter --agent qq", "E0802"),
+        ("train letter --k -1", "E0801"),
+        ("train letter --set learning_rate=7", "E0801"),
+        ("train letter --set epsilon=nan", "E0801"),
+        ("train letter --set epsilon=0.1 --set epsilon_least=0.9", "E0801"),
+        ("train letter --seeds 0", "E0801"),
+        ("train letter --seeds 1000000000000", "E0801"),
+        ("train letter --episodes 99999999999999999999", "E0801"),
+        ("train letter --k 99999999999", "E0801"),
+        ("train nowhere.txt --machine letter", "E0501"),
+        (f"train {MAPS}/no-machine.txt", "E0811"),
+        (f"train {MAPS}/no-machine.txt --machine letter", "E0202"),
+        (f"train {MAPS}/ragged.txt --machine letter", "E0704"),
+        ("train letter --set counterfactuals=most", "E0807"),
+        ("train letter --agent ppo --episodes 9", "E0807"),
+        ("train letter --machine letter-counting.pdrm", "E0501"),
+        ("train letter -o /proc/nowhere", "E0502"),
+        ("evaluate nothing", "E0805"),
+        ("replay nothing", "E0805"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outcome = pdrm(*arguments)
+    outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
     assert "Traceback" not in outcome.err
     assert not list(tmp_path.iterdir())

@@ -164,10 +164,6 @@ def test_deliver_sequences():
     assert catalogue("deliver") == parse(
         deliver_machine(draw_sequences(8, 64, 0), draw_sequences(4, 64, 0))
     )
-    grid = load_shipped_map("deliver", places="MSCP")
-    assert [fewest_steps(domain("deliver-8"), event) for event in LONG[:6]] == [
-        generated_tasks.fewest_steps(grid, sequence(event)) for event in LONG[:6]
-    ]
 
 
 def starts(world):
@@ -184,27 +180,6 @@ def test_deliver_trains_and_tests_on_its_sequences():
     assert (eight.arrays.reward == -0.5).all()
     assert set(eight.events) == set(catalogue("deliver").events)
     assert eight.states == 400
-
-
-def fewest_steps(world, event):
-    """Steps of the shortest episode of a sequence: visit all in order, then step on plain floor."""
-    places, arrays = sequence(event), world.arrays
-    layer = {(int(arrays.start_state[0]), 0)}
-    seen, steps = set(layer), 0
-    while True:
-        steps, following = steps + 1, set()
-        for cell, done in layer:
-            for action in range(4):
-                label = world.labels[arrays.label[cell, action, 0]]
-                if done == len(places) and not label:
-                    return steps
-                there = (
-                    int(arrays.next[cell, action, 0]),
-                    done + (done < len(places) and places[done] in label),
-                )
-                following.add(there)
-        layer = following - seen
-        seen |= layer
 
 
 def test_deliver_allows_the_returns_it_says():
