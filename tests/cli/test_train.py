@@ -129,21 +129,6 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
     )
 
 
-def test_domains_are_listed_and_one_is_its_line_of_the_list(pdrm):
-    lines, listed = pdrm("domains").out.splitlines(), json.loads(pdrm("domains", "--json").out)
-    assert [row["name"] for row in listed] == [line.split()[0] for line in lines]
-    assert [row["name"] for row in listed][:2] == ["letter", "maze-5x5"]
-    assert {"maze-20x20", "water-20"} <= {row["name"] for row in listed}
-    for name in ("maze-5x5", "water-17"):
-        (line,) = (line for line in lines if line.split()[0] == name)
-        one = pdrm("domains", name)
-        assert (one.code, one.out.splitlines()[0]) == (0, line)
-        assert f"next: pdrm train {name}\n" in one.err
-        (row,) = (row for row in listed if row["name"] == name)
-        assert row.items() <= json.loads(pdrm("domains", name, "--json").out).items()
-        assert (row["states"] is None) == (name == "water-17")
-
-
 def test_a_domain_of_your_own_is_shown_with_its_states(pdrm, tmp_path):
     """Their numbers are what `solve --state` takes."""
     (file := tmp_path / "rooms.txt").write_text("place k key\nstep_limit 7\n#####\n#@.k#\n#####\n")

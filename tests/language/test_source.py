@@ -5,7 +5,7 @@ import pytest
 from pdrm.errors import PdrmError
 from pdrm.language import source
 from pdrm.language.loading import load
-from pdrm.language.source import Line, check_depth, decode, read_bytes, split_lines
+from pdrm.language.source import Line, check_depth, decode, read_bytes
 
 
 def said(call, *arguments):
@@ -36,17 +36,6 @@ def test_the_place_of_a_byte_that_is_no_text():
     )
     assert "f:1:1" in said(decode, b"\xffa", "f")
     assert decode(b"\xef\xbb\xbfname", "f") == "name"
-
-
-def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
-    monkeypatch.setattr(source, "LARGEST_TEXT", 3 * 2**20)
-    text = f"{'a' * 2047}\n" * 1536
-    assert len(split_lines(text[:-7], "f")) == 1536
-    assert said(split_lines, f"{text[:-2048]}{'b' * 2039}\ncd", "f") == (
-        "error[E0106]: the file is larger than 3 MiB\n  --> f:1537:2\n     |\n1537 | cd\n     |  ^\n"
-        "  fix: a machine of this size is better built in Python"
-    )
-    assert "f:1537:1" in said(split_lines, text, "f")
 
 
 def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):

@@ -37,13 +37,6 @@ def test_a_formula_is_about_the_first_label_and_one_of_the_past_about_the_last()
     assert accepts(mixed, "- a b", "b") == [True, False]
 
 
-def test_the_empty_trace():
-    texts = ("a", "!a", "X a", "WX a", "F a", "G a", "a U b", "a R b", "a W b", "true", "H a")
-    machines = [pdrm.from_ltlf(text, events=["a", "b"], accept="end") for text in texts]
-    found = [machine.run(parse_word("end")).accepted for machine in machines]
-    assert found == [False, True, False, True, False, True, False, True, True, True, False]
-
-
 def test_operators_bind_as_they_should():
     for one, other in (
         ("a U b & c", "(a U b) & c"),

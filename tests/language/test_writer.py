@@ -32,13 +32,6 @@ def test_squeezed_text_is_laid_out_alike():
         assert lay_out("\n".join(lines), name) == to_text(catalogue(name))
 
 
-def test_blocks_are_indented_by_four():
-    text = "for a in x y:\n  u -> v : a, 1\n  for b in x y where b!=a :\n     // why\n     v -> u : b, 1\nu -> u : t, 2\n"
-    assert lay_out(text, "t") == (
-        "for a in x y:\n    u -> v : a, 1\n    for b in x y where b != a:\n        // why\n        v -> u : b, 1\nu -> u : t, 2\n"
-    )
-
-
 LOOSE = """
 
 // the task

@@ -10,10 +10,6 @@ from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, w
 A = frozenset("A")
 
 
-def nothing(*_):
-    return set()
-
-
 def test_the_dictionary():
     env = pdrm.wrap(corridor(), COINS, shopping, k=2)
     assert env.observation_space == spaces.Dict(
