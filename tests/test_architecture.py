@@ -64,9 +64,9 @@ def tree(path):
 
 
 def may_import_upwards(path, function):
-    """A value shows itself with what is above it, and a task makes its environment."""
+    """A value shows itself with what is above it, a task makes its environment, an agent its learner."""
     shows = re.fullmatch(r"_repr_\w+_", function) is not None
-    return shows or (path.name, function) == ("task.py", "env")
+    return shows or (path.name, function) == ("task.py", "env") or function == "learner"
 
 
 def imports_of(node):

@@ -101,11 +101,7 @@ def __dir__() -> list[str]:
 
 _lazy.lend(
     draw="pdrm.drawing.render",
-    write_page="pdrm.paper.report",
-    write_own_report="pdrm.paper.report",
     parse_word="pdrm.language.loading",
-    find_optimal_value="pdrm.analysis.solving",
-    wrap="pdrm.product.wrapping",
     frame_word="pdrm.drawing.rows",
 )
 

@@ -13,13 +13,14 @@ from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
-from pdrm.learning.tabular import outlook_kernel, training
+from pdrm.learning.tabular import learner
+from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rows
+from pdrm.product import exploration
 from pdrm.product import shaping as potentials
 from pdrm.product.finite_product import FiniteProduct
 from pdrm.product.jax_env.jax_machine import JaxMachine
@@ -170,14 +171,14 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
 
 
 def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
-    new = QTraining.new_outlook
+    new = tables.Observed.of
 
-    def hopeless(training):
-        outlook = new(training)
-        outlook.reached[:] = outlook_kernel.FINAL
-        return outlook
+    def hopeless(*given):
+        observed = new(*given)
+        observed.reached[:] = exploration.ENDED
+        return observed
 
-    monkeypatch.setattr(QTraining, "new_outlook", hopeless)
+    monkeypatch.setattr(tables.Observed, "of", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=1, runs=60)
 
@@ -191,8 +192,8 @@ def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
 
 
 def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
-    tabulate = training.tabulate_options
-    monkeypatch.setattr(training, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
+    tabulate = tables.tabulate_options
+    monkeypatch.setattr(tables, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
     with pytest.raises(AssertionError, match=r"learnt = "):
         hierarchical.check(seed=0, runs=20)
 
@@ -436,19 +437,19 @@ def test_a_truncation_that_is_taken_for_an_end(monkeypatch):
 
 
 def test_a_learner_that_takes_the_limit_for_an_end(monkeypatch):
-    new = learners.QTraining
+    new = learners.QLearner
 
     def ends(domain, machine, view, settings, seed):
         return new(domain, machine, view, replace(settings, limit_ends=True), seed)
 
-    monkeypatch.setattr(learners, "QTraining", ends)
+    monkeypatch.setattr(learners, "QLearner", ends)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=0, runs=60)
 
 
 def test_a_shifted_seed(monkeypatch):
-    draw = training.seed_streams
-    monkeypatch.setattr(training, "seed_streams", lambda seed, count: draw(seed + 1, count))
+    draw = learner.seed_streams
+    monkeypatch.setattr(learner, "seed_streams", lambda seed, count: draw(seed + 1, count))
     with pytest.raises(AssertionError):
         learners.check(seed=0, runs=20)
 

@@ -16,9 +16,9 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, PdrmError, UnknownAgent
-from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.agents import DQN, PPO, SAC, RecurrentPPO, kind_of
+from pdrm.learning.checkpoint import decode_checkpoint
 from pdrm.learning.deep.deep_learner import DeepLearner, batch_key, needed_depth
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.deep_training import algorithm_of
@@ -171,7 +171,8 @@ def stopped(tmp_path_factory):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
         done = {
-            int(read_arrays((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]
+            int(decode_checkpoint((one / CHECKPOINT).read_bytes())["done"])
+            for one in runs(folder)[1]
         }
         assert done == {128 * presses}
     return folder
@@ -218,7 +219,8 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
 def test_of_several_checkpoints_the_damaged_one_is_named(stopped, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     damaged = tmp_path / "0" / CHECKPOINT
-    damaged.write_bytes(damaged.read_bytes()[:-100])
+    data = damaged.read_bytes()
+    damaged.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(BadRunFolder) as told:
         execute(*runs(tmp_path))
     assert str(damaged) in told.value.fix

@@ -29,7 +29,7 @@ from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.settings import FULL, NOTHING, BuiltInAgent
-from pdrm.machines.checks.pushdown_analysis import highest_stack
+from pdrm.machines.stack_bounds import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
