@@ -1,9 +1,7 @@
 """The machine in JAX: full and deep stacks. That it is the readable step is a proof (`tests/properties/jax_machine.py`)."""
 
 import jax
-import pytest
 
-from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, JaxMachine
@@ -45,8 +43,3 @@ def test_deep_stacks_go_over_several_words():
     for _ in range(40):
         now = step(now, 2).configuration
     assert machine.top(now, 2).tolist() == [1, 0]
-
-
-def test_a_first_stack_that_does_not_fit():
-    with pytest.raises(BadSetting, match="depth"):
-        JaxMachine(tabulate(catalogue("letter"), [frozenset()]), depth=0)

@@ -1,7 +1,7 @@
 """Small inputs that never ended: each is a machine or an error with a place, after few steps; large machines are built quickly."""
 
 import time
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import pytest
 
@@ -9,7 +9,6 @@ import pdrm
 from pdrm.errors import MOST_FAULTS, PdrmError
 from pdrm.machines.guards import Event
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.machines.small import reward_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 0\n"
 
@@ -70,6 +69,17 @@ def test_small_inputs_that_never_ended(text, code):
     assert time.thread_time() - began < 4  # on a loaded computer, too
 
 
+def test_a_silent_step_that_is_too_long_ends():
+    chain = "".join(
+        f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000)
+    )
+    machine = pdrm.parse(HEAD + chain)
+    with pytest.raises(PdrmError, match="silent moves, with") as caught:
+        machine.begin()
+    assert caught.value.where.line > 6
+    assert len(pdrm.parse(double(10)).run([frozenset("a")]).steps[-1].moves) == 2**11 + 1
+
+
 def test_many_rules_in_many_states_and_in_one():
     stay = Otherwise.stay(0)
     many = [
@@ -86,56 +96,3 @@ def test_many_rules_in_many_states_and_in_one():
     machine = pdrm.PushdownRewardMachine("m", letters, symbols, "u", (), stay, one, [letters])
     assert time.thread_time() - began < 6
     assert machine.rule("u", frozenset({"e7"}), "s9") == one[7 * 126 + 9]
-
-
-def test_a_silent_step_that_is_too_long_ends():
-    chain = "".join(
-        f"u{i} -> {'d' if i == 4_999 else f'u{i + 1}'} : eps, z / A z, 0\n" for i in range(5_000)
-    )
-    machine = pdrm.parse(HEAD + chain)
-    with pytest.raises(PdrmError, match="silent moves, with") as caught:
-        machine.begin()
-    assert caught.value.where.line > 6
-    assert len(pdrm.parse(double(10)).run([frozenset("a")]).steps[-1].moves) == 2**11 + 1
-
-
-def clashes(rules, exclusive=()):
-    """Whether two rules of one state clash, by comparing them at every label."""
-    labels = [frozenset(c) for size in range(4) for c in combinations("abc", size)]
-    possible = [
-        label for label in labels if not any(len(label & set(group)) > 1 for group in exclusive)
-    ]
-    return any(sum(rule.guard.holds(label) for rule in rules) > 1 for label in possible)
-
-
-def test_clashes_are_those_that_every_pair_at_every_label_shows():
-    guards = [
-        "a",
-        "b",
-        "a & !b",
-        "!a & b",
-        "!a & !b",
-        "a & b",
-        "{a}",
-        "{a, b}",
-        "{}",
-        "a | c",
-        "!c & (a | b)",
-        "c",
-        "!a & !b & c",
-    ]
-    read = {
-        text: pdrm.parse(f"events a b c\nstart u\notherwise stay 0\nu -> u : {text}, 0")
-        .transitions[0]
-        .guard
-        for text in guards
-    }
-    for exclusive in ((), (("a", "b"),), (("a", "b", "c"),)):
-        for chosen in combinations(guards, 3):
-            rules = tuple(Transition.plain("u", "u", read[text], 0) for text in chosen)
-            try:
-                reward_machine("m", ("a", "b", "c"), "u", (), Otherwise.stay(0), rules, exclusive)
-                found = False
-            except pdrm.PdrmError:
-                found = True
-            assert found == clashes(rules, exclusive), (chosen, exclusive)

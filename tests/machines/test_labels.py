@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.errors import TooLarge, TooManyCases
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
-from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, TRUE, Alphabet, Diagrams, formula_of
+from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, Diagrams, formula_of
 from tests.machines.loose import EVENTS, guard
 
 
@@ -56,38 +56,6 @@ def test_what_labels_are_possible():
         store, sigma = Diagrams(), Alphabet(EVENTS, exclusive)
         found = {label for label in EVERY if find(store, store.possible(sigma), label, EVENTS)}
         assert found == set(sigma.labels())
-
-
-def test_functions_in_the_place_of_variables_and_other_values_in_leaves():
-    store, sigma = Diagrams(), Alphabet(EVENTS)
-    a, b, c = (store.of_guard(Event(event), sigma) for event in EVENTS)
-    either, unless = (
-        Or((Event("a"), And((Event("b"), Not(Event("c")))))),
-        Or((Event("c"), Not(Event("b")))),
-    )
-    node = store.substitute(
-        store.of_guard(either, sigma), {0: store.of_guard(unless, sigma), 2: a}, {}
-    )
-    for label in EVERY:
-        given = {"a": unless.holds(label), "b": "b" in label, "c": "a" in label}
-        assert find(store, node, label, EVENTS) == either.holds(
-            {event for event in EVENTS if given[event]}
-        )
-    states = store.choose(
-        a, store.leaf("first"), store.choose(b, store.leaf(1), store.choose(c, TRUE, store.leaf(0)))
-    )
-    assert store.leaves(states) == [0, True, 1, "first"]
-    assert store.leaf(1) != TRUE  # a state may have the number 1
-    renamed = store.rename_leaves(
-        states, lambda value: "last" if value == "first" else value or 1, {}
-    )
-    found = [find(store, renamed, frozenset(label), EVENTS) for label in ("", "b", "a", "c")]
-    assert [(type(value), value) for value in found] == [
-        (int, 1),
-        (int, 1),
-        (str, "last"),
-        (bool, True),
-    ]
 
 
 def test_formulas_are_simple():

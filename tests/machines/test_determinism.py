@@ -15,7 +15,7 @@ from pdrm.machines.labels import Alphabet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, Otherwise, Transition
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
-from tests.machines.small import reward_machine, said
+from tests.machines.small import reward_machine
 
 TRIALS = 1_000
 LONG = 3_000  # silent moves; a machine this small ends sooner or never
@@ -56,14 +56,6 @@ def test_determinism_equals_brute_force():
         assert clash == clash_by_hand(fields), fields
         clashes += clash
     assert TRIALS / 5 < clashes < TRIALS * 4 / 5
-
-
-def test_a_rule_that_was_made_twice_in_python_is_to_be_removed():
-    chance = random.Random(3)
-    one = next(found for found in iter(lambda: rule(chance, 0.0), None) if not found.silent)
-    with pytest.raises(Nondeterministic, match="at most one rule may apply") as told:
-        PushdownRewardMachine(**parts(chance, [one, one]))
-    assert "remove one" in told.value.fix
 
 
 def silent_moves_end(machine_rules, head) -> bool:
@@ -184,44 +176,6 @@ def test_uncovered_labels_equal_brute_force():
         assert not left or left.example() in set(alphabet.labels())
 
 
-def test_a_formula_with_too_many_cases_is_refused():
-    from pdrm.language.loading import parse
-
-    events = " ".join(f"e{i}" for i in range(40))
-    formula = " | ".join(f"(e{i} & e{i + 20})" for i in range(20))
-    with pytest.raises(PdrmError, match="E0304"):
-        parse(
-            f"events {events}\nstack #\nstart u\notherwise error\nu -> u : {formula}, z / z, 0\nu -> u : {formula}, # / #, 0"
-        )
-
-
-def circle(states):
-    """Silent moves round so many states, and a way in."""
-    rules = "".join(f"s{i} -> s{(i + 1) % states} : eps, # / #, 0\n" for i in range(states))
-    return f"name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> s3 : a, # / #, 0\n{rules}"
-
-
-def test_the_shortest_silent_circle_is_shown():
-    """A circle of four states, and one state that pushes for ever: one move above `A`, one more above the bottom."""
-    from pdrm.language.loading import parse
-
-    with pytest.raises(EndlessSilentMoves) as caught:
-        parse(circle(4) + "t -> t : eps, eps / A, 0\n")
-    assert (
-        caught.value.message
-        == "silent moves never end in state `t` with `A` on top:\n    t -> t : eps, eps / A, 0"
-    )
-    assert caught.value.where.line == 11
-
-
-def test_endless_on_the_empty_stack_is_endless_on_any():
-    from pdrm.language.loading import parse
-
-    text = "name m\nevents a\nstack #\nstart u\nstates u v\notherwise stay 0\nu -> v : a, # / eps, 0\nv -> v : eps, eps / eps, 0\n"
-    with pytest.raises(EndlessSilentMoves, match="in state `v` with `#` on top:\n"):
-        parse(text)
-
-
 def test_silent_moves_that_double_are_judged_without_following_them():
     """Forty symbols, each of which turns into two of the next: 2^40 moves, which end, but not soon."""
     doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
@@ -277,60 +231,3 @@ def test_clashes_among_many_rules_are_those_that_all_pairs_show():
             assert message.endswith(f"\n    {rules[one].plain_text}\n    {rules[other].plain_text}")
         clashes += bool(found)
     assert 0 < clashes < 8
-
-
-STACKED = "events a b\nstack # A\nstart u\nfinal d\notherwise stay 0\n"
-
-
-def test_rules_with_z_clash_only_where_no_rule_that_names_the_top_beats_them():
-    two = "u -> u : a, z / z, 0\nu -> d : a & !b, z / z, 1\n"
-    beaten = "u -> u : a, # / #, 0\nu -> u : a, A / A, 0\n"
-    assert len(parse(STACKED + two + beaten).transitions) == 4
-    partly = "u -> u : a, # / #, 0\nu -> u : a & b, A / A, 0\n"
-    assert "for label {a} and top A" in said(parse, STACKED + two + partly)
-    silent = "u -> u : eps, # / A #, 0\nu -> d : eps, A / A, 0\n"
-    assert len(parse(STACKED + two + silent).transitions) == 4
-
-
-def test_an_event_twice_on_an_exclusive_line():
-    text = "events a b c\nexclusive a b a\nstart u\nfinal d\notherwise stay 0\nu -> d : a, 1\nu -> u : c, 2"
-    assert "stands twice on an `exclusive` line" in said(parse, text)
-    assert Alphabet(("a", "b", "c"), (("a", "b", "a"),)).groups == (0b011,)
-
-
-def test_where_is_no_name():
-    for text in [
-        "events a where",
-        "events where a",
-        "events a\nfinal where",
-        "events a\nstack # where",
-        "events a\nstates u where",
-    ]:
-        assert "E0108" in said(parse, f"{text}\nstart u\notherwise stay 0\n"), text
-
-
-def test_a_loop_variable_that_is_also_an_event_below():
-    loop = "for a in x y:\n    u -> u : a, 0\n"
-    head = "start u\notherwise stay 0\n"
-    for text in (f"events a x y\n{head}{loop}", f"{head}{loop}events a x y\n"):
-        assert "loop variable `a` is also on the `events` line" in said(parse, text)
-
-
-def test_lists_are_as_good_as_tuples_and_texts_are_not():
-    rules = [Transition.plain("u", "d", Event("a"), 1)]
-    built = reward_machine(
-        "m", ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"]
-    )
-    assert hash(built) == hash(
-        reward_machine(
-            "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",)
-        )
-    )
-    for exclusive in (("a", "b"), ["a", "b"], "ab", 3, ((1, 2),)):
-        assert "E0110" in said(
-            reward_machine, "m", ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), exclusive
-        )
-    for events in ("ab", 3, (1, 2), None):
-        assert "E0110" in said(
-            reward_machine, "m", events, "u", ("d",), Otherwise.stay(0), tuple(rules)
-        )

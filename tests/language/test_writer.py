@@ -32,13 +32,6 @@ def test_squeezed_text_is_laid_out_alike():
         assert lay_out("\n".join(lines), name) == to_text(catalogue(name))
 
 
-def test_blocks_are_indented_by_four():
-    text = "for a in x y:\n  u -> v : a, 1\n  for b in x y where b!=a :\n     // why\n     v -> u : b, 1\nu -> u : t, 2\n"
-    assert lay_out(text, "t") == (
-        "for a in x y:\n    u -> v : a, 1\n    for b in x y where b != a:\n        // why\n        v -> u : b, 1\nu -> u : t, 2\n"
-    )
-
-
 LOOSE = """
 
 // the task
@@ -103,15 +96,6 @@ def test_all_of_the_layout():
     assert lay_out("\n \n", "t") == "\n"
 
 
-def test_rules_of_every_kind_are_laid_out():
-    assert lay_out("u->v:a,1\nu2->v:true,  -10", "t") == "u  -> v : a,    1\nu2 -> v : true, -10\n"
-    counting = "u->v:a,[0,-]/[+1,0],1\nu->v:b,[1 ,1]/[ -1,-12],1"
-    assert (
-        lay_out(counting, "t")
-        == "u -> v : a, [0, -] / [+1, 0],   1\nu -> v : b, [1, 1] / [-1, -12], 1\n"
-    )
-
-
 def test_what_cannot_be_read_is_said_with_its_place():
     for text, place in (
         ("events a\nu -> : a, 1", "f.pdrm:2:6"),
@@ -148,8 +132,3 @@ def test_spaces_between_words_and_signs():
         "_(a)": "_(a)",
     }
     assert {code: space_out(code) for code in spaces} == spaces
-
-
-def test_names_at_the_ends_of_a_text_are_kept():
-    assert lay_out("events X", "t") == "events    X\n"
-    assert lay_out("X -> X : a, 1", "t") == "X -> X : a, 1\n"

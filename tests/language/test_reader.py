@@ -4,11 +4,7 @@ import pytest
 
 from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
-from pdrm.language.document import Document, read
-from pdrm.language.json_form import read_json
-from pdrm.language.loading import kind_of, load, parse, save
-from pdrm.language.source import Line
-from pdrm.language.syntax import Word
+from pdrm.language.loading import load, parse, save
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -70,11 +66,6 @@ def test_the_header_decides_the_kind():
     )
 
 
-def test_a_dead_end_can_be_declared():
-    text = HEAD.replace("start u", "states u dead\nstart u") + "u -> dead : {a}, # / #, 0"
-    assert parse(text).states == ("u", "dead")
-
-
 def test_a_file_without_a_name_is_called_after_itself(tmp_path):
     file = tmp_path / "sorting.pdrm"
     file.write_text(HEAD + "u -> f : a, # / #, 1")
@@ -86,12 +77,6 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path):
     text = (HEAD + "u -> f : a, # / #, 1").replace("\n", "\r\n")
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert load(file) == parse(HEAD + "u -> f : a, # / #, 1", "m.pdrm")
-
-
-def test_words():
-    for wrong in ("+", "a+", "a++b"):
-        with pytest.raises(PdrmError, match="E0504"):
-            parse_word(wrong)
 
 
 def test_save_and_load_keep_the_machine(tmp_path):
@@ -167,41 +152,6 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
     )
 
 
-def test_what_a_machine_cannot_be_saved_as(tmp_path):
-    machine = parse("0\n[1]")
-    assert (
-        said(save, machine, tmp_path / "m.exe")
-        == "error[E0503]: no machine format ends in `.exe`\n  fix: use one of .pdrm, .json"
-    )
-    assert (
-        said(save, machine, tmp_path / "m")
-        == "error[E0503]: no machine format ends in `m`\n  fix: use one of .pdrm, .json"
-    )
-
-
-def test_a_state_may_be_called_for():
-    machine = parse("events a\nstart for\nfinal map\notherwise stay 0\nfor -> map : a, 1\n")
-    assert [rule.plain_text for rule in machine.transitions] == ["for -> map : a, 1"]
-
-
-def test_names_of_texts_and_their_formats():
-    head = "events a\nstart u\notherwise stay 0\n"
-    assert [parse(head, file).name for file in ("a/walk.pdrm", "my walk.pdrm", "<text>")] == [
-        "walk",
-        "machine",
-        "machine",
-    ]
-    assert parse(head).name == "machine"
-    form = '\n  {"pdrm": 1, "start": "u", "otherwise": {"do": "error"}, "rules": []}  '
-    assert parse(form) == parse(form.strip(), "machine.json")
-
-
-def test_otherwise_has_its_place():
-    for what in ("error", "stay 1", "go u 1"):
-        machine = parse(f"events a\nstart u\notherwise {what}\nu -> u : a, 1\n", "m.pdrm")
-        assert (str(machine.otherwise), str(machine.otherwise.where)) == (what, "m.pdrm:3:1")
-
-
 def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = HEAD + "u -> f : a, # / #, 1"
@@ -216,21 +166,6 @@ def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
         assert fix in caught.value.fix
     (tmp_path / "letter").write_text(text)
     assert load("letter").transitions == parse(text).transitions
-
-
-def test_twenty_thousand_header_lines_and_names_on_one_are_the_most():
-    form = '{{"pdrm": 1, "start": "u", "otherwise": {{"do": "error"}}, "rules": [], "events": [{}"a"]}}'
-    document = read(read_json, form.format('"a", ' * 19_999), "m.json")
-    assert [len(header.words) for header in document.lines("events")] == [20_000]
-    with pytest.raises(TooLarge) as caught:
-        parse(form.format('"a", ' * 20_000), "m.json")
-    assert caught.value.where.file == "m.json"
-    document = Document("m.pdrm")
-    for number in range(1, 20_001):
-        document.add_header(Word("events", Line("m.pdrm", number, "events").at(1, 6)), ())
-    with pytest.raises(TooLarge) as caught:
-        document.add_header(Word("events", Line("m.pdrm", 20_001, "events").at(1, 6)), ())
-    assert str(caught.value.where) == "m.pdrm:20001:1"
 
 
 def test_loops_that_unroll_to_too_much_are_refused_where_they_are(monkeypatch):
@@ -252,15 +187,3 @@ def test_an_operator_with_nothing_after_it_is_blamed():
         with pytest.raises(CannotRead) as caught:
             parse(f"events a b\nstack # z\nstart s\nfinal f\ns->f:{label},z/z,1", "m.pdrm")
         assert str(caught.value.where) == f"m.pdrm:5:{column}"
-
-
-def test_what_a_text_is_is_said_by_its_first_word():
-    for text, kind in (
-        ('// pairs\ngrammar pairs\nstart: "a" "b"', "grammar"),
-        ("regex\naccept end", "regex"),
-        ("ltlf safe", "ltlf"),
-        ("G(a -> F b)", None),
-        ("F -> u : a, 1", None),
-        ("start u", None),
-    ):
-        assert kind_of(text, "task.txt") == kind, text

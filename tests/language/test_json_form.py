@@ -7,8 +7,7 @@ import jsonschema
 import pytest
 
 from pdrm.errors import PdrmError, TooDeep
-from pdrm.language.document import read
-from pdrm.language.json_form import read_json, to_json
+from pdrm.language.json_form import to_json
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.language.writer import to_text
 
@@ -122,35 +121,6 @@ def test_places_in_json():
     assert str(rule.where) == "m.json: rules[1]"
     assert parse(REWARD.replace('"name": "r",', ""), "folder/walk.json").name == "walk"
     assert parse('{"$schema": "x", ' + REWARD[1:]) == parse(REWARD)
-
-
-def test_every_word_of_a_header_has_its_place():
-    headers = read(read_json, PUSHDOWN, "m.json").headers
-    assert {str(header.keyword.where) for header in headers} == {
-        f"m.json: {header.keyword.text}" for header in headers
-    }
-    assert {word.where.path: word.text for header in headers for word in header.words} == {
-        "name": "m",
-        "start": "u",
-        "events[0]": "é",
-        "events[1]": "b",
-        "stack[0]": "#",
-        "stack[1]": "A",
-        "states[0]": "u",
-        "states[1]": "dead",
-        "final[0]": "f",
-        "exclusive[0][0]": "é",
-        "exclusive[0][1]": "b",
-        "otherwise.do": "go",
-        "otherwise.to": "f",
-        "otherwise.reward": "-0.5",
-    }
-    (counters,) = [
-        header
-        for header in read(read_json, COUNTING, "c.json").headers
-        if header.keyword.text == "counters"
-    ]
-    assert [(word.text, str(word.where)) for word in counters.words] == [("2", "c.json: counters")]
 
 
 def test_long_lines_and_odd_names_are_read():

@@ -5,7 +5,7 @@ import pytest
 from pdrm.errors import PdrmError
 from pdrm.language import source
 from pdrm.language.loading import load
-from pdrm.language.source import LONGEST_LINE, Line, check_depth, decode, read_bytes, split_lines
+from pdrm.language.source import Line, check_depth, decode, read_bytes
 
 
 def said(call, *arguments):
@@ -19,28 +19,6 @@ def test_a_file_that_is_not_there(tmp_path):
     expected = f"error[E0501]: {missing} cannot be opened: no such file or directory\n  fix: check the path and its permissions"
     assert said(read_bytes, missing) == expected
     assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} is a folder")
-
-
-class Odd:
-    """A path that cannot be opened, for no reason given."""
-
-    def open(self, _mode):
-        raise OSError
-
-    def __str__(self):
-        return "odd"
-
-
-def test_a_file_that_cannot_be_opened_for_no_reason():
-    assert said(read_bytes, Odd()).startswith("error[E0501]: odd cannot be opened: oserror\n")
-
-
-def test_no_more_is_read_than_is_allowed(tmp_path, monkeypatch):
-    file = tmp_path / "large.pdrm"
-    file.write_bytes(b"a" * 20)
-    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
-    assert read_bytes(file) == b"a" * 9
-    assert decode(b"a" * 9, "f") == "a" * 8
 
 
 def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
@@ -60,43 +38,6 @@ def test_the_place_of_a_byte_that_is_no_text():
     assert decode(b"\xef\xbb\xbfname", "f") == "name"
 
 
-def test_a_long_line_is_quoted_around_the_byte():
-    with pytest.raises(PdrmError) as caught:
-        decode(b"x" * 30_000 + b"\xff" + b"y" * 30_000, "f")
-    assert caught.value.where.column == 30_001
-    assert len(caught.value.where.text) == 30_001 + LONGEST_LINE
-
-
-def test_lines_and_their_limits(monkeypatch):
-    lines = split_lines("a\r\nb \n\nc", "f")
-    assert lines == [Line("f", 1, "a"), Line("f", 2, "b "), Line("f", 3, ""), Line("f", 4, "c")]
-    assert split_lines("x" * LONGEST_LINE, "f")[0].text == "x" * LONGEST_LINE
-    monkeypatch.setattr(source, "LONGEST_LINE", 10)
-    assert said(split_lines, f"a\n{'x' * 11}", "f") == (
-        "error[E0106]: line 2 is 11 characters long or more; 10 is the most\n  --> f:2:11\n  |\n2 | xxxxxxxxxxx\n  |           ^\n"
-        "  fix: is this a .pdrm file? Its lines are short"
-    )
-
-
-def test_a_file_of_too_many_lines_is_quoted_where_it_should_end(monkeypatch):
-    monkeypatch.setattr(source, "MOST_LINES", 3)
-    assert len(split_lines("a b\nc d\ne f", "f.pdrm")) == 3
-    assert said(split_lines, "a b\nc d\ne f\n\ng", "f.pdrm").startswith(
-        "error[E0106]: more than 3 lines\n  --> f.pdrm:3:1\n  |\n3 | e f\n"
-    )
-
-
-def test_a_file_of_short_lines_may_be_too_large(monkeypatch):
-    monkeypatch.setattr(source, "LARGEST_TEXT", 3 * 2**20)
-    text = f"{'a' * 2047}\n" * 1536
-    assert len(split_lines(text[:-7], "f")) == 1536
-    assert said(split_lines, f"{text[:-2048]}{'b' * 2039}\ncd", "f") == (
-        "error[E0106]: the file is larger than 3 MiB\n  --> f:1537:2\n     |\n1537 | cd\n     |  ^\n"
-        "  fix: a machine of this size is better built in Python"
-    )
-    assert "f:1537:1" in said(split_lines, text, "f")
-
-
 def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
     """Cut at the limit it has fewer characters than bytes, and may end within one: what is left is no machine."""
     for begins in [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b" ", b"  "]:
@@ -105,25 +46,6 @@ def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
         head = "events a\nstack #\nstart u\notherwise stay 0\nu -> u : {a}, # / #, 0\n// "
         file.write_bytes(begins + head.encode() + "\U0001f600\n// ".encode() * 2_000)
         assert "E0106" in said(load, file)
-
-
-def test_parts_of_a_line():
-    line = Line("f", 7, "  a -> b // c // d ")
-    assert (line.indent, line.code, line.comment) == (2, "  a -> b", "// c // d")
-    assert (Line("f", 1, "a").comment, Line("f", 1, "   ").indent, Line("f", 1, "// x").indent) == (
-        "",
-        0,
-        0,
-    )
-    where = line.at(3, 4)
-    assert (where.file, where.line, where.column, where.text, where.width) == (
-        "f",
-        7,
-        3,
-        line.text,
-        4,
-    )
-    assert line.at(3).width == 1
 
 
 def depth_said(text):
@@ -154,9 +76,3 @@ def test_depth_counts_brackets_and_negations_together():
     assert "nested 41 deep" in depth_said("X" * 50 + "(" * 41)
     for fine in ("X" * 50, "!X" * 50, "X" * 50 + "(" * 40):
         check_depth(Line("f", 1, fine))
-
-
-def test_the_file_is_named_where_a_byte_is_no_text(tmp_path):
-    file = tmp_path / "task.pdrm"
-    file.write_bytes(b"name \xff")
-    assert f"--> {file}:1:6" in said(load, file)
