@@ -106,6 +106,7 @@ _lazy.lend(
     parse_word="pdrm.language.loading",
     find_optimal_value="pdrm.analysis.solving",
     wrap="pdrm.product.wrapping",
+    JaxWorldEnv="pdrm.product.jax_env.jax_world_env",
     frame_word="pdrm.drawing.rows",
 )
 

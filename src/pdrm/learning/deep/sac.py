@@ -157,9 +157,9 @@ def _update(
 
     def actor_loss(candidate: nn.Layers) -> jax.Array:
         action, density = sample_action(candidate, batch.seen, keys[0])
-        return nn.weighted_mean(
-            weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight
-        )
+        # Not `.min(axis=0)`: its derivative is 0 / 0 if the compiler computes an operand twice and rounds differently.
+        value = jnp.minimum(*criticise(critics, batch.seen, action))
+        return nn.weighted_mean(weight * density - value, batch.weight)
 
     slopes = jax.grad(actor_loss)(network.actor)
     actor, actor_optimiser = nn.apply_gradient(
