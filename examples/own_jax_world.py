@@ -58,7 +58,9 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--steps", type=int, default=200_000, help="steps of training")
 steps = parser.parse_args().steps
 
-ppo = pdrm.PPO(total_timesteps=steps, n_envs=32, n_steps=64, batch_size=512, ent_coef=0.0)
+ppo = pdrm.PPO(
+    total_timesteps=steps, n_envs=32, n_steps=32, batch_size=128, ent_coef=0.0, learning_rate=2e-3
+)
 run = pdrm.train(task, ppo, seed=0)
 print(run.curve)
 print(run.evaluate(episodes=100))
