@@ -63,9 +63,13 @@ def tree(path):
 
 @cache
 def imported(path):
-    """Everything a module imports, also by a string given to `import_module`."""
+    """Everything a module imports, also by a string given to `import_module`; agents know their learners by `learner` alone."""
     found = []
+    functions = [one for one in ast.walk(tree(path)) if isinstance(one, ast.FunctionDef)]
+    apart = {node for one in functions if one.name == "learner" for node in ast.walk(one)}
     for node in ast.walk(tree(path)):
+        if node in apart:
+            continue
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -42,7 +42,7 @@ if _typing.TYPE_CHECKING:
     from pdrm.product.wrapping import wrap, wrap_vector
     from pdrm.task import Task
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     # A machine: what is rewarded

@@ -139,9 +139,7 @@ def test_otherwise_to_a_state_is_dashed_whether_or_not_rules_lead_there():
 
 
 def test_a_reward_machine_is_drawn_without_a_stack():
-    machine = parse(
-        "events a b\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : a & !b, # / #, 1\n"
-    )
+    machine = parse("events a b\nstart u\nfinal f\notherwise stay 0\nu -> f : a & !b, 1\n")
     assert label(machine, "u", "f") == ["a ∧ ¬b, 1"]
 
 

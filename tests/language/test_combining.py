@@ -11,8 +11,7 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownMachine,
 )
-from pdrm.language import parse_word, to_text
-from pdrm.machines import side_by_side
+from pdrm.language import parse_word, product_machine, to_text
 
 
 @pytest.fixture(scope="module")
@@ -124,27 +123,9 @@ def test_the_word_of_a_refusal_is_one_that_all_parts_read():
     )
 
 
-def test_the_word_of_a_refusal_can_be_read_by_the_command():
-    head = "events a b\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a & b, # / #, 0\nv -> w : !a & !b, # / #, 0\n"
-    one, two = (pdrm.parse(f"{head}w -> f : a, # / {end}, 0") for end in ("#", "eps"))
-    assert "after the word `a+b -`" in refusal({"one": one, "two": two})
-
-
-def test_stacks_that_part_at_the_start_or_silently():
-    pushes, keeps = stacked("u -> f : a, # / A #, 0"), stacked("u -> f : b, # / #, 0")
-    assert (
-        "move together at the start, where `one` is in `u`, `two` is in `u`: at label {a}, `one` pushes and `two` keeps"
-        in refusal({"one": pushes, "two": keeps})
-    )
-    silent = stacked("u -> v : a, # / #, 0\nv -> f : eps, # / A #, 0")
-    assert ": silently, `one` pushes and `two` keeps its stack" in refusal(
-        {"one": silent, "two": keeps}, when="two"
-    )
-
-
 def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):
     """A machine that counts to ten with its stack, and one that does not after nine."""
-    monkeypatch.setattr(side_by_side, "MOST_TRIED", 5)
+    monkeypatch.setattr(product_machine, "MOST_TRIED", 5)
     counts = "".join(f"u{i} -> u{i + 1} : a, # / #, 0\n" for i in range(9))
     one, two = (
         stacked(f"u -> u0 : a, # / #, 0\n{counts}u9 -> f : b, # / {end}, 0", otherwise="error")
@@ -161,9 +142,9 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
         )
         for event in "ab"
     ]
-    monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 36)
+    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 36)
     assert len(pdrm.combine(circles).states) == 36
-    monkeypatch.setattr(side_by_side, "MOST_WORKED_OUT", 35)
+    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 35)
     with pytest.raises(TooLarge, match="more than 35 states and tops") as caught:
         pdrm.combine(circles)
     assert caught.value.fix
@@ -237,27 +218,6 @@ def test_it_ends_where_the_formula_holds_when_no_silent_move_is_left():
     ]
 
 
-def test_machines_without_a_stack_are_judged_at_the_end_too():
-    machine = pdrm.combine(
-        {"a": pdrm.from_ltlf("F a"), "b": pdrm.from_ltlf("F b")}, "a & !b", accept="end"
-    )
-    assert ends(machine, "a end", "a b end", "end a end", "a") == [
-        (True, 1),
-        (False, 2),
-        (False, 0),
-        (False, 1),
-    ]
-
-
-def test_a_silent_rule_with_z_keeps_what_is_on_top():
-    part = stacked(
-        "u -> v : a, z / A z, 0\nv -> w : eps, z / B z, 1\nw -> f : b, B / eps, 0", "# A B"
-    )
-    machine = pdrm.combine({"m": part, "c": pdrm.from_ltlf("F c")})
-    assert machine.run("a").after.stack == ("B", "A", "#")
-    assert ends(machine, "a b c", "c a b") == [(True, 2), (True, 2)]
-
-
 def test_one_part_may_move_silently_while_the_other_keeps_its_top():
     """The second part swaps symbols, which the first must not notice."""
     pushes = "u -> u : a, z / A z, 0\nu -> u : b, A / eps, 1\nu -> f : c, # / #, 0"
@@ -276,20 +236,6 @@ def test_one_part_may_move_silently_while_the_other_keeps_its_top():
         {"one": pops, "two": stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 2")}
     )
     assert ends(both, "a", "b") == [(True, 3), (False, 0)]  # both pop silently, at once
-
-
-def test_a_bottom_that_goes_at_once_is_a_symbol_all_the_same():
-    part = stacked("u -> v : eps, # / A, 1\nv -> f : a, A / A, 0")
-    machine = pdrm.combine({"m": part, "b": pdrm.from_ltlf("F b")})
-    assert (machine.stack, ends(machine, "a b")) == (("#", "A"), [(True, 2)])
-
-
-def test_two_ways_to_pop_lead_to_the_same_symbol_below():
-    part = stacked(
-        "u -> v : a, # / A #, 0\nv -> w : b, A / eps, 1\nv -> w : c, A / eps, 2\nw -> f : a, # / #, 4"
-    )
-    machine = pdrm.combine({"m": part, "end": pdrm.from_ltlf("F end")}, "m")
-    assert ends(machine, "a b a", "a c a", "a a") == [(True, 5), (True, 6), (False, 0)]
 
 
 def test_what_all_tops_do_alike_is_one_rule_and_the_commonest_way_to_stay_none():
@@ -327,7 +273,7 @@ def test_an_undefined_move_of_a_part_is_one_of_the_whole(parts):
 def test_what_cannot_be_combined(parts):
     for change, kind, message, place in (
         ({"when": "b & lettr | lettr"}, UnknownMachine, "`lettr` is not a part", "<when>:1:5"),
-        ({"when": "b &"}, CannotRead, "too early", "<when>:1:4"),
+        ({"when": "b &"}, CannotRead, "nothing stands after", "<when>:1:3"),
         ({"when": "!letter"}, BadSetting, "before anything has been read", "None"),
         ({"when": "{b}"}, BadSetting, "is a formula", "<when>:1:1"),
         ({"weights": {"bb": 2}}, BadSetting, "is not a part", "None"),
@@ -358,10 +304,3 @@ def test_the_command(tmp_path, pdrm):
             == 2
         )
     assert pdrm("combine", tmp_path / "safe.ltlf", tmp_path / "safe.ltlf", "-o", both).code == 2
-
-
-def test_the_place_of_a_part_that_is_unknown_is_its_own():
-    part = pdrm.from_ltlf("F b")
-    with pytest.raises(pdrm.PdrmError) as caught:
-        pdrm.combine({"bb": part, "c": part}, "bb & b")
-    assert str(caught.value.where) == "<when>:1:6"

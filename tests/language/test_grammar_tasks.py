@@ -140,10 +140,11 @@ def test_files_that_want_too_much_are_refused_soon():
     hostile = {
         'start: "a"\n' + '  | "b" "c"\n' * 90_000: TooLarge,
         "start: " + "(" * 100_000 + '"a"' + ")" * 100_000: TooLarge,
-        "start: " + "(\n " * 40_000 + '"a"' + ")\n " * 40_000: TooDeep,
+        "start: " + "(\n " * 40_000 + '"a"' + ")\n " * 40_000: TooLarge,
         "start: r0\n"
         + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(1_500))
         + '\nr1500: "a"': TooLarge,
+        "start: " + "(" * 1_000 + '"a"' + ")" * 1_000: TooDeep,
         'start: (("a" ~ 1000) ~ 1000) ~ 1000': TooLarge,
         'start: ("a" | "b" "c") ~ 1..1000 "a"': TooLarge,
     }

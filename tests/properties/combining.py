@@ -77,7 +77,10 @@ def _finite(random: Random) -> PushdownRewardMachine:
         text = text_of(
             random_past(random, size + 1) if kind == 1 else random_formula(random, size, past=True)
         )
-        return from_ltlf(text, ["a", "b", "c", "d", "e"], accept=accept, fail=fail, step=0.25)
+        try:
+            return from_ltlf(text, ["a", "b", "c", "d", "e"], accept=accept, fail=fail, step=0.25)
+        except BadSetting:  # it holds on no trace
+            return from_ltlf("F a", ["a", "b", "c", "d", "e"], accept=accept, fail=fail, step=0.25)
 
 
 def _one_stack(random: Random) -> dict[str, PushdownRewardMachine]:

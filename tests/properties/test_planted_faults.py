@@ -7,13 +7,13 @@ import pytest
 
 from pdrm.analysis import solving
 from pdrm.analysis.whole_stack import WholeStack
+from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.learning.tabular import outlook_kernel, training
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.learning.tabular.training import QTraining
-from pdrm.machines import side_by_side
 from pdrm.machines.tables import Rows
 from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
@@ -49,7 +49,7 @@ def test_operators_without_their_last_line(monkeypatch):
 
     def forgets(self):
         found = find(self)
-        return found._replace(count=np.maximum(found.count - 1, 0))
+        return replace(found, count=np.maximum(found.count - 1, 0))
 
     monkeypatch.setattr(WholeStack, "list_operators", forgets)
     with pytest.raises(AssertionError, match="readable"):
@@ -174,40 +174,43 @@ def test_a_next_that_may_be_missing(monkeypatch):
 
 
 def test_states_that_are_taken_for_one(monkeypatch):
-    monkeypatch.setattr(acceptors, "_minimise", lambda _acceptor, kinds, _followers: kinds)
+    def confuse(describe):
+        return {state: kind for state, (kind, _) in describe({}).items()}
+
+    monkeypatch.setattr(acceptors, "refine", confuse)
     with pytest.raises(AssertionError, match="should be"):
         logic.check_formulas(seed=0, formulas=30, traces=30)
 
 
 def test_an_expression_that_forgets_to_repeat(monkeypatch):
-    repeat = regular_expressions._Positions._repeat
+    copies = regular_expressions._Positions._copies
     monkeypatch.setattr(
         regular_expressions._Positions,
-        "_repeat",
-        lambda self, inner, least, most: repeat(self, inner, least, most or 1),
+        "_copies",
+        lambda self, inner, least, most: copies(self, inner, least, most or 1),
     )
     with pytest.raises(AssertionError, match="should be"):
         logic.check_expressions(seed=0, expressions=30, words=30)
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = side_by_side.Part.readings
+    readings = product_machine.Part.moves
 
     def pays(self, state, top):
         done = state in self.final
         return (
-            [(None, side_by_side.Effect(state, None, self.pay(1)))]
+            [(None, product_machine.PartMove(state, None, self.weight))]
             if done
             else readings(self, state, top)
         )
 
-    monkeypatch.setattr(side_by_side.Part, "readings", pays)
+    monkeypatch.setattr(product_machine.Part, "moves", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
 
 def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
-    monkeypatch.setattr(side_by_side.Part, "silent", lambda *_: None)
+    monkeypatch.setattr(product_machine.Part, "silent", lambda *_: None)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
 
@@ -263,19 +266,17 @@ def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
 
 
 def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
-    monkeypatch.setattr(conflicts._Explaining, "_complete", lambda _self, _stack: ((), "start()"))
+    monkeypatch.setattr(conflicts._Explanation, "_complete", lambda _self, _stack: ((), "start()"))
     with pytest.raises(AssertionError, match="E0113"):
         grammars.check(seed=0, grammars=40)
 
 
 def test_a_parser_that_confuses_two_states(monkeypatch):
-    def forgets(move, symbol, below):
-        return move._replace(
-            push=tuple(one for one in fuse_in(move, symbol, below).push if one != below)
-        )
+    def unite(self, one, other):
+        self.roots[other] = one
+        return True
 
-    fuse_in = shrinking._fuse_in
-    monkeypatch.setattr(shrinking, "_fuse_in", forgets)
+    monkeypatch.setattr(shrinking._Merging, "unite", unite)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
 

@@ -89,11 +89,11 @@ def test_shaping():
     counted = shaping.check(seed=0, products=15)
     assert counted["cases"] == 15
     assert counted["states with other rewards"] > counted["states"] / 2
-    assert counted["values beside summaries"] > 10
+    assert counted["values like the solver's"] > 10
 
 
 def test_grammars():
-    counted = grammars.check(seed=20, grammars=5)
+    counted = grammars.check(seed=1, grammars=8)
     assert counted["cases"] > 2_000
     assert (
         min(

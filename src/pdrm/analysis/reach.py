@@ -28,7 +28,7 @@ MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Counted:
     """What is reached within 0, 1, 2, … steps, each number counting all steps up to its own.
 
     >>> from pdrm.task import Task
@@ -61,7 +61,7 @@ def survey(
     machine: PushdownRewardMachine,
     steps: int | None = None,
     most: int = MOST_ROWS,
-) -> Reached:
+) -> Counted:
     """Count what is reached within 0, 1, 2, … steps: up to so many (the domain's limit unless given), or as many as find at
     most `most` product states."""
     product = FiniteProduct(domain, machine, survey=True)
@@ -78,7 +78,7 @@ def survey(
             strings, counters = (
                 _count_distinct(x, ends[1:]) for x in (node, product.stacks.parent[node])
             )
-            return Reached(tuple(rows), strings, counters, closed)
+            return Counted(tuple(rows), strings, counters, closed)
 
 
 def _count_distinct(numbers: Integers, ends: list[int]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pdrm.analysis.reach import MOST_ROWS, Reached, find_views, survey
+from pdrm.analysis.reach import MOST_ROWS, Counted, find_views, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
@@ -129,7 +129,7 @@ def sizes_record(
     vectors = walk.counters if counting is None else counters.strings
 
     def size(
-        what: str, theorem: int, factor: int, walked: Reached, counts: Sequence[int]
+        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
     ) -> Record:
         """A size that grows with the episode: `factor` rows for each string."""
         place = walked.within(limit)

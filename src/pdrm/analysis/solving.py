@@ -360,7 +360,7 @@ def find_solution(
     solver.until = inf
     values = [abs(solution.value(one.s, one.u, one.stack)) for one in solution.begins]
     scale = max(1.0, solver.largest_paid, *values)
-    if solution.error > max(USELESS, 10 * precision) * scale:
+    if solution.error > max(USELESS * scale, precision * solver.largest):
         raise UnboundedStep(
             f"the values of `{chosen.name}` are known to ± {solution.error:.2g} only: silent moves"
             " are paid again and again",

@@ -130,6 +130,13 @@ def meet(ranges: Ranges, operators: Operators, head: int, symbols: int) -> None:
 # --- The lines of one head
 
 
+@njit(cache=True, inline="always")
+def meeting(power: Floats, key: Numbers, c: Floats, one: int, other: int) -> float:
+    """Return the w at which two lines to one exit are equal, the steeper first."""
+    slopes = power[key[one] & STEPS] - power[key[other] & STEPS]
+    return float((c[other] - c[one]) / slopes)
+
+
 @njit(cache=True)
 def rise(
     key: Numbers, c: Floats, first: int, end: int, at: int, line: int, gain: float,
@@ -140,20 +147,21 @@ def rise(
     e = line >> SHIFT
     slope = power[line & STEPS]
     above_floor = gain + slope * ranges.high[e] - floor
+    has_steeper = at > first and key[at - 1] >> SHIFT == e
     has_flatter = at < end and key[at] >> SHIFT == e
+    if not has_steeper and not has_flatter:
+        return float(above_floor)
     if has_flatter and key[at] == line:
         return float(min(above_floor, gain - c[at]))
-    if at > first and key[at - 1] >> SHIFT == e:
-        steep = power[key[at - 1] & STEPS]
-        if has_flatter:
-            w = (c[at] - c[at - 1]) / (steep - power[key[at] & STEPS])
-        else:
-            w = max(ranges.low[e], (floor - c[at - 1]) / steep)
-        return float(min(above_floor, gain + slope * w - (c[at - 1] + steep * w)))
-    if has_flatter:
+    other = at - 1 if has_steeper else at
+    other_slope = power[key[other] & STEPS]
+    if has_steeper and has_flatter:
+        w = meeting(power, key, c, at - 1, at)
+    elif has_steeper:
+        w = max(ranges.low[e], (floor - c[other]) / other_slope)
+    else:
         w = ranges.high[e]
-        return float(min(above_floor, gain + slope * w - (c[at] + power[key[at] & STEPS] * w)))
-    return float(above_floor)
+    return float(min(above_floor, gain + slope * w - (c[other] + other_slope * w)))
 
 
 @njit(cache=True)
@@ -168,52 +176,34 @@ def offer(
     power = ranges.power
     e = line >> SHIFT
     slope = power[line & STEPS]
-    low = first
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if key[middle] < line:
-            low = middle + 1
-        else:
-            high = middle
-    at = low
+    at = first + int(np.searchsorted(key[first:end], line))
     if rise(key, c, first, end, at, line, gain, floor, ranges) <= tolerance:
         return NONE
-    # The flatter lines from `right` on stay: the last w at which each is the highest is not hidden.
-    right = at
+    right = at  # the flatter lines from here on stay
     if right < end and key[right] == line:
         right += 1
     while right < end and key[right] >> SHIFT == e:
         flat = power[key[right] & STEPS]
+        least = max(ranges.low[e], (floor - c[right]) / flat)
         if right + 1 < end and key[right + 1] >> SHIFT == e:
-            last = (c[right + 1] - c[right]) / (flat - power[key[right + 1] & STEPS])
-        else:
-            last = max(ranges.low[e], (floor - c[right]) / flat)
-        if (c[right] - gain) / (slope - flat) > last:
+            least = meeting(power, key, c, right, right + 1)
+        if (c[right] - gain) / (slope - flat) > least:
             break
         right += 1
-    # The steeper lines before `left` stay.
-    left = at
+    left = at  # the steeper lines before this one stay
     while left > first and key[left - 1] >> SHIFT == e:
         steep = power[key[left - 1] & STEPS]
+        most = ranges.high[e]
         if left - 1 > first and key[left - 2] >> SHIFT == e:
-            last = (c[left - 1] - c[left - 2]) / (power[key[left - 2] & STEPS] - steep)
-        else:
-            last = ranges.high[e]
-        if (gain - c[left - 1]) / (steep - slope) < last:
+            most = meeting(power, key, c, left - 2, left - 1)
+        if (gain - c[left - 1]) / (steep - slope) < most:
             break
         left -= 1
     new_end = end + 1 - (right - left)
     if new_end > len(key):
         return FULL
-    if right == left:
-        for m in range(end, left, -1):
-            key[m] = key[m - 1]
-            c[m] = c[m - 1]
-    else:
-        for m in range(right, end):
-            key[m - right + left + 1] = key[m]
-            c[m - right + left + 1] = c[m]
+    key[left + 1 : new_end] = key[right:end].copy()
+    c[left + 1 : new_end] = c[right:end].copy()
     key[left] = line
     c[left] = gain
     return int(new_end)
@@ -231,7 +221,7 @@ def drop_low(key: Numbers, c: Floats, first: int, end: int, floor: float, ranges
             before = kept - 1
             if before < first or key[before] >> SHIFT != e:
                 continue
-            w = (c[m] - c[before]) / (power[key[before] & STEPS] - power[key[m] & STEPS])
+            w = meeting(power, key, c, before, m)
         if c[m] + power[key[m] & STEPS] * w >= floor:
             key[kept] = key[m]
             c[kept] = c[m]
@@ -568,74 +558,58 @@ def evaluate_actions(
 
 @njit(cache=True)
 def bound_by_top(
-    world: World, table: Table, discount: float, low: Floats, high: Floats,
-    unknown: float, grow_low: float, grow_high: float, close: float, sweeps: int,
+    world: World, table: Table, discount: float, value: Floats, upper: bool,
+    unknown: float, growth: float, close: float, sweeps: int,
 ) -> None:  # fmt: skip
-    """Narrow bounds [place, state, symbol] of all continuation values.
+    """Narrow a bound [place, state, symbol] of all continuation values, the upper or the lower one.
 
-    The values of a stack of height h are between low - grow_low * h and high + grow_high * h. A pop
-    may reveal any symbol. An action that is not known is worth at most `unknown`. It ends when a
-    sweep changes less than `close`.
+    With a stack of height h it is `value + growth * h`. A pop may reveal any symbol. An action that
+    is not known is worth `unknown`. It ends when a sweep changes less than `close`.
     """
-    places, states, symbols = low.shape
-    least = np.empty((places, states))
-    most = np.empty((places, states))
+    places, states, symbols = value.shape
+    revealed = np.empty((places, states))
     for _ in range(sweeps):
         for place in range(places):
             for state in range(states):
-                least[place, state] = low[place, state].min()
-                most[place, state] = high[place, state].max()
+                own = value[place, state]
+                revealed[place, state] = own.max() if upper else own.min()
         change = 0.0
         for place in range(places):
             for state in range(table.first_final):
                 for symbol in range(symbols):
                     silent = table.silent[state, symbol]
-                    below = -math.inf
-                    above = -math.inf
-                    branches = world.next.shape[1]
-                    if silent >= 0:
-                        branches = 1
-                    elif world.terminal[place]:
-                        branches = 0
-                        below = 0.0
-                        above = 0.0
-                    for action in range(branches):
-                        if silent >= 0:
-                            move = silent
-                            after = place
-                            factor = 1.0
-                            paid = table.reward[move]
-                        else:
+                    ended = silent < 0 and world.terminal[place]
+                    best = 0.0 if ended else -math.inf
+                    actions = 1 if silent >= 0 else 0 if ended else world.next.shape[1]
+                    for action in range(actions):
+                        after = place
+                        move = silent
+                        factor = 1.0
+                        paid = 0.0
+                        if silent < 0:
                             after = world.next[place, action]
                             if after == NONE:
-                                above = max(above, unknown)
+                                best = max(best, unknown)
                                 continue
                             move = table.move[state, world.label[place, action], symbol]
                             if move < 0:
                                 continue
                             factor = discount
-                            paid = discount * (world.reward[place, action] + table.reward[move])
+                            paid = world.reward[place, action]
                         target = table.target[move]
-                        if target >= table.first_final:
-                            below = max(below, paid)
-                            above = max(above, paid)
-                            continue
                         pushes = table.pushes[move]
                         higher = pushes - table.pops[move]
-                        if higher < 0:
-                            worst = least[after, target]
-                            best = most[after, target]
-                        else:
-                            top = table.push[move, pushes - 1] if pushes else symbol
-                            worst = low[after, target, top]
-                            best = high[after, target, top]
-                        below = max(below, paid + factor * (worst - grow_low * higher))
-                        above = max(above, paid + factor * (best + grow_high * higher))
-                    if below > low[place, state, symbol]:
-                        change = max(change, below - low[place, state, symbol])
-                        low[place, state, symbol] = below
-                    if -math.inf < above < high[place, state, symbol]:
-                        change = max(change, high[place, state, symbol] - above)
-                        high[place, state, symbol] = above
+                        later = 0.0
+                        if target < table.first_final:
+                            later = revealed[after, target]
+                            if higher >= 0:
+                                top = table.push[move, pushes - 1] if pushes else symbol
+                                later = value[after, target, top]
+                            later += growth * higher
+                        best = max(best, factor * (paid + table.reward[move]) + factor * later)
+                    old = value[place, state, symbol]
+                    if -math.inf < best and (best < old if upper else best > old):
+                        change = max(change, abs(best - old))
+                        value[place, state, symbol] = best
         if change <= close:
             return

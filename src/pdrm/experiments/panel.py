@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import inf
-from numbers import Real
 from typing import Any
 
 from pdrm.domains.paper_domains import names
@@ -51,11 +50,11 @@ class Line:
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, colour=self.colour)
-        for name, value in (("seconds", self.seconds), ("gigabytes", self.gigabytes)):
-            number = -1.0
-            if isinstance(value, Real) and type(value) is not bool:
-                number = float(value)
-            if not 0 <= number < inf and not (name == "seconds" and value is None):
+        estimates: dict[str, Any] = {"seconds": self.seconds, "gigabytes": self.gigabytes}
+        for name, value in estimates.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            unknown = name == "seconds" and value is None
+            if not unknown and not (is_number and 0 <= value < inf):
                 raise BadStudy(f"{name} is {value!r}, but must be a number from 0 on", fix="1.0")
 
     @property

@@ -2,11 +2,11 @@
 
 `loading` is the door: `load`, `parse`, `save` and the catalogue. Each reader makes a `document` (header lines and rules with the
 place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines within limits, and `syntax`,
-one line by the grammar), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
+one line by recursive descent), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
 automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
 
 A task can also be written as a set of words (`task_text`: what such texts have in common): the folder `grammars` makes a pushdown machine
-of a context-free grammar, the folder `logic` a reward machine of a regular expression or a temporal formula. `combining` runs several machines as one.
+of a context-free grammar, the folder `logic` a reward machine (a pushdown machine that leaves its stack alone) of a regular expression or a temporal formula. `combining` runs several machines as one.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

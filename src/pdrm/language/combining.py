@@ -1,7 +1,7 @@
-"""Combining tasks: one machine that runs several at once, is final when a formula over them holds, and pays their sum.
+"""Combining tasks: one machine that runs several at once, and is final when a formula over them holds.
 
-`machines.side_by_side` finds out what the parts do together; here it gets names and rules, and what all tops of a state do alike is
-one rule with `z`.
+`product_machine` explores what the parts do together; here the result gets names and rules. What all
+tops of a state do alike is one rule with `z`.
 """
 
 from __future__ import annotations
@@ -9,36 +9,34 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from pdrm.errors import BadSetting, UnknownMachine, WrongKind, did_you_mean
 from pdrm.language.document import AnyMachine
+from pdrm.language.product_machine import (
+    EMPTY,
+    ENDED,
+    FAILED,
+    JUDGE,
+    Part,
+    Place,
+    Product,
+    ProductMove,
+    Symbol,
+)
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.language.task_text import ENDS, LOST
-from pdrm.limits import reading
 from pdrm.machines.checks.wellformed import NAME, RESERVED
 from pdrm.machines.conversions import counting_to_pushdown, fresh_name
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Or, Silent, events_of
-from pdrm.machines.labels import TRUE, formula_of
+from pdrm.machines.labels import LabelSet
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.rewards import reward_of
-from pdrm.machines.side_by_side import (
-    ENDED,
-    FAILED,
-    JUDGE,
-    Move,
-    Part,
-    Place,
-    SideBySide,
-    Symbol,
-    exact,
-)
 from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
 SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
-"""What to write in place of machines that are given one by one."""
+"""The fix for machines that are given one by one."""
 
 
 def combine(
@@ -49,21 +47,28 @@ def combine(
     accept: str = "first",
     name: str = "",
 ) -> PushdownRewardMachine:
-    """One machine that runs several at once and pays the sum of what they pay.
+    """Make one machine that runs several at once and pays the sum of what they pay.
 
-    name: of the combination.
-    parts: machines, by name; without names, their own are taken. A part that reaches a final state stops there: it is *finished*, and
-    pays no more. when: the combination is final when this formula over the names of finished parts holds; `"and"`: all of them, `"or"`: one;
-    `maze.home` says in which state a part is. `"a & !b"`: a is finished, and b is not. weights: what a part pays is multiplied by
-    its weight, 1 unless given. accept: `"first"`: final as soon as the formula holds after a label; `"end"`: it is judged when the event
-    `end` is read (the parts read that label too), so that `"!a"` can be said. Each part reads the events of a label that are its own.
+    Args:
+        parts: Machines, by name (default: their own names). A part that reaches a final state
+            stops there: it is *finished*, and pays no more.
+        when: The combination is final when this formula over the names of finished parts holds:
+            `"a & !b"` means that a is finished and b is not; `maze.home` that a part is in a state.
+            `"and"` means all of them, `"or"` one.
+        weights: What a part pays is multiplied by its weight (default: 1).
+        accept: `"first"`: final as soon as the formula holds after a label. `"end"`: it is judged
+            when the event `end` is read (the parts read that label too), so that `"!a"` can be said.
+        name: The name of the combination.
 
-    >>> import pdrm
-    >>> once = pdrm.from_ltlf("F b", events=["a", "b"], reward=10, name="once")
-    >>> both = combine([once, pdrm.from_regex('"a" "a"', name="twice")], weights={"twice": 0.5})
-    >>> run = both.run([{"a"}, {"b"}, {"a"}])
-    >>> run.accepted, run.reward
-    (True, 10.5)
+    Each part reads the events of a label that are its own.
+
+    Example:
+        >>> import pdrm
+        >>> once = pdrm.from_ltlf("F b", events=["a", "b"], reward=10, name="once")
+        >>> both = combine([once, pdrm.from_regex('"a" "a"', name="twice")], weights={"twice": 0.5})
+        >>> run = both.run([{"a"}, {"b"}, {"a"}])
+        >>> run.accepted, run.reward
+        (True, 10.5)
     """
     named = _name_parts(parts)
     formula = _read_when(when, named)
@@ -74,20 +79,18 @@ def combine(
         raise BadSetting(
             f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), named)
         )
-    finite = [
-        Part(
-            one,
-            counting_to_pushdown(machine)
-            if isinstance(machine, CountingRewardAutomaton)
-            else machine,
-            exact(reward_of(given.get(one, 1))),
-        )
-        for one, machine in named.items()
-    ]
-    with reading("<combination>"):
-        return _Writing(SideBySide(finite, formula, accept)).build(
-            name or fresh_name("-".join(named), ())
-        )
+    product = Product(
+        [_part(one, machine, reward_of(given.get(one, 1))) for one, machine in named.items()],
+        formula,
+        accept,
+    )
+    return _Writing(product).build(name or fresh_name("-".join(named), ()))
+
+
+def _part(name: str, machine: AnyMachine, weight: float) -> Part:
+    if isinstance(machine, CountingRewardAutomaton):
+        machine = counting_to_pushdown(machine)
+    return Part(name, machine, weight)
 
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
@@ -116,19 +119,14 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
 
 def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     """The formula, whose events are parts or `part.state`."""
-    events = [Event(name) for name in parts]
+    events = tuple(map(Event, parts))
     if when in ("and", "or"):
-        return (
-            events[0]
-            if len(events) == 1
-            else And(tuple(events))
-            if when == "and"
-            else Or(tuple(events))
-        )
+        joined = And(events) if when == "and" else Or(events)
+        return events[0] if len(events) == 1 else joined
     if not isinstance(when, str):
         raise WrongKind(f"`when` is {str(when)[:40]!r}, but must be a formula", fix=SEVERAL)
-    with reading("<when>"):
-        guard = read_guard(line := Line("<when>", 1, when))
+    line = Line("<when>", 1, when)
+    guard = read_guard(line)
     if isinstance(guard, Silent | Exactly):
         fix = 'write for example "a & !b"'
         raise BadSetting("`when` is a formula over the parts", where=line.at(1, len(when)), fix=fix)
@@ -152,133 +150,100 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
 # --- Writing the machine
 
 
-class _Rule(NamedTuple):
-    """A rule before it is one of a machine with a stack, or without."""
-
-    source: str
-    target: str
-    guard: Guard
-    top: str
-    push: Stack
-    reward: float
-
-    @property
-    def stays(self) -> bool:
-        """Whether it changes nothing."""
-        return self.source == self.target and self.push == (self.top,) and self.guard is not SILENT
-
-
 class _Writing:
     """Names for states and symbols, and rules for moves."""
 
-    def __init__(self, together: SideBySide) -> None:
-        self.together, self.store = together, together.store
-        self.tops: dict[Place, list[Symbol | None]] = {}
-        for place, top in together.moves:
+    def __init__(self, product: Product) -> None:
+        self.product = product
+        self.tops: dict[Place, list[Symbol]] = {}
+        for place, top in product.moves:
             self.tops.setdefault(place, []).append(top)
-        self.names = self._name_states()
-        self.empties = any(
-            top is None and moves for (_, top), moves in together.moves.items()
-        ) and bool(together.stacked)
-        """Whether a label may be read with nothing on the stack: then a symbol below the bottom shows it."""
-        self.symbols = self._name_symbols()
-        self.below = fresh_name("_", set(self.symbols.values()))
-        self.impossible = self.store.invert(together.possible)
-
-    def _name_states(self) -> dict[Place, str]:
-        names: dict[Place, str] = {}
+        self.names: dict[Place, str] = {}
         ending = {JUDGE: ".judged", FAILED: f".{LOST}"}
-        for place in sorted(self.tops, key=lambda place: place.phase == JUDGE):
+        for place in self.tops:
             wanted = ".".join(place.states) + ending.get(place.phase, "")
-            names[place] = fresh_name(wanted, set(names.values()))
-        return names
+            self.names[place] = fresh_name(wanted, self.names.values())
+        self.symbols = self._name_symbols()
 
     def _name_symbols(self) -> dict[Symbol, str]:
         """The symbols that occur, the bottom first, then as the parts list them."""
-        occurring = {top for tops in self.tops.values() for top in tops if top is not None}
-        occurring |= {
-            symbol
-            for moves in self.together.moves.values()
-            for move in moves
-            for symbol in move.push
-        }
-        listed = [self.together.parts[number].stack for number in self.together.stacked]
-        order = [{symbol: number for number, symbol in enumerate(stack)} for stack in listed]
+        moves = self.product.moves
+        occurring = {symbol for found in moves.values() for move in found for symbol in move.push}
+        occurring |= {top for _, top in moves}
+        stacks = [self.product.parts[number].machine.stack for number in self.product.stacked]
+
+        def rank(symbol: Symbol) -> tuple[bool, list[int]]:
+            pairs = zip(stacks, symbol, strict=False)
+            places = [stack.index(own) if own in stack else -1 for stack, own in pairs]
+            return symbol != self.product.bottom, places
+
         names: dict[Symbol, str] = {}
-        for symbol in sorted(
-            occurring, key=lambda one: [at.get(own, -1) for at, own in zip(order, one, strict=True)]
-        ):
-            names[symbol] = fresh_name(".".join(symbol), {ANY, *RESERVED, *names.values()})
-        bottom = tuple(stack[0] for stack in listed)
-        return {one: names[one] for one in sorted(names, key=lambda one: one != bottom)}
+        for symbol in sorted(occurring, key=rank):
+            taken = {ANY, *RESERVED, *names.values()}
+            names[symbol] = fresh_name(".".join(symbol) or "_", taken)
+        return names
 
     def build(self, name: str) -> PushdownRewardMachine:
-        together = self.together
-        otherwise, rules = self._choose_otherwise(
-            [rule for place in self.tops for rule in self._rules(place)]
-        )
+        product = self.product
+        alphabet = product.alphabet
+        rules = [rule for place in self.tops for rule in self._rules(place)]
+        otherwise = Otherwise.error()
+        if all(part.machine.otherwise.action != "error" for part in product.parts):
+            staying = Counter(rule.reward for rule in rules if _stays(rule))
+            otherwise = Otherwise.stay(max(staying, key=staying.__getitem__, default=0.0))
+            rules = [rule for rule in rules if not _stays(rule) or rule.reward != otherwise.reward]
         final = tuple(name for place, name in self.names.items() if place.phase == ENDED)
         states = tuple(name for place, name in self.names.items() if place.phase != ENDED)
-        start, events, groups = (
-            self.names[together.start],
-            together.alphabet.events,
-            together.alphabet.exclusive,
-        )
-        name = name if NAME.fullmatch(name) else "combination"
-        if not together.stacked:
-            plain = tuple(
-                Transition.plain(rule.source, rule.target, rule.guard, rule.reward)
-                for rule in rules
-            )
+        start = self.names[product.start]
+        called = name if NAME.fullmatch(name) else "combination"
+        head = (called, alphabet.events)
+        groups = alphabet.exclusive
+        if not product.stacked:
+            plain = [Transition.plain(r.source, r.target, r.guard, r.reward) for r in rules]
             return PushdownRewardMachine(
-                name, events, (BOTTOM,), start, final, otherwise, plain, groups, states
+                *head, (BOTTOM,), start, final, otherwise, tuple(plain), groups, states
             )
+        below = self.symbols.pop(EMPTY, None)
         stack = tuple(self.symbols.values())
-        if self.empties:
+        if any(top == EMPTY and found for (_, top), found in product.moves.items()):
             begin = fresh_name("begin", states + final)
-            rules.insert(0, _Rule(begin, start, SILENT, self.below, (stack[0], self.below), 0.0))
-            start, states, stack = begin, (begin, *states), (self.below, *stack)
-        written = tuple(Transition(*rule) for rule in rules)
+            push = (stack[0], str(below))
+            rules.insert(0, Transition(begin, start, SILENT, str(below), push, 0.0))
+            start = begin
+            states = (begin, *states)
+            stack = (str(below), *stack)
         return PushdownRewardMachine(
-            name, events, stack, start, final, otherwise, written, groups, states
+            *head, stack, start, final, otherwise, tuple(rules), groups, states
         )
 
-    def _rules(self, place: Place) -> list[_Rule]:
+    def _rules(self, place: Place) -> list[Transition]:
         """The rules of one state; one with `z` for what is done at every top that occurs there."""
         there = self.tops[place]
-        alike: dict[tuple[int | None, str, Stack, float], list[str]] = {}
+        alike: dict[tuple[int | None, Place, Stack, float], list[str]] = {}
         for top in there:
-            shown = self.below if top is None else self.symbols[top]
-            for move in self.together.moves[place, top]:
-                pushed = self._pushed(move, top)
-                push = (*pushed[:-1], ANY) if pushed[-1:] == (shown,) else pushed
-                key = move.guard, self.names[move.target], push, reward_of(move.reward)
-                alike.setdefault(key, []).append(shown)
-        rules: list[_Rule] = []
-        for (guard, target, push, reward), tops in alike.items():
+            for move in self.product.moves[place, top]:
+                push = self._push(move, self.symbols[top])
+                key = (move.labels, move.target, push, move.reward)
+                alike.setdefault(key, []).append(self.symbols[top])
+        rules: list[Transition] = []
+        for (labels, target, push, reward), tops in alike.items():
             for looked in [ANY] if len(tops) == len(there) > 1 else tops:
                 own = tuple(looked if symbol == ANY else symbol for symbol in push)
-                rules.append(
-                    _Rule(self.names[place], target, self._guard(guard), looked, own, reward)
-                )
+                ends = (self.names[place], self.names[target])
+                rules.append(Transition(*ends, self._guard(labels), looked, own, reward))
         return rules
 
-    def _pushed(self, move: Move, top: Symbol | None) -> Stack:
-        own = tuple(self.symbols[symbol] for symbol in move.push)
-        return (*own, self.below) if top is None else own
+    def _push(self, move: ProductMove, top: str) -> Stack:
+        """The names of what is pushed, with `z` for the old top at its end."""
+        push = tuple(self.symbols[symbol] for symbol in move.push)
+        return (*push[:-1], ANY) if push[-1:] == (top,) else push
 
-    def _guard(self, node: int | None) -> Guard:
-        if node is None:
+    def _guard(self, labels: int | None) -> Guard:
+        if labels is None:
             return SILENT
-        most = self.store.choose(self.impossible, TRUE, node)
-        return formula_of(self.store.cover(node, most), self.together.alphabet)
+        return LabelSet(self.product.sets, labels).formula()
 
-    def _choose_otherwise(self, rules: list[_Rule]) -> tuple[Otherwise, list[_Rule]]:
-        """What happens where no rule applies, and the rules that are then needed: the commonest way to stay is left out."""
-        if any(part.machine.otherwise.action == "error" for part in self.together.parts):
-            return Otherwise.error(), rules
-        staying = Counter(rule.reward for rule in rules if rule.stays)
-        reward = staying.most_common(1)[0][0] if staying else 0.0
-        return Otherwise.stay(reward), [
-            rule for rule in rules if not rule.stays or rule.reward != reward
-        ]
+
+def _stays(rule: Transition) -> bool:
+    """Return True if a rule changes nothing."""
+    return rule.source == rule.target and rule.push == (rule.top,) and not rule.silent

@@ -1,6 +1,7 @@
-"""Tasks written as a set of words (a grammar, an expression, a formula): what their texts have in common.
+"""Tasks written as a set of words (a grammar, an expression, a formula): the header of their texts.
 
-Such a text is a first line with its kind, header lines that say when a word is complete and what is paid, and a body:
+Such a text is a first line with its kind, header lines that say when a word is complete and what is
+paid, and a body:
 
     grammar  brackets
     accept   end
@@ -8,7 +9,7 @@ Such a text is a first line with its kind, header lines that say when a word is 
     start: pair*
     pair: "open" pair* "close"
 
-A label is read as the event in it. One that holds none of the task's events is passed over.
+A label is read as the event in it. One that holds none of the task's events is skipped.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 
 from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where, did_you_mean
 from pdrm.language.source import Line, split_lines
@@ -26,64 +26,69 @@ from pdrm.machines.labels import Alphabet, names_of
 from pdrm.machines.rewards import reward_of
 
 IGNORE = "ignore"
-"""As `fail`: an event that no word continues with is passed over."""
+"""As `fail`: an event with which no word continues is skipped."""
 ENDS = ("first", "end")
 END = "end"
-"""The event that ends a word where `accept` is `end`."""
+"""The event that ends a word if `accept` is `end`."""
 DONE, LOST = "done", "lost"
-"""The final state of a word that is complete, and the state in which none can be completed any more."""
+"""The final state of a complete word, and the state in which none can be completed any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """When a word is complete, what is paid, and which labels there are; each is a header line of a file, too.
+    """When a word is complete, what is paid, and which labels there are: the header lines of a file.
 
     >>> TaskOptions(accept="end", reward=10).step
     0.0
     """
 
     accept: str = "first"
-    """`first`: the task is done as soon as the events read so far (at least one) are a word; `end`: when `end` is read after one."""
+    """`first`: done as soon as the events read so far (at least one) are a word; `end`: when `end`
+    is read after one."""
     reward: float = 1.0
     """Paid when the task is done."""
     fail: float | str | None = None
-    """What the first event does that no word continues with: a number is paid and ends the episode in the final state `lost`; None leads
-    to the state `lost`, which is not final; `ignore` passes the event over."""
+    """Effect of the first event with which no word continues: a number is paid and ends the episode
+    in the final state `lost`; by default the machine stays in `lost`; `ignore` skips the event."""
     step: float = 0.0
     """Paid for every label."""
     complete: Mapping[str, float] = field(default_factory=dict)
-    """Paid each time a part of the task is complete (a rule of a grammar, or an event as it is written)."""
+    """Paid each time a rule of a grammar is complete, or an event is read."""
     events: tuple[str, ...] = ()
     """Events that the task does not name, but that labels may hold."""
     exclusive: tuple[tuple[str, ...], ...] | None = None
-    """Groups of events of which a label holds at most one; None: all of them are one such group."""
+    """Groups of events of which a label holds at most one (default: one group of all)."""
 
     def __post_init__(self) -> None:
         if self.accept not in ENDS:
             raise BadSetting(f"`accept` is {self.accept!r}", fix='use "first" or "end"')
         if isinstance(self.fail, str) and self.fail != IGNORE:
             raise BadSetting(f"`fail` is {self.fail!r}", fix='use a number, None or "ignore"')
-        object.__setattr__(self, "reward", _number("reward", self.reward))
-        object.__setattr__(self, "step", _number("step", self.step))
-        if self.fail is not None and not isinstance(self.fail, str):
-            object.__setattr__(self, "fail", _number("fail", self.fail))
-        paid = {
-            name: _number(f"complete {name}", number)
-            for name, number in dict(self.complete).items()
+        paid: object = self.complete
+        if not isinstance(paid, Mapping):
+            fix = 'give numbers by rule: complete={"pair": 0.1}'
+            raise BadSetting(f"`complete` is {str(paid)[:40]!r}", fix=fix)
+        checked: dict[str, object] = {
+            "reward": _finite("reward", self.reward),
+            "step": _finite("step", self.step),
+            "complete": {one: _finite(f"complete {one}", n) for one, n in self.complete.items()},
+            "events": names_of("events", self.events),
         }
-        object.__setattr__(self, "complete", paid)
-        object.__setattr__(self, "events", names_of("events", self.events))
+        if self.fail is not None and self.fail != IGNORE:
+            checked["fail"] = _finite("fail", self.fail)
         if self.exclusive is not None:
-            object.__setattr__(self, "exclusive", groups_of(self.exclusive))
+            checked["exclusive"] = groups_of(self.exclusive)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @property
     def paid_for_failing(self) -> float:
-        """What the first event pays that no word continues with."""
-        return 0.0 if self.fail is None or isinstance(self.fail, str) else self.fail
+        """The reward of the first event with which no word continues."""
+        return self.fail if isinstance(self.fail, float) else 0.0
 
 
-def _number(name: str, value: float) -> float:
-    number = reward_of(value)
+def _finite(name: str, value: float | str) -> float:
+    number = reward_of(value)  # type: ignore[arg-type] # it refuses a text
     if not math.isfinite(number):
         raise BadReward(f"`{name}` is {number}", fix="use a finite number such as 1 or -0.01")
     return number
@@ -91,90 +96,14 @@ def _number(name: str, value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TaskText:
-    """A task as it is written: its name, what its header lines say, and the lines of its body."""
+    """A task as it is written: its name, its header lines, and the lines of its body."""
 
     name: str
     options: TaskOptions
     body: tuple[Line, ...]
     where: dict[str, Where]
-    """Where the header lines are, and the names after `complete`."""
+    """The places of header lines, and of the names after `complete`."""
     file: str
-
-
-KEYWORDS = tuple(one.name for one in fields(TaskOptions))
-
-
-def groups_of(exclusive: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
-    return Alphabet((), exclusive).exclusive  # type: ignore[arg-type] # it takes lists, too
-
-
-def check_text(text: object, example: str, what: str = "the task") -> None:
-    """Refuse what is not a text, where a task is given as one."""
-    if not isinstance(text, str):
-        raise BadSetting(f"{what} is a text, not {str(text)[:40]!r}", fix=f"write {example}")
-
-
-def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:
-    r"""Split a text into header lines, which take the place of the options given, and a body.
-
-    >>> task = read_task_text('grammar pairs\naccept end\nstart: "a" "b"', "t.grammar", "grammar", "t", TaskOptions())
-    >>> task.name, task.options.accept, [line.text for line in task.body]
-    ('pairs', 'end', ['start: "a" "b"'])
-    """
-    lines = [line for line in split_lines(text, file) if line.code.strip()]
-    changes: dict[str, object] = {}
-    where: dict[str, Where] = {}
-    number = 0
-    for number, line in enumerate(lines):
-        keyword, *words = line.code.split()
-        if number == 0 and keyword == kind and len(words) <= 1:
-            name = words[0] if words else name
-        elif keyword in KEYWORDS:
-            place = line.at(line.indent + 1, len(keyword))
-            if keyword in changes and keyword not in ("complete", "exclusive", "events"):
-                raise DuplicateName(
-                    f"a second `{keyword}` line", where=place, fix="keep one of them"
-                )
-            where.setdefault(keyword, place)
-            _take(changes, line, keyword, words, where)
-        else:
-            break
-    else:
-        number += 1
-    return TaskText(name, replace(options, **changes), tuple(lines[number:]), where, file)  # type: ignore[arg-type]
-
-
-def _take(
-    changes: dict[str, object], line: Line, keyword: str, words: list[str], where: dict[str, Where]
-) -> None:
-    """Keep what one header line says."""
-    place = line.at(line.indent + 1, len(keyword))
-    match keyword, words:
-        case "accept", [end] if end in ENDS:
-            changes["accept"] = end
-        case "fail", ["ignore"]:
-            changes["fail"] = IGNORE
-        case (("reward" | "step" | "fail"), [number]):
-            changes[keyword] = number_of(number, _place(line, number))
-        case "complete", [_, *_, number]:
-            paid = number_of(number, _place(line, number))
-            names = _unquote(line.code.split(None, 1)[1].rsplit(None, 1)[0])
-            given = dict[str, float](changes.get("complete", {}))  # type: ignore[call-overload]
-            for part in names:
-                where.setdefault(part, _place(line, part))
-            changes["complete"] = given | dict.fromkeys(names, paid)
-        case "events", [_, *_]:
-            changes["events"] = (*changes.get("events", ()), *words)  # type: ignore[misc]
-        case "exclusive", _:
-            changes["exclusive"] = (
-                *(changes.get("exclusive") or ()),
-                *([tuple(words)] if words else []),
-            )  # type: ignore[misc]
-        case _:
-            raise CannotRead(
-                f"this `{keyword}` line cannot be read", where=place, fix=f"write {SHAPES[keyword]}"
-            )
 
 
 SHAPES = {
@@ -186,21 +115,83 @@ SHAPES = {
     "events": "`events NAME …`",
     "exclusive": "`exclusive EVENT …`",
 }
+REPEATED = ("complete", "events", "exclusive")
+"""Header lines that may stand more than once."""
+
+
+def groups_of(exclusive: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Groups of events as tuples; one group alone is refused: it would be taken event by event."""
+    return Alphabet((), exclusive).exclusive  # type: ignore[arg-type] # it takes lists, too
+
+
+def check_text(text: object, example: str, what: str = "the task") -> None:
+    """Refuse something that is not a text, if a task is given as one."""
+    if not isinstance(text, str):
+        raise BadSetting(f"{what} is a text, not {str(text)[:40]!r}", fix=f"write {example}")
+
+
+def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:
+    r"""Split a text into header lines, which replace the options given, and a body.
+
+    >>> text = 'grammar pairs\naccept end\nstart: "a" "b"'
+    >>> task = read_task_text(text, "t.grammar", "grammar", "t", TaskOptions())
+    >>> task.name, task.options.accept, [line.text for line in task.body]
+    ('pairs', 'end', ['start: "a" "b"'])
+    """
+    lines = [line for line in split_lines(text, file) if line.code.strip()]
+    header = _Header()
+    if lines and lines[0].code.split()[0] == kind and len(lines[0].code.split()) <= 2:
+        name = [name, *lines.pop(0).code.split()[1:]][-1]
+    while lines and (keyword := lines[0].code.split()[0]) in SHAPES:
+        header.read(lines.pop(0), keyword)
+    return TaskText(name, replace(options, **header.given), tuple(lines), header.where, file)  # type: ignore[arg-type]
+
+
+class _Header:
+    """The settings in header lines, and their places."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, object] = {}
+        self.where: dict[str, Where] = {}
+        self.paid: dict[str, float] = {}
+        self.events: list[str] = []
+        self.groups: list[tuple[str, ...]] = []
+
+    def read(self, line: Line, keyword: str) -> None:
+        place = line.at(line.indent + 1, len(keyword))
+        if keyword in self.given and keyword not in REPEATED:
+            raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
+        self.where.setdefault(keyword, place)
+        words = line.code.split()[1:]
+        value: object
+        match keyword, words:
+            case ("accept", [("first" | "end") as word]) | ("fail", ["ignore" as word]):
+                value = word
+            case (("reward" | "step" | "fail"), [number]):
+                value = number_of(number, _place(line, number))
+            case "complete", [_, *_, number]:
+                paid = number_of(number, _place(line, number))
+                written = line.code.split(None, 1)[1].rsplit(None, 1)[0]
+                for part in re.findall(r'"[^"]*"|[^\s"]+', written):
+                    self.where.setdefault(part, _place(line, part))
+                    self.paid[part] = paid
+                value = self.paid
+            case "events", [_, *_]:
+                self.events += words
+                value = tuple(self.events)
+            case "exclusive", _:
+                self.groups += [tuple(words)] if words else []
+                value = tuple(self.groups)
+            case _:
+                fix = f"write {SHAPES[keyword]}"
+                raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)
+        self.given[keyword] = value
 
 
 def _place(line: Line, word: str) -> Where:
-    """Where a word stands in a line, the last time: by itself, not within another."""
+    """The last place of a word in a line: by itself, not within another."""
     alone = [found.start() for found in re.finditer(rf"(?<!\S){re.escape(word)}(?!\S)", line.code)]
     return line.at((alone[-1] if alone else line.code.rfind(word)) + 1, len(word))
-
-
-def _unquote(text: str) -> list[str]:
-    """Names separated by blanks; one in quotes may hold blanks, and keeps its quotes."""
-    pieces = text.split('"')
-    names: list[str] = []
-    for number, piece in enumerate(pieces):
-        names += [f'"{piece}"'] if number % 2 else piece.split()
-    return names
 
 
 def check_names(
@@ -215,9 +206,9 @@ def check_names(
 
 
 def add_rewards(*rewards: float) -> float:
-    """The sum of rewards as they are written: 0.1 and 0.2 are 0.3.
+    """The sum of rewards, rounded to 15 digits: 0.1 and 0.2 are 0.3.
 
     >>> add_rewards(0.1, 0.2)
     0.3
     """
-    return float(sum((Fraction(repr(paid)) for paid in rewards), Fraction(0)))
+    return float(f"{math.fsum(rewards):.15g}")

@@ -135,9 +135,7 @@ class NetworkLearner:
 
     def policy(self) -> SeeingPolicy:
         """The network as it stands."""
-        from pdrm.learning.deep.deep_policy import policy_of_run
-
-        return SeeingPolicy(policy_of_run(self.own, self.run))
+        return SeeingPolicy(self.own.policy(self.run))
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""

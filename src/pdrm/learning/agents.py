@@ -356,6 +356,17 @@ class Summary(BuiltInAgent):
 # --- Deep agents
 
 TESTS_PER_RUN = 20
+_DEEP = {
+    "total_timesteps": 100_000,
+    "n_envs": 8,
+    "learning_rate": 3e-4,
+    "linear_decay": False,
+    "discount": 0.99,
+    "net_arch": (64, 64),
+    "staggered": False,
+    "test_episodes": 5,
+    "shaping": NOTHING,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -366,6 +377,7 @@ class Deep(BuiltInAgent):
     unit: ClassVar[str] = "timesteps"
     continuous: ClassVar[bool | None] = None
     """True if it chooses actions that are vectors, None for either kind."""
+    usual: ClassVar[Mapping[str, Any]] = _DEEP
 
     total_timesteps: Number = TASK
     """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
@@ -440,17 +452,6 @@ class Deep(BuiltInAgent):
         return network_learners([task], [self.settled(task)], [seed])[0]
 
 
-_DEEP = {
-    "total_timesteps": 100_000,
-    "n_envs": 8,
-    "learning_rate": 3e-4,
-    "linear_decay": False,
-    "discount": 0.99,
-    "net_arch": (64, 64),
-    "staggered": False,
-    "test_episodes": 5,
-    "shaping": NOTHING,
-}
 _PPO = {
     **_DEEP,
     "total_timesteps": 2_400_000,

@@ -275,7 +275,7 @@ class Attempt(NamedTuple):
     policies: dict[str, Policy] = {}
 
 
-class Outcome(NamedTuple):
+class TrainingOutcome(NamedTuple):
     """What came of some runs."""
 
     failures: list[Failure]
@@ -304,7 +304,7 @@ def train_all(
     keep: Keep | None = None,
     *,
     shown: bool = False,
-) -> Outcome:
+) -> TrainingOutcome:
     """Train every run that is not done, each in its folder in `root`. Ctrl-C is passed on, and all can be resumed.
 
     Args:
@@ -316,7 +316,7 @@ def train_all(
     """
     chosen = Workers() if workers is None else workers
     kept = Keep() if keep is None else keep
-    outcome = Outcome([], {})
+    outcome = TrainingOutcome([], {})
     deaths: Counter[str] = Counter()
     in_vain = 0
     with _show(runs, root, chosen) if shown else nullcontext():
@@ -355,7 +355,7 @@ def _pending(runs: Sequence[Planned], root: Path, failures: Sequence[Failure]) -
 
 
 def _train_once(
-    asked: list[Planned], root: Path, workers: Workers, keep: Keep, outcome: Outcome
+    asked: list[Planned], root: Path, workers: Workers, keep: Keep, outcome: TrainingOutcome
 ) -> None:
     """Train what is asked, once; an exception means that a worker died."""
     jobs = plan_jobs(asked, workers)

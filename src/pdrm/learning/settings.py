@@ -155,8 +155,8 @@ def _check_k(k: object, *, none: bool) -> int | str:
         return int(k)
     if k == FULL or (none and k == NOTHING):
         return str(k)
-    if isinstance(k, Integral) and not isinstance(k, bool) and k >= 0:
-        return int(k)
+    if _is_count(k, 0, 10**LONGEST_K):
+        return int(str(k))
     others = "full or none" if none else "or full"
     fix = f'k=1 for the top symbol alone, k="{FULL}" for the whole stack'
     raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix=fix)
@@ -196,7 +196,9 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
 
 
 def _is_count(value: Any, least: int, most: int) -> bool:
-    return isinstance(value, Integral) and type(value) is not bool and least <= int(value) <= most
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return False
+    return least <= int(value) <= most
 
 
 def _is_in_range(agent: BuiltInAgent, name: str, value: object) -> tuple[bool, str]:

@@ -352,13 +352,6 @@ class Diagrams:
             case Or(parts):
                 return self.join(self.of_guard(part, alphabet) for part in parts)
 
-    def find(self, node: int, label: Label, events: Collection[str]) -> Hashable:
-        """The value of a function at a label."""
-        there = {number for number, event in enumerate(events) if event in label}
-        while self.variable_of[node] != LEAF:
-            node = (self.high if self.variable_of[node] in there else self.low)[node]
-        return self.value[node]
-
     def cover(self, least: int, most: int) -> list[Cube]:
         """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992)."""
         return self._cover(least, most, {})[0]

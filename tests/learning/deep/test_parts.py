@@ -79,7 +79,7 @@ def test_rows_that_only_fill_up_do_not_count():
 
     @jax.jit
     def loss(cut, weight):
-        return ppo_loss(PPO(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
+        return ppo_loss(PPO().settled(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
         float(loss(columns, np.arange(10) < 7)), rel=1e-5

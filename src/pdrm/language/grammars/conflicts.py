@@ -1,129 +1,124 @@
-"""Why a grammar cannot be decided: a shortest word with two derivations, or two words that begin alike and must be read differently.
+"""The reason why a grammar is not LR(1), as words that show it.
 
-Where a parser has a conflict, it is followed both ways at once, as parsers that allow for any grammar do. If both ways end with the same word,
-that word is ambiguous. If none such is found, the words that each way leads to show how far ahead one would have to look.
+If a parser has a conflict, both ways are followed at once. If both can read the same word, that
+word has two derivations: the grammar is ambiguous. Otherwise the shortest words that each way leads
+to show how far ahead a parser would have to look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
+from typing import NamedTuple
 
-from pdrm.language.grammars.lr_tables import NO_MORE, Automaton
-from pdrm.language.grammars.productions import Production
-from pdrm.limits import spend
+from pdrm.language.grammars.lr1 import Automaton
+from pdrm.language.grammars.productions import LONGEST_WORD, NO_MORE, Production
 
-MOST_TRIED = 20_000
+MOST_CONFLICTS = 5
+"""Conflicts that are looked at, those after the fewest letters first."""
+MOST_TRIED = 10_000
 """Stacks that the search for an ambiguous word looks at."""
 MOST_REDUCTIONS = 50
 """Reductions before one letter that are tried."""
-LONGEST = 200
-"""Events of a word at most."""
+MOST_STACKS = 4
+"""Ways to read one letter that are followed."""
 
-Tree = str
-"""A derivation: `pair(open close)`."""
 Word = tuple[int, ...]
-Stack = tuple[tuple[int, Tree], ...]
-"""Parser states with what was read to get there, the top last."""
+Stack = tuple[tuple[int, str], ...]
+"""Parser states with the derivation of what was read to get there, the top last."""
 ACCEPTED = -1
 """On top of a stack: the whole word was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two readings that one event does not tell apart: how the words begin, the two words, and their derivations."""
+class Conflict(NamedTuple):
+    """Two derivations that one letter does not tell apart."""
 
     prefix: Word
-    """The letters read before the parser must decide; the next one is all that it knows."""
+    """The letters before the parser must decide; the next one is all that it knows."""
     words: tuple[Word, Word]
-    trees: tuple[Tree, Tree]
+    """The same word twice if it has both derivations."""
+    trees: tuple[str, str]
     production: Production
-    """One that is in doubt."""
+    """A production that is reduced in one of them."""
 
     @property
-    def ambiguous(self) -> bool:
-        """Whether one word has both derivations."""
-        return self.words[0] == self.words[1]
+    def length(self) -> int:
+        """The letters of both words."""
+        return len(self.words[0]) + len(self.words[1])
 
 
 def explain_conflict(automaton: Automaton) -> Conflict | None:
-    """The conflict that is met after the fewest letters; None where no word that is short enough shows one."""
-    return _Explaining(automaton).conflict()
+    """The conflict with the shortest words, an ambiguous one if there is any."""
+    explanation = _Explanation(automaton)
+    reached = explanation.reach()
+    conflicts = [one for one in automaton.find_conflicts() if one[0] in reached]
+    conflicts.sort(key=lambda one: len(reached[one[0]][0]))
+    tried = [
+        explanation.follow(*reached[number], letter)
+        for number, letter in conflicts[:MOST_CONFLICTS]
+    ]
+    found = [one for one in tried if one is not None]
+    return min(found, key=lambda one: (one.words[0] != one.words[1], one.length), default=None)
 
 
-class _Explaining:
+class _Explanation:
     def __init__(self, automaton: Automaton) -> None:
-        self.automaton, self.states = automaton, automaton.states
-        self.names, self.productions = automaton.grammar.names, automaton.productions
-        self.letters = range(len(automaton.letters.labels))
-        self.yields = _shortest_words(automaton)
+        self.automaton = automaton
+        self.states = automaton.states
+        self.grammar = automaton.grammar
+        letters = self.grammar.letters
+        self.examples = [letters.example(letter) for letter in range(letters.count)]
         self.tried = 0
 
-    def conflict(self) -> Conflict | None:
-        reached = self._reach()
-        for number, letter in sorted(
-            self.automaton.find_conflicts(), key=lambda one: len(reached.get(one[0], [()])[0])
-        ):
-            if number in reached:
-                word, stack = reached[number]
-                found = self._follow(word, letter, stack)
-                if found is not None:
-                    return found
-        return None
+    def _derive(self, symbols: tuple[int, ...]) -> tuple[Word, list[str]] | None:
+        """The shortest words of some symbols and their derivations; None if they are too long."""
+        parts = [self.grammar.shortest[symbol] for symbol in symbols]
+        if sum(part.length for part in parts) > LONGEST_WORD:
+            return None
+        word = tuple(letter for part in parts for letter in part.letters)
+        return word, [part.tree for part in parts]
 
-    def _reach(self) -> dict[int, tuple[Word, Stack]]:
-        """A shortest word that leads to each state, and the stack then."""
+    def reach(self) -> dict[int, tuple[Word, Stack]]:
+        """A shortest word that leads to each state, and the stack after it."""
         found: dict[int, tuple[Word, Stack]] = {}
         waiting: list[tuple[int, int, Word, Stack]] = [(0, 0, (), ((0, ""),))]
         while waiting:
-            length, number, word, stack = heappop(waiting)
+            _, number, word, stack = heappop(waiting)
             if number in found:
                 continue
             found[number] = word, stack
             state = self.states[number]
-            steps: list[tuple[int, Word, Tree]] = []
-            steps += [
-                (after, (letter,), self._example(letter)) for letter, after in state.shift.items()
+            steps: list[tuple[int, Word, str]] = [
+                (after, (one,), self.examples[one]) for one, after in state.shift.items()
             ]
-            steps += [
-                (after, *self.yields[symbol])
-                for symbol, after in state.goto.items()
-                if symbol in self.yields
-            ]
+            for symbol, after in state.goto.items():
+                if (derived := self._derive((symbol,))) is not None:
+                    steps.append((after, derived[0], derived[1][0]))
             for after, more, tree in steps:
-                spend(1 + len(stack) // 8)
-                if after not in found and length + len(more) <= LONGEST:
-                    heappush(
-                        waiting, (length + len(more), after, word + more, (*stack, (after, tree)))
-                    )
+                longer = word + more
+                if after not in found and len(longer) <= LONGEST_WORD:
+                    heappush(waiting, (len(longer), after, longer, (*stack, (after, tree))))
         return found
 
-    def _example(self, letter: int) -> Tree:
-        return self.automaton.letters.example(letter)
-
-    # --- Both ways
-
     def _act(self, stack: Stack, letter: int) -> Iterator[tuple[Stack, bool]]:
-        """The stacks after one thing that could be done at a letter, and whether that was to read it."""
+        """The stacks after each thing that a letter allows, and if that was to read it."""
         state = self.states[stack[-1][0]]
         if letter in state.shift:
-            yield (*stack, (state.shift[letter], self._example(letter))), True
-        for way in state.reduce.get(letter, ()):
-            production = self.productions[way]
+            yield (*stack, (state.shift[letter], self.examples[letter])), True
+        for production in state.reduce.get(letter, ()):
             rest = stack[: len(stack) - len(production.right)]
             inside = " ".join(tree for _, tree in stack[len(rest) :])
-            if way == 0:
+            if production == self.automaton.whole:
                 yield (*rest, (ACCEPTED, inside)), True
             elif (after := self.states[rest[-1][0]].goto.get(production.left)) is not None:
-                yield (*rest, (after, f"{self.names[production.left]}({inside})")), False
+                name = self.grammar.names[production.left]
+                yield (*rest, (after, f"{name}({inside})")), False
 
     def _read(self, stack: Stack, letter: int) -> Iterator[Stack]:
-        """All stacks after a letter, by whatever reductions before it."""
+        """The stacks after a letter, by any reductions before it."""
         waiting = [stack]
         for one in islice(waiting, MOST_REDUCTIONS):
-            spend(1)
             self.tried += 1
             for after, read in self._act(one, letter):
                 if read:
@@ -131,103 +126,76 @@ class _Explaining:
                 else:
                     waiting.append(after)
 
-    def _follow(self, word: Word, letter: int, stack: Stack) -> Conflict | None:
-        """Both ways of going on, to the same word if there is one."""
-        reduced = self.productions[max(self.states[stack[-1][0]].reduce[letter])]
-        ways = [
+    def follow(self, word: Word, stack: Stack, letter: int) -> Conflict | None:
+        """Follow both ways, to the same word if there is one."""
+        production = max(self.states[stack[-1][0]].reduce[letter])
+        first, second = (
             [way] if read else list(self._read(way, letter))
             for way, read in islice(self._act(stack, letter), 2)
-        ]
-        read = (letter,)
-        if letter == NO_MORE:
-            if len(ways) == 2 and all(ways):
-                return Conflict(word, (word, word), (ways[0][0][-1][1], ways[1][0][-1][1]), reduced)
+        )
+        start = word if letter == NO_MORE else (*word, letter)
+        pairs = [(one, other) for one in first for other in second]
+        same = self._finish(pairs, done=letter == NO_MORE)
+        if same is not None:
+            whole = start + same[0]
+            return Conflict(word, (whole, whole), same[1], production)
+        ends = [next(filter(None, map(self._complete, way)), None) for way in (first, second)]
+        if ends[0] is None or ends[1] is None:
             return None
-        if (
-            same := self._finish([(one, other) for one in ways[0] for other in ways[1]])
-        ) is not None:
-            rest, (one, other) = same
-            whole = (*word, *read, *rest)
-            return Conflict(word, (whole, whole), (one[-1][1], other[-1][1]), reduced)
-        ended = [next(filter(None, map(self._complete, way)), None) for way in ways]
-        if ended[0] is None or ended[1] is None:
-            return None
-        words = (*word, *read, *ended[0][0]), (*word, *read, *ended[1][0])
-        return Conflict(word, words, (ended[0][1], ended[1][1]), reduced)
+        words = start + ends[0][0], start + ends[1][0]
+        return Conflict(word, words, (ends[0][1], ends[1][1]), production)
 
-    def _finish(self, begun: list[tuple[Stack, Stack]]) -> tuple[Word, tuple[Stack, Stack]] | None:
-        """A shortest way to read two stacks to their end with the same letters, if a short search finds one."""
-        waiting: list[tuple[Word, tuple[Stack, Stack]]] = [((), stacks) for stacks in begun]
+    def _finish(
+        self, pairs: list[tuple[Stack, Stack]], done: bool
+    ) -> tuple[Word, tuple[str, str]] | None:
+        """A shortest way to read two stacks to the end with the same letters, and the derivations."""
+        if done:
+            return ((), (pairs[0][0][-1][1], pairs[0][1][-1][1])) if pairs else None
+        waiting: list[tuple[Word, tuple[Stack, Stack]]] = [((), stacks) for stacks in pairs]
         known: set[tuple[tuple[int, ...], ...]] = set()
         until = self.tried + MOST_TRIED
-        for word, (one, other) in waiting:
-            if self.tried > until or len(word) > LONGEST:
+        for word, stacks in waiting:
+            if self.tried > until or len(word) > LONGEST_WORD:
                 break
-            key = tuple(tuple(number for number, _ in stack) for stack in (one, other))
+            key = tuple(tuple(number for number, _ in stack) for stack in stacks)
             if key in known:
                 continue
             known.add(key)
-            if (left := next(self._read(one, NO_MORE), None)) and (
-                right := next(self._read(other, NO_MORE), None)
-            ):
-                return word, (left, right)
-            for letter in self.letters:
-                seconds = list(islice(self._read(other, letter), 4))
-                firsts = islice(self._read(one, letter), 4) if seconds else ()
-                waiting += [
-                    ((*word, letter), (first, second)) for first in firsts for second in seconds
-                ]
+            ends = [next(self._read(stack, NO_MORE), None) for stack in stacks]
+            if ends[0] is not None and ends[1] is not None:
+                return word, (ends[0][-1][1], ends[1][-1][1])
+            for letter in range(len(self.examples)):
+                seconds = list(islice(self._read(stacks[1], letter), MOST_STACKS))
+                firsts = islice(self._read(stacks[0], letter), MOST_STACKS) if seconds else ()
+                longer = (*word, letter)
+                waiting += [(longer, (one, other)) for one in firsts for other in seconds]
         return None
 
-    def _complete(self, stack: Stack) -> tuple[Word, Tree] | None:
-        """A shortest word that a stack can be read to, and the derivation: what is begun is completed, the innermost first."""
-        waiting: list[tuple[int, int, int, Word, Tree]] = [
-            (0, len(stack) - 1, stack[-1][0], (), stack[-1][1])
-        ]
+    def _complete(self, stack: Stack) -> tuple[Word, str] | None:
+        """A shortest way to complete what is begun, the innermost first, and the derivation."""
+        begin = (0, len(stack) - 1, stack[-1][0], (), stack[-1][1])
+        waiting: list[tuple[int, int, int, Word, str]] = [begin]
         known: set[tuple[int, int]] = set()
         while waiting:
-            length, depth, number, word, tree = heappop(waiting)
+            _, depth, number, word, tree = heappop(waiting)
+            if number == ACCEPTED:
+                return word, tree
             if (depth, number) in known:
                 continue
             known.add((depth, number))
-            for way, dot in self.states[number].kernel:
-                spend(1)
-                production = self.productions[way]
-                rest = production.right[dot:]
-                more = [self.yields[symbol] for symbol in rest if symbol in self.yields]
-                after = tuple(letter for one in more for letter in one[0])
-                if len(more) < len(rest) or length + len(after) > LONGEST:
+            for production, dot in self.states[number].kernel:
+                rest = self._derive(production.right[dot:])
+                if rest is None or len(word + rest[0]) > LONGEST_WORD:
                     continue
+                longer = word + rest[0]
                 below = depth - dot
-                trees = (
-                    [one for _, one in stack[below + 1 : depth]] + [tree] + [one for _, one in more]
-                )
-                if way == 0:
-                    return word + after, " ".join(trees)
+                read = [one for _, one in stack[below + 1 : depth]]
+                inside = " ".join([*read, tree, *rest[1]])
+                if production == self.automaton.whole:
+                    heappush(waiting, (len(longer), 0, ACCEPTED, longer, inside))
+                    continue
                 target = self.states[stack[below][0]].goto.get(production.left)
                 if target is not None:
-                    whole = f"{self.names[production.left]}({' '.join(trees)})"
-                    heappush(waiting, (length + len(after), below + 1, target, word + after, whole))
+                    whole = f"{self.grammar.names[production.left]}({inside})"
+                    heappush(waiting, (len(longer), below + 1, target, longer, whole))
         return None
-
-
-def _shortest_words(automaton: Automaton) -> dict[int, tuple[Word, Tree]]:
-    """A shortest word from each nonterminal, with its derivation; none where that is too long."""
-    grammar = automaton.grammar
-    found: dict[int, tuple[Word, Tree]] = {
-        symbol: ((letter := min(automaton.letters.of[symbol]),), automaton.letters.example(letter))
-        for symbol in range(grammar.start)
-    }
-    grew = True
-    while grew:
-        grew = False
-        for production in automaton.productions[1:]:
-            spend(1)
-            if all(symbol in found for symbol in production.right):
-                word = tuple(letter for symbol in production.right for letter in found[symbol][0])
-                known = found.get(production.left)
-                if len(word) <= LONGEST and (known is None or len(word) < len(known[0])):
-                    inside = " ".join(found[symbol][1] for symbol in production.right)
-                    found[production.left] = word, f"{grammar.names[production.left]}({inside})"
-                    grew = True
-    return found

@@ -1,166 +1,176 @@
-"""A machine in the making: moves over letters and numbered symbols, and the pushdown reward machine that they become."""
+"""A pushdown machine in the making: moves over letters, and the rules that they are written as."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pdrm.language.grammars.productions import Letters
+from pdrm.language.letters import Letters
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.machines.checks.wellformed import NAME, RESERVED
+from pdrm.machines.conversions import fresh_name
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
+
+State = Any
+Symbol = Any
+Head = tuple[State, Symbol]
+"""A state and the symbol on top, both hashable: parsers differ in what they are."""
 
 
-class Move(NamedTuple):
-    """A rule: letter None is silent; the push has the new top first."""
+class DraftMove(NamedTuple):
+    """A move at a head for a letter (silent if None); the push has its top first."""
 
-    source: str
     letter: int | None
-    top: int
-    target: str
-    push: tuple[int, ...]
+    target: State
+    push: tuple[Symbol, ...]
     reward: float
 
 
-@dataclass(slots=True)
-class Draft:
-    """Moves, what each symbol may be called (the bottom symbol is 0), and the state it begins in."""
+Moves = dict[Head, list[DraftMove]]
 
-    moves: list[Move]
-    names: list[tuple[str, ...]]
-    start: str
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A pushdown machine: its letters, its first head, the moves at a head, and names."""
+
+    letters: Letters
+    start: Head
+    moves: Callable[[Head], list[DraftMove]]
+    name_state: Callable[[State], str]
+    name_symbol: Callable[[Symbol], tuple[str, ...]]
+
+
+def count_uses(moves: Moves) -> Counter[Symbol]:
+    """The occurrences of each symbol."""
+    every = ((*move.push, top) for (_, top), found in moves.items() for move in found)
+    return Counter(symbol for symbols in every for symbol in symbols)
 
 
 # --- Names and rules
 
-SIGNS = str.maketrans(
-    {
-        "&": "·",
-        "|": "∨",
-        "!": "¬",
-        "+": "⁺",
-        "(": "⟨",
-        ")": "⟩",
-        "{": "⟨",
-        "}": "⟩",
-        ",": "·",
-        '"': None,
-    }
-)
-
-
-def _call(draft: Draft) -> dict[int, str]:
-    """A name for each symbol that occurs: the first of those it may have that no other may have, too."""
-    occurring = dict.fromkeys(
-        symbol for move in draft.moves for symbol in (move.top, *move.push) if symbol
-    )
-    options = {symbol: [_clean(name) for name in draft.names[symbol]] for symbol in occurring}
-    wanted = Counter(name for names in options.values() for name in set(names))
-    taken = {"#", ANY, NONE, *RESERVED}
-    used = {0: "#"}
-    for symbol, names in options.items():
-        base = next((name for name in names if wanted[name] == 1 and name not in taken), names[-1])
-        name, number = base, 2
-        while name in taken:
-            name, number = f"{base}.{number}", number + 1
-        taken.add(name)
-        used[symbol] = name
-    return used
-
-
-def _call_states(draft: Draft) -> Draft:
-    """Names for the states that the language can write."""
-    names: dict[str, str] = {DONE: DONE, LOST: LOST}
-    for state in dict.fromkeys(
-        [draft.start, *(one for move in draft.moves for one in (move.source, move.target))]
-    ):
-        if state not in names:
-            name, number = _clean(state), 2
-            while name in (*names.values(), *RESERVED):
-                name, number = f"{_clean(state)}.{number}", number + 1
-            names[state] = name
-    moves = [
-        move._replace(source=names[move.source], target=names[move.target]) for move in draft.moves
-    ]
-    return Draft(moves, draft.names, names[draft.start])
+SIGNS = str.maketrans("&|!+(){},", "·∨¬⁺⟨⟩⟨⟩·", '"')
 
 
 def _clean(name: str) -> str:
     """A text as the language writes names."""
-    short = re.sub(r"\s+", ".", name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨"))[
-        :60
-    ].strip("-.")
+    text = name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨")
+    short = re.sub(r"\s+", ".", text)[:60].strip("-.")
     return short if NAME.fullmatch(short) else re.sub(r"[^\w*?·¬∨⟨⟩⁺.…]", "", short) or "part"
 
 
-def build(draft: Draft, letters: Letters, options: TaskOptions, name: str) -> PushdownRewardMachine:
-    """The pushdown reward machine of a draft: moves with the same effect become one rule, or one for any top."""
-    draft = _call_states(draft)
-    called = _call(draft)
-    rules = _write(draft, letters, {**called, -1: ANY}, options)
-    sources = list(dict.fromkeys([draft.start, *(rule.source for rule in rules)]))
-    final = (DONE,) if options.fail is None or options.fail == IGNORE else (DONE, LOST)
+def _name_symbols(draft: Draft, symbols: Iterable[Symbol]) -> dict[Symbol, str]:
+    """The first of each symbol's names that no other one may have."""
+    called = {draft.start[1]: "#"}
+    options = {one: list(map(_clean, draft.name_symbol(one))) for one in symbols}
+    wanted = Counter(name for names in options.values() for name in set(names))
+    for symbol, names in options.items():
+        taken = {ANY, NONE, *RESERVED, *called.values()}
+        own = (name for name in names if wanted[name] == 1 and name not in taken)
+        called.setdefault(symbol, next(own, None) or fresh_name(names[-1], taken))
+    return called
+
+
+def build(draft: Draft, moves: Moves, options: TaskOptions, name: str) -> PushdownRewardMachine:
+    """The machine of some moves; moves that differ in letters or tops alone become one rule."""
+    states: dict[State, str] = {DONE: DONE, LOST: LOST}
+    for state, _ in [draft.start, *moves]:
+        taken = [*states.values(), *RESERVED]
+        states.setdefault(state, fresh_name(_clean(draft.name_state(state)), taken))
+    called = _name_symbols(draft, count_uses(moves))
+    rules = _write(moves, draft.letters, states, called, options)
+    reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
+    final = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
     if options.fail == IGNORE:
-        otherwise, states = Otherwise.stay(options.step), sources
+        otherwise = Otherwise.stay(options.step)
     else:
         otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
-        states = sources if options.fail is not None else [*sources, LOST]
-        if letters.others:
-            reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
-            rules += [
-                Transition(state, state, letters.pass_over(), ANY, (ANY,), options.step)
-                for state in reading
-            ]
-    stack = tuple(called.values())
-    alphabet = letters.alphabet
+        if draft.letters.others:
+            skip = draft.letters.no_guard()
+            rules += [Transition(one, one, skip, ANY, (ANY,), options.step) for one in reading]
+    own = [one for one in states.values() if one not in (DONE, LOST)]
+    if options.fail is None:
+        own.append(LOST)
+    alphabet = draft.letters.alphabet
     return PushdownRewardMachine(
         name,
         alphabet.events,
-        stack,
-        draft.start,
+        tuple(called.values()),
+        states[draft.start[0]],
         final,
         otherwise,
         tuple(rules),
         alphabet.exclusive,
-        tuple(states),
+        tuple(own),
     )
 
 
+class DraftRule(NamedTuple):
+    """A rule without its guard."""
+
+    source: str
+    target: str
+    top: str
+    push: tuple[str, ...]
+    reward: float
+
+
 def _write(
-    draft: Draft, letters: Letters, called: dict[int, str], options: TaskOptions
+    moves: Moves,
+    letters: Letters,
+    states: dict[State, str],
+    called: dict[Symbol, str],
+    options: TaskOptions,
 ) -> list[Transition]:
-    """The rules: letters with the same effect are one guard, and tops with the same effect one rule with `z`."""
-    read: dict[tuple[str, str, str, Stack, float], set[int]] = {}
-    tops: dict[str, set[int]] = {}
-    at: dict[tuple[str, int | None], dict[tuple[str, tuple[int, ...], float], set[int]]] = {}
-    for move in draft.moves:
-        keeps = move.push[-1:] == (move.top,)
-        effect = (move.target, (*move.push[:-1], -1) if keeps else move.push, move.reward)
-        at.setdefault((move.source, move.letter), {}).setdefault(effect, set()).add(move.top)
-        if move.letter is not None:
-            tops.setdefault(move.source, set()).add(move.top)
-    for (source, letter), effects in at.items():
-        taken = {top for found in effects.values() for top in found}
-        missing = tops.get(source, set()) - taken
-        most = max(effects.values(), key=len)
-        for (target, push, reward), found in effects.items():
-            any_top = letter is not None and found is most and len(found) > 1 + len(missing)
-            for top in [-1] if any_top else found:
-                words = tuple(called[top if one == -1 else one] for one in push)
-                read.setdefault((source, called[top], target, words, reward), set()).add(
-                    -1 if letter is None else letter
-                )
-            for top in missing if any_top else ():
-                fails = options.fail == IGNORE
-                paid = add_rewards(options.step, options.paid_for_failing)
-                wrong = (source, called[top], source if fails else LOST, (called[top],), paid)
-                read.setdefault(wrong, set()).add(letter or 0)
-    rules = []
-    for (source, look, target, words, reward), held in read.items():
-        guard: Guard = SILENT if -1 in held else letters.guard_of(frozenset(held))
-        rules.append(Transition(source, target, guard, look, words, reward))
-    return rules
+    """The rules: one for all letters with the same effect, and one for most tops with the same."""
+    tops: dict[str, list[str]] = {}
+    effects: dict[tuple[str, int | None], dict[DraftRule, list[str]]] = {}
+    for (state, symbol), found in moves.items():
+        top = called[symbol]
+        source = states[state]
+        if found[0].letter is not None:
+            tops.setdefault(source, []).append(top)
+        for move in found:
+            push = tuple(called[one] for one in move.push)
+            if push[-1:] == (top,):
+                push = (*push[:-1], ANY)
+            rule = DraftRule(source, states[move.target], ANY, push, move.reward)
+            effects.setdefault((source, move.letter), {}).setdefault(rule, []).append(top)
+    fails = add_rewards(options.step, options.paid_for_failing)
+    rules: dict[DraftRule, list[int | None]] = {}
+    for (source, letter), alike in effects.items():
+        there = {top for found_at in alike.values() for top in found_at}
+        missing = [top for top in tops.get(source, ()) if top not in there]
+        wrong = source if options.fail == IGNORE else LOST
+        for rule in _share(alike, missing if letter is not None else None, wrong, fails):
+            rules.setdefault(rule, []).append(letter)
+    written = []
+    for rule, held in rules.items():
+        read = frozenset(letter for letter in held if letter is not None)
+        guard: Guard = letters.guard_of(read) if read else SILENT
+        push = tuple(rule.top if one == ANY else one for one in rule.push)
+        ends = (rule.source, rule.target)
+        written.append(Transition(*ends, guard, rule.top, push, rule.reward))
+    return written
+
+
+def _share(
+    alike: dict[DraftRule, list[str]], missing: list[str] | None, wrong: str, fails: float
+) -> Iterator[DraftRule]:
+    """Rules with the tops at which they apply: the commonest has `z`, if that makes them fewer.
+
+    Then the tops that miss it fail. It cannot be shared if `missing` is None.
+    """
+    commonest = max(alike, key=lambda rule: len(alike[rule]))
+    for rule, tops in alike.items():
+        if rule == commonest and missing is not None and len(tops) > 1 + len(missing):
+            yield rule
+            for top in missing:
+                yield DraftRule(rule.source, wrong, top, (ANY,), fails)
+        else:
+            for top in tops:
+                yield rule._replace(top=top)

@@ -1,9 +1,10 @@
-"""Formulas of linear temporal logic on finite traces, with past: how they are written, and the Declare patterns.
+"""Formulas of linear temporal logic on finite traces, with past, and the Declare patterns.
 
-`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX` or `N` (next, if there is
-one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z` (yesterday, if there was one), `O`, `H`, `S`, `T`, the
-places `first` and `last`, and patterns by name, `response(call, answer)`. An event that is called like an operator stands in
-double quotes. A formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
+`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX`
+or `N` (next, if there is one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z`
+(yesterday, if there was one), `O`, `H`, `S`, `T`, the places `first` and `last`, and patterns by
+name, `response(call, answer)`. An event that is called like an operator stands in double quotes. A
+formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
-from pdrm.errors import CannotRead, TooDeep, TooLarge, UnknownEvent, did_you_mean
+from pdrm.errors import CannotRead, TooDeep, UnknownEvent, did_you_mean
 from pdrm.language.source import Line, split_lines
-from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA, spend
+from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
+from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
 from pdrm.machines.checks.wellformed import NAME, RESERVED_EVENTS
 
 
@@ -40,7 +42,6 @@ class Temporal:
     def __new__(cls, operator: str, parts: tuple[Temporal, ...] = (), name: str = "") -> Temporal:
         found = _known.get((operator, parts, name))
         if found is None:
-            spend()
             found = _known[operator, parts, name] = super().__new__(cls)
             found.operator, found.parts, found.name = operator, parts, name
         return found
@@ -169,7 +170,9 @@ BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
     "<->": lambda one, other: either(both(one, other), both(negate(one), negate(other))),
 }
 STRENGTH = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 5)}
-"""How tightly each operator binds what stands beside it; those of one side, `!` and the temporal ones, bind tightest."""
+"""The strength with which each operator binds the formulas next to it."""
+STRONGEST = 6
+"""The strength of operators in front of a formula."""
 FROM_THE_LEFT = ("<->", "|", "&")
 SAME = {"&&": "&", "||": "|", "~": "!", "=>": "->", "<=>": "<->"}
 PLACES = {
@@ -270,244 +273,142 @@ REBUILD: dict[str, Callable[..., Temporal]] = {
     "Y": before,
     "S": since,
 }
-"""How a formula of each operator is made."""
+"""The function that makes a formula of each operator."""
 
 
 # --- Reading a formula
 
-SIGN = re.compile(r"<->|<=>|->|=>|&&|\|\||[!~&|(),]")
-QUOTED = re.compile(r'"([^"\n]*)"')
-
-
-class _Token(NamedTuple):
-    text: str
-    line: Line
-    column: int
-    quoted: bool = False
-
-    def fail(self, message: str, fix: str) -> NoReturn:
-        raise CannotRead(
-            message,
-            where=self.line.at(self.column, max(1, len(self.text) + 2 * self.quoted)),
-            fix=fix,
-        )
+TOKEN = re.compile(
+    r"\s*(?:(?P<sign><->|<=>|->|=>|&&|\|\||[!~&|(),])"
+    r'|(?P<quoted>"[^"\n]*")'
+    r"|(?P<name>(?!-)(?:(?!->)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\~]){1,100})"
+    r"|(?P<odd>\S))"
+)
+"""Names as `wellformed.NAME` has them, without `~`; `a->b` is an event and an arrow."""
+FORMULA = "<formula>"
+"""The name in messages of a formula that is not in a file."""
 
 
 def parse_formula(text: str) -> Temporal:
-    """The formula that a text stands for; `CannotRead` with a place where it stands for none.
+    """Read a formula.
 
     >>> print(parse_formula("response(a, b) & !c"))
     (!(true U (a & !(true U b))) & !c)
     """
-    return _Parser(_scan(split_lines(text, FORMULA), FORMULA), None).parse()
-
-
-FORMULA = "<formula>"
-"""What messages call a formula that is not in a file."""
+    return _Parser(split_lines(text, FORMULA), FORMULA, None).parse()
 
 
 def parse_task(
     lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA
 ) -> Temporal:
-    """The formula on some lines; one that is written with past operators only is about the last label.
+    """Read the formula on some lines, about these events (default: any).
 
-    events: those that it may mention; None: any. file: where the lines are from.
+    A formula that is written with past operators only is about the last label.
 
     >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) is parse_formula("F(last & O a & !b)")
     True
     """
-    parser = _Parser(_scan(lines, file), events)
+    parser = _Parser(lines, file, events)
     formula = parser.parse()
     looks_back = bool(parser.written & PAST) and not parser.written - PAST
     return eventually(both(PLACES["last"], formula)) if looks_back else formula
 
 
-def _scan(lines: list[Line], file: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    for line in lines:
-        code, position = line.code, 0
-        while position < len(code):
-            if code[position] in " \t\r\f\v":
-                position += 1
-                continue
-            found = (
-                QUOTED.match(code, position)
-                or SIGN.match(code, position)
-                or _name_at(code, position)
-            )
-            quoted = found is not None and found[0][0] == '"'
-            text = code[position] if found is None else found[0].strip('"')
-            token = _Token(text, line, position + 1, quoted)
-            if found is None or (quoted and not NAME.fullmatch(text)):
-                fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
-                token.fail(f"`{text}` cannot stand in a formula", fix)
-            tokens.append(token)
-            position = found.end()
-            spend()
-            if len(tokens) > LONGEST_FORMULA:
-                fault = f"the formula has more than {LONGEST_FORMULA:,} words and signs"
-                raise TooLarge(
-                    fault,
-                    where=line.at(token.column),
-                    fix="split the task, and combine its machines",
-                )
-    last = lines[-1] if lines else Line(file, 1, "")
-    return [*tokens, _Token("", last, len(last.code) + 1)]
-
-
-def _name_at(code: str, position: int) -> re.Match[str] | None:
-    """A name; `a->b` is an event and an arrow, though names may hold a dash."""
-    found = NAME.match(code, position)
-    if found and found[0].endswith("-") and code[found.end() : found.end() + 1] == ">":
-        return re.compile(re.escape(found[0].rstrip("-"))).match(code, position)
-    if found and "~" in found[0]:
-        return re.compile(re.escape(found[0].partition("~")[0])).match(code, position)
-    return found
-
-
-class _Parser:
+class _Parser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
-    def __init__(self, tokens: list[_Token], events: Collection[str] | None) -> None:
-        self.tokens, self.events, self.position = (
-            tokens,
-            None if events is None else tuple(events),
-            0,
-        )
+    def __init__(self, lines: list[Line], file: str, events: Collection[str] | None) -> None:
+        super().__init__(scan(lines, file, TOKEN, LONGEST_FORMULA))
+        self.events = None if events is None else tuple(events)
         self.written: set[str] = set()
         """Temporal operators, places and patterns so far."""
 
+    def fail(self, message: str, fix: str, token: Token | None = None) -> NoReturn:
+        raise CannotRead(message, where=(token or self.here).where, fix=fix)
+
     @property
-    def here(self) -> _Token:
-        return self.tokens[self.position]
-
-    def is_sign(self, *signs: str) -> bool:
-        return not self.here.quoted and SAME.get(self.here.text, self.here.text) in signs
-
-    def take(self) -> _Token:
-        self.position += 1
-        return self.tokens[self.position - 1]
+    def operator(self) -> str:
+        """The operator or sign that stands here, however it is spelt; empty if it is another word."""
+        text = SAME.get(self.here.text, self.here.text)
+        return text if self.here.kind in ("sign", "name") else ""
 
     def parse(self) -> Temporal:
         formula = self.binary(0, 0)
-        if self.position < len(self.tokens) - 1:
-            fix = (
-                "close the parentheses that were opened, no more"
-                if self.is_sign(")")
-                else "join the two by `&`, `|`, `->` or `U`"
-            )
-            self.here.fail(f"the formula is complete before `{self.here.text}`", fix)
+        if self.here.kind != END_OF_TEXT:
+            fix = "join the two by `&`, `|`, `->` or `U`, and close all parentheses once"
+            self.fail(f"the formula is complete before `{self.here.text}`", fix)
         return formula
 
     def binary(self, weakest: int, depth: int) -> Temporal:
         """A formula up to an operator that binds less than `weakest`."""
-        self.check_depth(depth)
-        left = self.unary(depth + 1)
-        while not self.here.quoted:
-            sign = SAME.get(self.here.text, self.here.text)
-            strength = STRENGTH.get(sign, -1)
-            if strength < weakest or strength < 0:
-                break
-            self.take()
+        if depth > DEEPEST_FORMULA:
+            fault = f"nested more than {DEEPEST_FORMULA} deep"
+            fix = "simplify the formula, or split the task and combine its machines"
+            raise TooDeep(fault, where=self.here.where, fix=fix)
+        if (sign := self.operator) in UNARY:
+            self.next()
+            self.written |= {sign} - {"!"}
+            left = UNARY[sign](self.binary(STRONGEST, depth + 1))
+        else:
+            left = self.single(depth + 1)
+        while STRENGTH.get(sign := self.operator, -1) >= weakest:
+            self.next()
             self.written |= {sign} & TEMPORAL_BINARY.keys()
-            if sign in (
-                "&",
-                "|",
-            ):  # a long one is read at once, so that it costs no more than its length
-                parts = [left, self.binary(strength + 1, depth + 1)]
-                while self.is_sign(sign):
-                    self.take()
-                    parts.append(self.binary(strength + 1, depth + 1))
-                left = BINARY[sign](*parts)
-            else:
-                left = BINARY[sign](
-                    left, self.binary(strength + (sign in FROM_THE_LEFT), depth + 1)
-                )
+            parts = [left, self.binary(STRENGTH[sign] + (sign in FROM_THE_LEFT), depth + 1)]
+            while sign in ("&", "|") and self.operator == sign:  # a long one costs its length only
+                self.next()
+                parts.append(self.binary(STRENGTH[sign] + 1, depth + 1))
+            left = BINARY[sign](*parts)
         return left
 
-    def unary(self, depth: int) -> Temporal:
-        signs: list[_Token] = []
-        while self.is_sign(*UNARY):
-            signs.append(self.take())
-            self.written |= {signs[-1].text} - {"!", "~"}
-            self.check_depth(depth + len(signs))
-        formula = self.single(depth + len(signs))
-        for sign in reversed(signs):
-            formula = UNARY[SAME.get(sign.text, sign.text)](formula)
-        return formula
-
     def single(self, depth: int) -> Temporal:
-        token = self.take()
-        if token.text == "(" and not token.quoted:
-            inside = self.binary(0, depth + 1)
+        token = self.next()
+        if token.kind == "sign" and token.text == "(":
+            inside = self.binary(0, depth)
             self.expect(")", token)
             return inside
-        if token.quoted or NAME.fullmatch(token.text):
-            if not token.quoted and self.is_sign("("):
-                return self.call(token, depth)
-            return self.event(token)
+        if token.kind in ("name", "quoted") and NAME.fullmatch(token.text.strip('"')):
+            opened = self.take("(") if token.kind == "name" else None
+            return self.event(token) if opened is None else self.call(token, opened, depth)
         found = f"`{token.text}`" if token.text else "the end"
-        return token.fail(
-            f"a formula is missing before {found}",
-            "write an event, `true`, or a formula in parentheses",
-        )
+        fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
+        return self.fail(f"a formula is missing before {found}", fix, token)
 
-    def call(self, name: _Token, depth: int) -> Temporal:
+    def call(self, name: Token, opened: Token, depth: int) -> Temporal:
         """A pattern and its arguments."""
         pattern = PATTERNS.get(name.text)
         if pattern is None:
-            name.fail(f"no pattern is called `{name.text}`", did_you_mean(name.text, PATTERNS))
+            fix = did_you_mean(name.text, PATTERNS)
+            self.fail(f"no pattern is called `{name.text}`", fix, name)
         self.written.add(name.text)
-        opened = self.take()
-        arguments = [self.binary(0, depth + 1)]
-        while self.is_sign(","):
-            self.take()
-            arguments.append(self.binary(0, depth + 1))
+        arguments = [self.binary(0, depth)]
+        while self.take(","):
+            arguments.append(self.binary(0, depth))
         self.expect(")", opened)
         wanted = pattern.arguments.split()
         if len(arguments) != len(wanted):
-            name.fail(
-                f"`{name.text}` takes {len(wanted)} argument{'s' * (len(wanted) > 1)}, not {len(arguments)}",
-                f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}",
-            )
+            fix = f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}"
+            self.fail(f"`{name.text}` takes {len(wanted)}, not {len(arguments)}", fix, name)
         return fill_pattern(name.text, tuple(arguments))
 
-    def event(self, token: _Token) -> Temporal:
-        if not token.quoted and token.text in PLACES and token.text not in (self.events or ()):
-            self.written |= {token.text} & {"first", "last"}
-            return PLACES[token.text]
-        if not token.quoted and token.text in WORDS:
-            token.fail(
-                f"`{token.text}` is an operator, and a formula is missing before it",
-                f'write `a {token.text} b`; the event is `"{token.text}"`',
-            )
-        where = token.line.at(token.column, len(token.text) + 2 * token.quoted)
-        if token.text in RESERVED_EVENTS:
-            raise CannotRead(
-                f"`{token.text}` cannot be an event", where=where, fix="use another name"
-            )
-        if self.events is not None and token.text not in self.events:
-            fix = did_you_mean(token.text, self.events) or "list it among the events"
-            raise UnknownEvent(
-                f"`{token.text}` is not one of the events", where=where, fix=fix, word=token.text
-            )
-        return Temporal("event", name=token.text)
+    def event(self, token: Token) -> Temporal:
+        text = token.text.strip('"')
+        if token.kind == "name" and text not in (self.events or ()) and text in PLACES:
+            self.written |= {text} & {"first", "last"}
+            return PLACES[text]
+        if token.kind == "name" and text in TEMPORAL_BINARY:
+            fix = f'write `a {text} b`; the event is `"{text}"`'
+            self.fail(f"`{text}` is an operator, and a formula is missing before it", fix, token)
+        if text in RESERVED_EVENTS:
+            self.fail(f"`{text}` cannot be an event", "use another name", token)
+        if self.events is not None and text not in self.events:
+            fix = did_you_mean(text, self.events) or "list it among the events"
+            fault = f"`{text}` is not one of the events"
+            raise UnknownEvent(fault, where=token.where, fix=fix, word=text)
+        return Temporal("event", name=text)
 
-    def expect(self, sign: str, opened: _Token) -> None:
-        if not self.is_sign(sign):
+    def expect(self, sign: str, opened: Token) -> None:
+        if not self.take(sign):
             found = f"`{self.here.text}`" if self.here.text else "the end"
-            place = f"line {opened.line.number}, column {opened.column}"
-            self.here.fail(
-                f"`{sign}` is missing before {found}", f"close the parenthesis of {place}"
-            )
-        self.take()
-
-    def check_depth(self, depth: int) -> None:
-        if depth > DEEPEST_FORMULA:
-            where = self.here.line.at(self.here.column)
-            fault = f"nested more than {DEEPEST_FORMULA} deep"
-            raise TooDeep(
-                fault,
-                where=where,
-                fix="simplify the formula, or split the task and combine its machines",
-            )
+            fix = f"close the parenthesis of {opened.where}"
+            self.fail(f"`{sign}` is missing before {found}", fix)

@@ -1,10 +1,11 @@
-"""Temporal formulas become reward machines, by progression (Bacchus and Kabanza 1998) on decision diagrams.
+"""Temporal formulas become reward machines, by progression (Bacchus and Kabanza 1998) on diagrams.
 
-What is left to show after some labels is a function of the parts of the formula at the next label, if there is one. Functions
-are decision diagrams, so what is equal is one state, and there are finitely many. Reading a label puts in the place of
-each part what it comes to: `a U b` is `b`, or `a` and again `a U b` if a label follows. For each past operator the state also
-holds what it looks back to, the value of its argument one label ago, as such a function too: then past may stand inside
-future and future inside past. Events are asked before all else in a diagram, so what is below them are the next states.
+After some labels, what is left to show is a function of the parts of the formula at the next label,
+if there is one. Functions are decision diagrams, so equal ones are one state, and there are finitely
+many. Reading a label replaces each part by what it comes to: `a U b` is `b`, or `a` and again
+`a U b` if a label follows. For each past operator the state also holds the value of its argument one
+label ago, as such a function too: then past may stand inside future and future inside past. Events
+are asked before all else in a diagram, so what is below them are the next states.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import reduce
 from operator import or_
 
 from pdrm.errors import BadSetting, TooLarge, Where
-from pdrm.language.logic.acceptors import Acceptor, LabelMoves, placing, reward_machine
+from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
 from pdrm.language.logic.temporal_formulas import (
     FORMULA,
     Temporal,
@@ -24,8 +25,8 @@ from pdrm.language.logic.temporal_formulas import (
 )
 from pdrm.language.source import Line, split_lines
 from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
-from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT, reading, spend
-from pdrm.machines.labels import FALSE, TRUE, Alphabet, Diagrams, names_of
+from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 
@@ -40,33 +41,34 @@ def from_ltlf(
     exclusive: Iterable[Iterable[str]] = (),
     name: str = "formula",
 ) -> PushdownRewardMachine:
-    """The reward machine of a formula of linear temporal logic on finite traces (`pdrm.language.logic.temporal_formulas`).
+    """Make the reward machine of a formula of linear temporal logic on finite traces.
 
-    A formula is about the first label; one with past operators only is about the last label read. events: those that labels may
-    hold; None: those that the formula names. accept: `first` is done as soon as the labels read so far (at least one)
-    satisfy the formula; `end` when the event `end` is read after such labels. reward: paid when the task is done. fail: paid
-    at the first label after which the formula cannot be satisfied any more, and the episode ends there in the final state `lost`; None:
-    nothing is paid and it does not end; `ignore`: such a label is passed over. step: paid for every label. exclusive: groups of
-    events of which a label holds at most one. name: of the machine.
+    A formula is about the first label; one with past operators only is about the last label read.
 
-    >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
-    >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
-    (True, False)
-    >>> print(*machine.transitions, sep="; ")
-    u0 -> u1 : a, 0; u1 -> done : b, 1
+    Args:
+        formula: Events and operators, as `pdrm.language.logic.temporal_formulas` has them.
+        events: The events that labels may hold (default: those that the formula names).
+        accept: `"first"`: the task is done as soon as the labels read so far, at least one, satisfy
+            the formula. `"end"`: when the event `end` is read after such labels.
+        reward: Paid when the task is done.
+        fail: Paid at the first label after which the formula cannot be satisfied any more; the
+            episode ends there in the final state `lost`. By default nothing is paid and it does not
+            end; `"ignore"` skips the label.
+        step: Paid for every label.
+        exclusive: Groups of events of which a label holds at most one.
+        name: The name of the machine.
+
+    Example:
+        >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
+        >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
+        (True, False)
+        >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
+        u0 -> u1 : a, 0; u1 -> done : b, 1
     """
     check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
-    options = TaskOptions(
-        accept,
-        reward,
-        fail,
-        step,
-        {},
-        () if events is None else names_of("events", events),
-        groups_of(exclusive),
-    )
-    with reading(FORMULA):
-        return build(split_lines(formula, FORMULA), FORMULA, name, options)
+    known = () if events is None else names_of("events", events)
+    options = TaskOptions(accept, reward, fail, step, {}, known, groups_of(exclusive))
+    return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
 def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> PushdownRewardMachine:
@@ -80,10 +82,9 @@ def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> Push
         events = (*(event for event in events if event != END), END)
     alphabet = Alphabet(events, options.exclusive or ())
     with placing(where := lines[0].at(1) if lines else Where(file)):
-        acceptor = Progression(
-            formula, alphabet, END if options.accept == "end" else None
-        ).explore()
-        return reward_machine(acceptor, name, alphabet, options, where)
+        end = END if options.accept == "end" else None
+        acceptor = Progression(formula, alphabet, end).explore()
+        return reward_machine(acceptor, name, options, where)
 
 
 KIND = "ltlf"
@@ -101,7 +102,7 @@ def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
 
 
 State = tuple[int, ...]
-"""What is left to show, and what each past operator looks back to, as nodes."""
+"""A formula that is left to show, and the formula that each past operator looks back to."""
 
 
 class Progression:
@@ -114,7 +115,8 @@ class Progression:
     """
 
     def __init__(self, formula: Temporal, alphabet: Alphabet, end: str | None = None) -> None:
-        self.store, self.alphabet = Diagrams(), alphabet
+        self.sets = LabelSets(alphabet)
+        self.store = self.sets.store
         self.events = {event: number for number, event in enumerate(alphabet.events)}
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
@@ -131,8 +133,8 @@ class Progression:
             part: slot
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
-        """Where the state holds what a past operator looks back to."""
-        self.possible = self.store.possible(alphabet)
+        """The place in the state of what a past operator looks back to."""
+        self.possible = self.sets.all.node
         if end is not None:
             self.possible = self.store.choose(
                 self.store.variable(self.events[end]), FALSE, self.possible
@@ -179,7 +181,7 @@ class Progression:
         return self.store.invert(parts[0]) if part.operator == "!" else self.store.meet(parts)
 
     def _read(self, state: State) -> State:
-        """What a state becomes, as functions of the label and of what follows."""
+        """The next state, as functions of the label and of what follows."""
         store, more = self.store, self.store.variable(self.more)
         value: dict[Temporal, int] = {}
         given = {self.more: TRUE}
@@ -213,7 +215,6 @@ class Progression:
         numbers, todo, moves = {self.start: 0}, [self.start], list[int]()
         nowhere = self.store.leaf(None)
         for state in todo:  # it grows
-            spend(len(state))
             moves.append(
                 self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere)
             )
@@ -222,7 +223,7 @@ class Progression:
                 raise TooLarge(fault, fix="split the task, and combine its machines")
         ended = {self.more: FALSE}
         accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in todo]
-        return Acceptor(moves, accepting, LabelMoves(self.store, self.alphabet))
+        return Acceptor(self.sets, moves, accepting)
 
     def _split(
         self,
@@ -235,40 +236,26 @@ class Progression:
         """The diagram over events whose leaves are the states below them."""
         if nodes[0] == FALSE:
             return nowhere
-        found = done.get(nodes)
-        if found is None:
-            store = self.store
-            asked = store.variable_of
-            variables = [asked[node] for node in nodes]
-            variable = min(variables)
-            if variable >= self.more:
-                need = self._need(nodes[1])
-                state = (
-                    nodes[1],
-                    *[
-                        node if need >> slot & 1 else FALSE
-                        for slot, node in enumerate(nodes[2:], start=1)
-                    ],
+        if nodes in done:
+            return done[nodes]
+        store = self.store
+        variable = min(store.variable_of[node] for node in nodes)
+        if variable < self.more:
+            low, high = (
+                tuple(
+                    after[node] if store.variable_of[node] == variable else node for node in nodes
                 )
-                if state not in numbers:
-                    numbers[state] = len(todo)
-                    todo.append(state)
-                found = store.leaf(numbers[state])
-            else:
-                here = [one == variable for one in variables]
-                low = tuple(
-                    [
-                        store.low[node] if asks else node
-                        for node, asks in zip(nodes, here, strict=True)
-                    ]
-                )
-                high = tuple(
-                    [
-                        store.high[node] if asks else node
-                        for node, asks in zip(nodes, here, strict=True)
-                    ]
-                )
-                below = self._split(low, numbers, todo, done, nowhere)
-                found = store.node(variable, below, self._split(high, numbers, todo, done, nowhere))
-            done[nodes] = found
+                for after in (store.low, store.high)
+            )
+            absent = self._split(low, numbers, todo, done, nowhere)
+            found = store.node(variable, absent, self._split(high, numbers, todo, done, nowhere))
+        else:
+            need = self._need(nodes[1])
+            looks = (n if need >> at & 1 else FALSE for at, n in enumerate(nodes[2:], start=1))
+            state = (nodes[1], *looks)
+            if state not in numbers:
+                numbers[state] = len(todo)
+                todo.append(state)
+            found = store.leaf(numbers[state])
+        done[nodes] = found
         return found

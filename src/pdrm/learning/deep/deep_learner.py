@@ -23,7 +23,7 @@ from pdrm.files import Arrays, Fingerprint
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
 from pdrm.learning.curve import Test
-from pdrm.learning.deep.deep_policy import save_policy
+from pdrm.learning.deep.deep_policy import DeepPolicy, save_policy
 from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_actions
 from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
@@ -174,7 +174,9 @@ def batch_key(task: Task, agent: BuiltInAgent) -> str:
     agent = settle(task, agent) if isinstance(agent, Deep) else agent
     where = task.record()
     own = {
-        name for name in SCALES if name != "reward_scale" or "shaping" not in agent.record()
+        name
+        for name in SCALES
+        if name != "reward_scale" or agent.record().get("shaping") == NOTHING
     }  # potentials are scaled, too
     settings = {
         name: name if name in own and value is not None else value
@@ -286,6 +288,16 @@ class DeepLearner:
         )
         training.iterations = int(arrays["iterations"])
         training.ended[run], training.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
+
+    def policy(self, run: int) -> DeepPolicy:
+        """The network of one run, as it stands."""
+        training = self.training
+        network = jax.tree.map(lambda part: part[run], training.state.network)
+        own = {name: values[run] for name, values in training.numbers.items()}
+        product, settings = training.task(own)
+        domain = self.tasks[run].domain
+        finite = domain if isinstance(domain, FiniteDomain) else None
+        return DeepPolicy(training.algorithm, settings, product, network, about={}, domain=finite)
 
     def save_policy(
         self, run: int, path: Path, about: dict[str, Any], _largest: int | None = None

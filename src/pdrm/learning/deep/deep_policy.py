@@ -52,7 +52,6 @@ from pdrm.product.views import TopK
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
-    from pdrm.learning.deep.deep_learner import DeepLearner
 
 DOMAIN = ".domain.npz"
 """The ending of a file with the domain of the policy beside it."""
@@ -224,16 +223,6 @@ class DeepPolicy:
         _write(file, self.network, description)
         if self.domain is not None:  # so that it can be read again wherever its files are
             write_atomically(file.with_suffix(DOMAIN), domain_bytes(self.domain))
-
-
-def policy_of_run(learner: DeepLearner, run: int) -> DeepPolicy:
-    """The network of one of several runs, as it stands."""
-    training = learner.training
-    network = jax.tree.map(lambda part: part[run], training.state.network)
-    product, settings = training.task({name: own[run] for name, own in training.numbers.items()})
-    domain = learner.tasks[run].domain
-    finite = domain if isinstance(domain, FiniteDomain) else None
-    return DeepPolicy(training.algorithm, settings, product, network, about={}, domain=finite)
 
 
 def save_policy(

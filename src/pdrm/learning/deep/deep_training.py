@@ -106,7 +106,7 @@ class DeepTraining:
             name: jnp.asarray(values) for name, values in (numbers or {}).items()
         }
         first = jax.tree.map(lambda values: values[0], self.numbers)
-        self.product, self.settings = task(first)
+        self.product, self.settings = self.task(first)
         check_actions(self.settings, self.product)
         self.steps_per_iteration = algorithm.steps_per_iteration(self.settings)
         self.iterations = 0

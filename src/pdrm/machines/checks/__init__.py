@@ -1,6 +1,6 @@
-"""What is checked when a machine is built: that it is well-formed and deterministic, and which configurations it has.
+"""The checks of a machine when it is built: that it is well-formed and deterministic, and which configurations it has.
 
-`wellformed` has the checks that all kinds of machines share (names, duplicates, exclusive events), `determinism` finds two rules that fit
-one case. `pushdown_analysis` knows which heads, heights and endless silent moves a pushdown machine has, `zero_patterns` which cases the
-counters of a counting automaton come to. `findings` warns of what is allowed and probably not meant.
+`wellformed` has the checks that both kinds of machine share (names, duplicates, exclusive events), `determinism` finds two rules
+that fit one case. `pushdown_analysis` finds the heads, heights and endless silent moves of a pushdown machine. `findings` warns
+of what is allowed and probably not meant.
 """

@@ -1,0 +1,321 @@
+"""The product of machines: what several machines do together at each label, as one pushdown system.
+
+Its state holds the states of the parts. Parts that leave their stack alone may be any number.
+Several other stacks become one whose symbols are tuples. That works only if the parts always replace
+their tops by equally many symbols, as visibly pushdown automata over the same calls and returns do
+(Alur and Madhusudan 2004); it is asked of the heads that some word reaches.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from pdrm.errors import BadSetting, CannotCombine, TooLarge, UndefinedMove
+from pdrm.language.task_text import END, add_rewards
+from pdrm.limits import MOST_WORKED_OUT
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text, spell_out
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reach import saturate
+from pdrm.machines.transitions import ANY, Stack, Transition
+
+MOST_TRIED = 3_000
+"""Configurations that are searched for the word of an error message."""
+
+
+class PartMove(NamedTuple):
+    """A move of a part. The push is None if it has no stack, or is finished."""
+
+    target: str
+    push: Stack | None
+    reward: float
+
+
+class Part:
+    """A machine that takes part, and its moves at a state and a top (None: the empty stack)."""
+
+    def __init__(self, name: str, machine: PushdownRewardMachine, weight: float) -> None:
+        self.name = name
+        self.machine = machine
+        self.weight = weight
+        self.stacked = not machine.leaves_stack
+        self.final = frozenset(machine.final)
+        self.quiet = {rule.source for rule in machine.transitions if rule.silent}
+        """States with silent moves."""
+
+    def stay(self, state: str, top: str | None) -> PartMove:
+        kept = () if top is None else (top,)
+        return PartMove(state, kept if self.stacked and state not in self.final else None, 0.0)
+
+    def silent(self, state: str, top: str | None) -> PartMove | None:
+        """The silent move."""
+        rule = None if state in self.final else self.machine.rule(state, None, top)
+        return None if rule is None else self._move(rule, top)
+
+    def moves(self, state: str, top: str | None) -> list[tuple[Guard | None, PartMove | None]]:
+        """Guards in the order in which they are tried (None: any other label), and their moves.
+
+        No move is an error.
+        """
+        stay = self.stay(state, top)
+        if state in self.final:
+            return [(None, stay)]
+        rules = [
+            rule
+            for rule in self.machine.rules_from(state)
+            if not rule.silent and rule.looks_at(top)
+        ]
+        rules.sort(key=lambda rule: rule.top == ANY)  # a rule that names the top goes first
+        otherwise = self.machine.otherwise
+        paid = self.weight * otherwise.reward
+        other = PartMove(otherwise.target or state, stay.push, paid)
+        last = None if otherwise.action == "error" else other
+        return [*((rule.guard, self._move(rule, top)) for rule in rules), (None, last)]
+
+    def _move(self, rule: Transition, top: str | None) -> PartMove:
+        push = rule.replacement(top) if self.stacked else None
+        return PartMove(rule.target, push, self.weight * rule.reward)
+
+
+# --- All parts together
+
+RUN, JUDGE, ENDED, FAILED = range(4)
+"""Phases: reading labels, silent moves before it is judged, final, or judged and not final."""
+FILLER = "_"
+"""Stands in a symbol for a part that is finished."""
+Symbol = tuple[str, ...]
+EMPTY: Symbol = ()
+"""Lies below all other symbols."""
+
+
+class Place(NamedTuple):
+    """A state of the combination."""
+
+    states: tuple[str, ...]
+    phase: int
+
+
+class ProductMove(NamedTuple):
+    """A move of the combination at some labels, which are a diagram (silent if None)."""
+
+    labels: int | None
+    target: Place
+    push: tuple[Symbol, ...]
+    reward: float
+
+
+Head = tuple[Place, Symbol]
+
+
+class Product:
+    """The moves of all parts at the heads that words reach."""
+
+    def __init__(self, parts: list[Part], when: Formula, accept: str) -> None:
+        self.parts = parts
+        self.when = when
+        self.accept = accept
+        self.stacked = [number for number, part in enumerate(parts) if part.stacked]
+        own = dict.fromkeys(event for part in parts for event in part.machine.events)
+        events = tuple(own | dict.fromkeys([END] if accept == "end" else []))
+        groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
+        self.alphabet = Alphabet(events, tuple(groups))
+        self.sets = LabelSets(self.alphabet)
+        self.store = self.sets.store
+        self.possible = self.sets.all.node
+        self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
+        self.diagrams: dict[tuple[int, Guard], int] = {}
+        self.start = Place(tuple(part.machine.start for part in parts), RUN)
+        self.bottom: Symbol = tuple(parts[number].machine.stack[0] for number in self.stacked)
+        if accept == "first" and self._holds(self.start.states):
+            fault = (
+                "`when` holds before anything has been read: the combination would be final at once"
+            )
+            fix = 'say what must be finished, "a & !b", or judge at the end: accept="end"'
+            raise BadSetting(fault, fix=fix)
+        self.moves = self._explore()
+
+    def _holds(self, states: tuple[str, ...]) -> bool:
+        pairs = list(zip(self.parts, states, strict=True))
+        finished = {part.name for part, state in pairs if state in part.final}
+        return self.when.holds(
+            frozenset(finished | {f"{one.name}.{state}" for one, state in pairs})
+        )
+
+    def _explore(self) -> dict[Head, list[ProductMove]]:
+        """The moves at every head that some word reaches, ordered as the parts list their states."""
+        found: dict[Head, list[ProductMove]] = {}
+        first = (self.start, self.bottom)
+        bottom = (Place((), RUN), EMPTY)
+
+        def explore(head: Any) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
+            if head == bottom:
+                return [(self.start, (self.bottom, EMPTY) if self.stacked else (EMPTY,))]
+            found[head] = self._moves(head)
+            if len(found) > MOST_WORKED_OUT:
+                fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
+                raise TooLarge(fault, fix="combine fewer or smaller machines")
+            return [(move.target, move.push) for move in found[head]]
+
+        saturate(explore, bottom)
+        states = [[*part.machine.states, *part.machine.final] for part in self.parts]
+        stacks = [[*self.parts[number].machine.stack, FILLER] for number in self.stacked]
+
+        def rank(head: Head) -> tuple[bool, int, list[int], list[int]]:
+            (at, phase), top = head
+            places = [one.index(state) for one, state in zip(states, at, strict=True)]
+            symbols = [one.index(symbol) for one, symbol in zip(stacks, top, strict=False)]
+            return head != first, phase, places, symbols
+
+        return {head: found[head] for head in sorted(found, key=rank)}
+
+    def _tops(self, top: Symbol) -> list[str | None]:
+        """The top of each part's own stack."""
+        tops: list[str | None] = [
+            None if one.stacked else one.machine.stack[0] for one in self.parts
+        ]
+        for number, symbol in zip(self.stacked, top, strict=False):
+            tops[number] = symbol
+        return tops
+
+    def _moves(self, head: Head) -> list[ProductMove]:
+        """The moves at a head."""
+        (states, phase), top = head
+        if phase == ENDED:
+            return []
+        if phase == FAILED:
+            return [ProductMove(self.possible, head[0], (top,), 0.0)]
+        pairs = list(zip(self.parts, zip(states, self._tops(top), strict=True), strict=True))
+        silent = [part.silent(*at) for part, at in pairs]
+        if any(silent):
+            stay = [part.stay(*at) for part, at in pairs]
+            moves = self._choose_silent(silent, stay)
+            target = self._enter(moves, phase == JUDGE)
+            paid = add_rewards(*(move.reward for move in moves))
+            return [ProductMove(None, target, self._push(head, moves, None), paid)]
+        if phase == JUDGE or (self.accept == "first" and self._holds(states)):
+            ended = Place(states, ENDED if self._holds(states) else FAILED)
+            return [ProductMove(None, ended, (top,), 0.0)]
+        found: dict[tuple[Place, tuple[Symbol, ...], float], int] = {}
+        for labels, moves in self._cases(head):
+            push = self._push(head, moves, labels)
+            paid = add_rewards(*(move.reward for move in moves))
+            at_end = self.store.choose(self.end, labels, FALSE)
+            before = self.store.choose(self.end, FALSE, labels)
+            for read, judged in ((before, False), (at_end, True)):
+                if read != FALSE:
+                    key = self._enter(moves, judged), push, paid
+                    found[key] = self.store.choose(found.get(key, FALSE), TRUE, read)
+        return [ProductMove(labels, *rest) for rest, labels in found.items()]
+
+    def _choose_silent(self, silent: list[PartMove | None], stay: list[PartMove]) -> list[PartMove]:
+        """One part's silent move that keeps the height of its stack, or else those of all parts."""
+        for number, move in enumerate(silent):
+            if move is not None and len(move.push or ()) == len(stay[number].push or ()):
+                return [*stay[:number], move, *stay[number + 1 :]]
+        return [move or still for move, still in zip(silent, stay, strict=True)]
+
+    def _enter(self, moves: list[PartMove], judged: bool) -> Place:
+        """The state after a move; it is judged at once if no silent move can follow."""
+        states = tuple(move.target for move in moves)
+        if not judged and (self.accept == "end" or not self._holds(states)):
+            return Place(states, RUN)
+        if any(state in part.quiet for part, state in zip(self.parts, states, strict=True)):
+            return Place(states, JUDGE if judged else RUN)
+        return Place(states, ENDED if self._holds(states) else FAILED)
+
+    def _cases(self, head: Head) -> Iterator[tuple[int, list[PartMove]]]:
+        """Labels, and the moves of the parts; labels at which a part has none are left out."""
+        tops = self._tops(head[1])
+
+        def extend(labels: int, moves: list[PartMove]) -> Iterator[tuple[int, list[PartMove]]]:
+            number = len(moves)
+            if number == len(self.parts):
+                yield labels, moves
+                return
+            for guard, move in self.parts[number].moves(head[0].states[number], tops[number]):
+                held = TRUE if guard is None else self._diagram(number, guard)
+                here = self.store.choose(held, labels, FALSE)
+                labels = self.store.choose(held, FALSE, labels)
+                if here != FALSE and move is not None:
+                    yield from extend(here, [*moves, move])
+
+        return extend(self.possible, [])
+
+    def _diagram(self, number: int, guard: Guard) -> int:
+        """The labels that a part's guard reads: an exact set is exact about the part's own events."""
+        if (number, guard) not in self.diagrams:
+            read = guard
+            if isinstance(guard, Exactly):
+                read = spell_out(guard, self.parts[number].machine.events)
+            self.diagrams[number, guard] = self.store.of_guard(read, self.alphabet)
+        return self.diagrams[number, guard]
+
+    # --- The stack
+
+    def _push(self, head: Head, moves: list[PartMove], labels: int | None) -> tuple[Symbol, ...]:
+        """The symbols that replace the top: the parts' own symbols side by side."""
+        pushes = [moves[number].push for number in self.stacked]
+        lengths = {len(push) for push in pushes if push is not None}
+        if len(lengths) > 1:
+            raise self._not_together(head, moves, labels)
+        if not lengths:
+            return (head[1],)
+        fill = (FILLER,) * lengths.pop()
+        together = tuple(zip(*(fill if push is None else push for push in pushes), strict=True))
+        return (*together, EMPTY) if head[1] == EMPTY else together
+
+    def _not_together(self, head: Head, moves: list[PartMove], labels: int | None) -> CannotCombine:
+        does = []
+        for number in self.stacked:
+            push = moves[number].push
+            if push is not None:
+                height = len(push) - (head[1] != EMPTY)
+                verb = "pops" if height < 0 else "pushes" if height else "keeps its stack"
+                does.append(f"`{self.parts[number].name}` {verb}")
+        at = "silently"
+        if labels is not None:
+            at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
+        pairs = zip(self.parts, head[0].states, strict=True)
+        places = ", ".join(f"`{part.name}` is in `{state}`" for part, state in pairs)
+        word = self._word_to(head)
+        after = "" if word is None else f" after the word `{word}`" if word else " at the start"
+        fault = (
+            f"the stacks do not move together{after}, where {places}: {at}, {' and '.join(does)}"
+        )
+        fix = (
+            "let both push and pop at the same labels, or combine one with machines without a stack"
+        )
+        return CannotCombine(fault, fix=fix)
+
+    def _word_to(self, head: Head) -> str | None:
+        """A short word that leads to a head, if one is found soon."""
+        wanted = list(zip(head[0].states, self._tops(head[1]), strict=True))
+        read = [self.store.choose(node, self.possible, FALSE) for node in self.diagrams.values()]
+        sets = [LabelSet(self.sets, node) for node in read if node != FALSE]
+        labels = list(dict.fromkeys(one.example() for one in sets))
+        begin = tuple(part.machine.begin().after for part in self.parts)
+        words: dict[tuple[Configuration, ...], tuple[Label, ...]] = {begin: ()}
+        waiting = deque([begin])
+        while waiting and len(words) < MOST_TRIED:
+            here = waiting.popleft()
+            if [(one.state, one.top) for one in here] == wanted:
+                return " ".join("+".join(sorted(label)) or "-" for label in words[here])
+            for label in labels:
+                try:
+                    following = tuple(map(_step, self.parts, here, [label] * len(here)))
+                except UndefinedMove:
+                    continue
+                if following not in words:
+                    words[following] = (*words[here], label)
+                    waiting.append(following)
+        return None
+
+
+def _step(part: Part, here: Configuration, label: Label) -> Configuration:
+    """The configuration of a part after a label."""
+    if here.state in part.final:
+        return here
+    return part.machine.step(here, label & frozenset(part.machine.events)).after
