@@ -1,6 +1,5 @@
 """The machine in JAX: full and deep stacks. That it is the readable step is a proof (`tests/properties/jax_machine.py`)."""
 
-import jax
 import pytest
 
 from pdrm.errors import BadSetting
@@ -31,20 +30,6 @@ def test_silent_moves_stop_on_a_full_stack():
     for label in (0, 0, 0):
         now = packed.step(now, label).configuration
     assert int(packed.step(now, 1).status) == OVERFLOW
-
-
-def test_deep_stacks_go_over_several_words():
-    table = tabulate(catalogue("letter"), [frozenset("A"), frozenset("B"), frozenset("C")])
-    machine = JaxMachine(table, depth=50)
-    step = jax.jit(machine.step)
-    now = machine.begin().configuration
-    for _ in range(40):
-        now = step(now, 0).configuration
-    assert machine.top(now, 50).tolist() == [2] * 40 + [1] + [0] * 9
-    now = step(now, 1).configuration
-    for _ in range(40):
-        now = step(now, 2).configuration
-    assert machine.top(now, 2).tolist() == [1, 0]
 
 
 def test_a_first_stack_that_does_not_fit():

@@ -385,33 +385,33 @@ class Run:
 
     def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
         """Episodes of a network, all at once."""
-        from pdrm.learning.deep.deep_learner import DeepLearner
+        from pdrm.learning.deep.deep_learner import train_together
         from pdrm.learning.deep.networks import stack_trees
 
         task, agent = self.spec.task, self.spec.agent
         policy: DeepPolicy = self.policy
         assert isinstance(agent, Deep)
-        learner = DeepLearner([task], [replace(agent, discount=task.discount)], [self.spec.seed])
-        state = learner.training.state
-        learner.training.state = state._replace(network=stack_trees([policy.network]))
-        (test,) = learner.play(episodes, seed)
-        full = np.asarray(learner.played.cut_off).reshape(-1)
-        limit = full | (test.steps >= task.domain.step_limit)
-        truncated = ~np.isin(test.ends, task.machine.final) & limit
-        pairs = zip(test.ends.tolist(), truncated.tolist(), strict=True)
-        returns = settle_returns(test.returns)
+        settings = replace(agent, discount=task.discount)
+        training = train_together([task], [settings], [self.spec.seed])
+        training.state = training.state._replace(network=stack_trees([policy.network]))
+        played = training.test(episodes, seed)
+        machine = task.pushdown
+        ends = np.array((*machine.states, *machine.final))[np.asarray(played.ends[0])]
+        full, steps = np.asarray(played.cut_off[0]), np.asarray(played.steps[0])
+        limit = full | (steps >= task.domain.step_limit)
+        truncated = ~np.isin(ends, machine.final) & limit
+        pairs = zip(ends.tolist(), truncated.tolist(), strict=True)
+        returns = settle_returns(np.asarray(played.returns[0], np.float64))
         return Evaluation(
             domain=task.name,
             seed=self.spec.seed,
             episodes=episodes,
             mean_return=float(returns.mean()),
-            mean_discounted_return=float(
-                np.mean(np.asarray(learner.played.discounted, np.float64))
-            ),
+            mean_discounted_return=float(np.mean(np.asarray(played.discounted[0], np.float64))),
             discount=task.discount,
             returns=returns.tolist(),
-            mean_steps=float(test.steps.mean()),
-            success=float(find_successes(test.ends, task.success).mean()),
+            mean_steps=float(steps.mean()),
+            success=float(find_successes(ends, task.success).mean()),
             ends=dict(Counter(TRUNCATED * cut + end for end, cut in pairs).most_common()),
             truncated=int(truncated.sum()),
             cut_off=int(full.sum()),

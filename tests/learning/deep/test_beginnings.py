@@ -11,7 +11,7 @@ from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
 from pdrm.learning.deep.deep_learner import check_fits
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of, check_numbers
+from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining, check_numbers
 from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain
@@ -47,7 +47,7 @@ def test_what_is_paid_at_reset_counts_in_the_return(agent):
         "otherwise stay 0\nu -> v : eps, z / z, 2\nv -> w : a, z / z, 3\nw -> done : b, z / z, 1\n"
     )
     product, settings = product_of(rules, start_label=0), kind_of(agent)(**SETTINGS[agent])
-    runs = DeepTraining(algorithm_of(agent), lambda _: (product, settings), [0])
+    runs = DeepTraining(ALGORITHMS[agent], lambda _: (product, settings), [0])
     tested = runs.test(3)
     assert np.asarray(tested.returns).tolist() == [[6.0] * 3]
     assert np.asarray(tested.steps).tolist() == [[1] * 3]

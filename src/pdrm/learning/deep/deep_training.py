@@ -16,13 +16,12 @@ from pdrm.errors import (
     DoesNotApply,
     FinishedAtReset,
     UndefinedMove,
-    UnknownAgent,
-    did_you_mean,
 )
+from pdrm.files import Arrays
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
-from pdrm.learning.deep.networks import stack_trees
+from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -30,7 +29,7 @@ from pdrm.product.jax_env.jax_product import JaxProduct
 
 
 class Algorithm(Protocol):
-    """A way to learn, as a module of pure functions: `ppo`, `recurrent_ppo`, `dqn`, `sac`. Seeds are mapped over by the caller."""
+    """A learning algorithm as a module of pure functions: `ppo`, `recurrent_ppo`, `dqn`, `sac`. The caller maps over seeds."""
 
     def new_network(self, product: JaxProduct, settings: Any, rng: np.random.Generator, /) -> Any:
         """The first parameters."""
@@ -48,17 +47,10 @@ class Algorithm(Protocol):
         """The policy without exploration."""
 
     def empty_memory(self, settings: Any, count: int, /) -> Any:
-        """What so many episodes remember at their start."""
+        """The memory of this many episodes at their start."""
 
 
 ALGORITHMS: dict[str, Algorithm] = {"ppo": ppo, "rppo": recurrent_ppo, "dqn": dqn, "sac": sac}
-
-
-def algorithm_of(name: str) -> Algorithm:
-    """The algorithm of the agent with this name."""
-    if name not in ALGORITHMS:
-        raise UnknownAgent(f"no deep agent is called `{name}`", fix=did_you_mean(name, ALGORITHMS))
-    return ALGORITHMS[name]
 
 
 def check_actions(agent: Deep, product: JaxProduct) -> None:
@@ -71,7 +63,7 @@ def check_actions(agent: Deep, product: JaxProduct) -> None:
         raise DoesNotApply(fault, fix=fix)
 
 
-# --- Training many runs at once: the same agent on many seeds (and, where wanted, on many values of its settings), one program.
+# --- Training many runs at once: one agent on many seeds, maybe with different numbers as settings; one program.
 
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
@@ -79,10 +71,10 @@ RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
 
 LEAST_ROOM = 16
-"""Metrics of so many iterations have room in any program, so that short ones share one: compiling takes seconds."""
+"""Iterations whose metrics fit into any program, so that short trainings share one: compiling takes seconds."""
 
 TESTS = 0x7E57
-"""What tells the keys of tests from those of training."""
+"""Keeps the keys of tests apart from those of training."""
 
 
 class DeepTraining:
@@ -120,6 +112,7 @@ class DeepTraining:
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=3)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
+        self._tested: tuple[int, int, int] | None = None
 
     @property
     def timesteps(self) -> int:
@@ -141,10 +134,28 @@ class DeepTraining:
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
-        key = key_of(make_key(seed), TESTS)
-        played: Episodes = self._test_compiled(episodes, self.numbers, self.state.network, key)
-        check_played(played, self.product.machine.depth)
+        asked = self.iterations, episodes, seed
+        if self._tested != asked:
+            key = key_of(make_key(seed), TESTS)
+            self._played = self._test_compiled(episodes, self.numbers, self.state.network, key)
+            check_played(self._played, self.product.machine.depth)
+            self._tested = asked
+        played: Episodes = self._played
         return played
+
+    def snapshot(self, run: int) -> Arrays:
+        """The state of one run."""
+        counts = {"ended": self.ended[run], "cut_off": self.cut_off[run]}
+        counted = {name: np.asarray(count, np.int64) for name, count in counts.items()}
+        state = jax.tree.map(lambda part: part[run], self.state)
+        return {"iterations": np.asarray(self.iterations), **counted, **tree_arrays(state)}
+
+    def restore(self, run: int, arrays: Arrays) -> None:
+        """Continue one run from its snapshot; `LookupError` or `ValueError` if that is damaged."""
+        loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], self.state))
+        self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
+        self.iterations, self._tested = int(arrays["iterations"]), None
+        self.ended[run], self.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
 
     def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
         return self.algorithm.begin(*self.task(numbers), network, key)
@@ -152,7 +163,7 @@ class DeepTraining:
     def _advance(
         self, room: int, iterations: jax.Array, numbers: Numbers, state: Any
     ) -> tuple[Any, Any]:
-        """So many iterations, and what each came to in the first of `room` places: one program for every number that fits."""
+        """Iterations, and the metrics of each in the first of `room` places: one program for every number that fits."""
 
         def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
             iterate = jax.jit(
@@ -191,7 +202,7 @@ class DeepTraining:
 
 
 def check_played(played: Tally | Episodes, depth: int) -> None:
-    """Raise where the machine could not follow: compiled code cannot raise, and counts what it met instead."""
+    """Raise if the machine could not follow: compiled code cannot raise, so it counts."""
     if int(played.finished.sum()):
         fix = "let the first label, not the start, lead there"
         raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
@@ -208,14 +219,14 @@ def check_played(played: Tally | Episodes, depth: int) -> None:
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
-    """Raise where the parameters of a run have grown beyond all numbers: such a network acts, but has learnt nothing. networks: [runs] each."""
+    """Raise if the parameters of a run diverged (NaN or inf); networks: [runs] each."""
     finite = [
         np.isfinite(part).reshape(len(seeds), -1).all(axis=1)
         for part in map(np.asarray, jax.tree.leaves(networks))
     ]
     if not (sound := np.all(finite, axis=0)).all():
         broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)
-        fault = f"the network of seed {broken} has grown beyond all numbers"
+        fault = f"the network of seed {broken} has diverged (NaN or inf)"
         error = Diverged(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
         error.runs = tuple(np.flatnonzero(~sound).tolist())
         raise error

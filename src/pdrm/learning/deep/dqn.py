@@ -27,7 +27,7 @@ __all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_
 
 
 class DQNState(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     network: nn.Layers
     target: nn.Layers

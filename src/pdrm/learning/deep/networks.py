@@ -46,7 +46,7 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
-    """The tree that has these leaves; `like` gives its shape, and `ValueError` says what does not fit."""
+    """The tree with these leaves and the shape of `like`; `ValueError` if one does not fit."""
 
     def leaf(place: Any, old: Any) -> jax.Array:
         found = arrays.get(jax.tree_util.keystr(place))
@@ -134,11 +134,11 @@ class ActorCritic(NamedTuple):
     hidden: Layers  # each [2, inputs, units]: the actor's and the critic's
     action: Layer
     value: Layer
-    log_deviation: jax.Array  # [action size]: of the Gaussian; empty where actions are discrete
+    log_deviation: jax.Array  # [action size]: of the Gaussian; empty if actions are discrete
 
 
 class Judged(NamedTuple):
-    """What the networks say about observations."""
+    """The networks' outputs for observations."""
 
     action: jax.Array  # [B, A]: logits; or [B, action size]: means
     value: jax.Array  # [B]
@@ -220,16 +220,16 @@ def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Arra
 ADAM = optax.scale_by_adam(eps=1e-5)
 """With the ε of Stable-Baselines3's on-policy agents."""
 ADAM_SMALL = optax.scale_by_adam(eps=1e-8)
-"""With torch's own, as its off-policy agents have it."""
+"""With torch's own ε, as its off-policy agents have it."""
 
 
 def weighted_mean(rows: jax.Array, weight: jax.Array) -> jax.Array:
-    """The mean of rows [B] with weights 0 and 1 [B]; 0 where no row counts."""
+    """The mean of rows [B] with weights 0 and 1 [B]; 0 if no row counts."""
     return (rows * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
 def learning_rate(settings: Deep, timesteps: jax.Array) -> Number:
-    """The rate for an update after so many steps."""
+    """The rate for an update after this many steps."""
     if not settings.linear_decay:
         return settings.learning_rate
     return settings.learning_rate * jnp.maximum(0.0, 1.0 - timesteps / settings.total_timesteps)
@@ -243,7 +243,7 @@ def apply_gradient(
     rate: Number,
     max_norm: float | None = None,
 ) -> tuple[Tree, Any]:
-    """The parameters and the optimiser's state after one step, the gradient scaled down to `max_norm` where its norm is above.
+    """The parameters and the optimiser's state after one step, the gradient scaled down to `max_norm` if its norm is larger.
 
     Torch scales by max_norm / (norm + 1e-6), optax by max_norm / norm: they differ by one millionth of 1 / norm.
     """

@@ -50,22 +50,22 @@ def advantages(
     """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
     A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t. reward: with the value of the last
-    observation already added where an episode was truncated.
+    observation already added if an episode was truncated.
 
     >>> one = jnp.ones((2, 1))
     >>> advantages(one, 0 * one, one < 0, jnp.zeros(1), 0.5, 1.0).ravel().tolist()
     [1.5, 1.0]
     """
-    goes_on = jnp.where(over, 0.0, 1.0)
+    ongoing = jnp.where(over, 0.0, 1.0)
     following = jnp.concatenate((value[1:], last_value[None]))
-    error = reward + gamma * following * goes_on - value
+    error = reward + gamma * following * ongoing - value
 
     def join(
         later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]
     ) -> tuple[jax.Array, jax.Array]:
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
-    factors = gamma * gae_lambda * goes_on
+    factors = gamma * gae_lambda * ongoing
     total: jax.Array = jax.lax.associative_scan(join, (factors, error), reverse=True)[1]
     return total
 
@@ -78,7 +78,7 @@ class Batch(NamedTuple):
     log_probability: jax.Array
     value: jax.Array
     advantage: jax.Array
-    reward_to_go: jax.Array  # what the critic should have said: advantage plus value
+    reward_to_go: jax.Array  # the critic's target: advantage plus value
 
 
 class Losses(NamedTuple):
@@ -128,7 +128,7 @@ def judged_loss(
     batch: Batch,
     weight: jax.Array,
 ) -> tuple[jax.Array, Losses]:
-    """The loss of what the networks now say about the rows of a batch."""
+    """The loss of the networks' present outputs for the rows of a batch."""
     discrete = product.domain.actions > 0
     log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
     return ppo_loss(
@@ -144,13 +144,13 @@ def judged_loss(
 # --- Collecting experience.
 
 Memory = Any
-"""What networks remember: a tree of arrays [2, N, ...]; () where they have no memory."""
+"""The memory of networks: a tree of arrays [2, N, ...], or ()."""
 Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, nn.Judged]]
-"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, what the networks say."""
+"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, the outputs."""
 
 
 class Between(NamedTuple):
-    """Between two steps: what is seen, the memories before and after seeing it, and what the networks say about it."""
+    """Between two steps: the observations, the memories before and after them, and the networks' outputs."""
 
     envs: Envs
     seen: jax.Array
@@ -190,7 +190,7 @@ def collect(
     def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
         action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
         stepped = step_envs(product, now.envs, action, settings.restarts)
-        # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
+        # One pass for both: the rows of the next step, and the last ones of truncated episodes.
         seen = jnp.concatenate(
             (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
         )
@@ -276,17 +276,19 @@ def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Ar
 
 
 class PPOState(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
-    network: nn.ActorCritic
+    network: Any
     optimiser: Any
     envs: Envs
+    memory: Memory  # before seeing what the environments show
+    start: jax.Array  # [N]: whether the next step is the first of an episode
     key: Key
     timesteps: jax.Array  # steps taken, over all environments
 
 
 class Metrics(NamedTuple):
-    """What an iteration came to."""
+    """The results of an iteration."""
 
     tally: Tally
     losses: Losses  # the means over its updates
@@ -306,15 +308,42 @@ def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
     )
 
 
-def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
-    """Before the first step."""
+def begin_with(
+    product: JaxProduct, settings: PPO, network: Any, memory: Memory, key: Key
+) -> PPOState:
+    """The state before the first step."""
     envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
-    return PPOState(network, nn.ADAM.init(network), envs, key_of(key, 2), jnp.int32(0))
+    start = jnp.ones(settings.n_envs, jnp.bool_)
+    optimiser = nn.ADAM.init(network)
+    return PPOState(network, optimiser, envs, memory, start, key_of(key, 2), jnp.int32(0))
+
+
+def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
+    """The state before the first step."""
+    return begin_with(product, settings, network, (), key)
 
 
 def steps_per_iteration(settings: PPO) -> int:
-    """Steps that an iteration takes, over all environments."""
+    """Steps of an iteration, over all environments."""
     return settings.n_steps * settings.n_envs
+
+
+def collect_from(
+    product: JaxProduct,
+    settings: PPO,
+    state: PPOState,
+    head: nn.ActorCritic,
+    read: Read,
+    length: int,
+) -> tuple[PPOState, Collected]:
+    """Collect the experience of an iteration, and the state after it."""
+    first = look(product, state.envs, read, state.memory, state.start)
+    last, collected = collect(product, settings, head, read, first, length)
+    timesteps = state.timesteps + steps_per_iteration(settings)
+    after = state._replace(
+        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
+    )
+    return after, collected
 
 
 def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Metrics]:
@@ -324,14 +353,11 @@ def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOSta
         return memory, nn.judge(state.network, seen)
 
     def loss(network: nn.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
-        return judged_loss(
-            product, settings, network, nn.judge(network, batch.observation), batch, weight
-        )
+        judged = nn.judge(network, batch.observation)
+        return judged_loss(product, settings, network, judged, batch, weight)
 
-    first = look(product, state.envs, read, (), jnp.zeros(settings.n_envs, jnp.bool_))
-    last, collected = collect(product, settings, state.network, read, first, settings.n_steps)
+    after, collected = collect_from(product, settings, state, state.network, read, settings.n_steps)
     count = steps_per_iteration(settings)
     rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
-    state = state._replace(envs=last.envs, timesteps=state.timesteps + count)
-    state, losses = descend(settings, state, rows, count, settings.batch_size, loss)
-    return state._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)
+    after, losses = descend(settings, after, rows, count, settings.batch_size, loss)
+    return after._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)

@@ -5,7 +5,7 @@ seen with any other configuration of the machine: counterfactual experience is m
 
 For a k-policy a stack matters only through its top symbols (`symbols_that_matter`): those that the steps of a window can pop,
 and what is seen or looked at below them. So the stacks observed so far are kept as a table of such tops, and a counterfactual
-is any machine state that is not final with any of them. Where a window is too long for that, it ends before it would look
+is any machine state that is not final with any of them. If a window is too long for that, it ends before it would look
 deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
 """
 
@@ -51,14 +51,12 @@ class Row(NamedTuple):
     label: jax.Array
     reward: jax.Array  # the environment's own
     terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
-    over: (
-        jax.Array
-    )  # whether the episode ended there, for whatever reason: the next row is another's
+    over: jax.Array  # whether the episode ended there, for whatever reason
     configuration: Packed  # the machine's, before
 
 
 class Replay(NamedTuple):
-    """Rows [capacity, N, ...], and how many steps have been written."""
+    """Rows [capacity, N, ...], and the number of steps written."""
 
     rows: Row
     written: jax.Array
@@ -89,31 +87,27 @@ def sample_windows(replay: Replay, key: jax.Array, count: int, length: int) -> R
     return windows
 
 
-# --- What a window teaches, with the machine in any configuration at its start.
+# --- The experience of a window, with the machine in any configuration at its start.
 
 
 class Experience(NamedTuple):
-    """What an agent without knowledge of machines learns from, [B, ...]."""
+    """Rows for an agent without knowledge of machines, [B, ...]."""
 
     seen: jax.Array
     action: jax.Array
     reward: jax.Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
     following: jax.Array  # what is seen after them
     terminated: jax.Array
-    discount: (
-        jax.Array
-    )  # what the value of what follows is multiplied by: γ to the number of these steps
-    weight: (
-        jax.Array
-    )  # 0 where the machine has no move, or its stack is full: such a row teaches nothing
+    discount: jax.Array  # γ to the number of these steps
+    weight: jax.Array  # 0 if the machine has no move or its stack is full: nothing is learnt then
 
     def target(self, value: jax.Array) -> jax.Array:
-        """[B]: what a critic should say, given the values of what follows."""
+        """[B]: the critic's target, given the values of the next observations."""
         return self.reward + self.discount * jnp.where(self.terminated, 0, value)
 
 
 class _Within(NamedTuple):
-    """Where a run stands within a window."""
+    """The state within a window."""
 
     configuration: Packed
     after: jax.Array
@@ -167,9 +161,9 @@ def replay_window(
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
 
 MOST_TOPS = 100_000
-"""So many tops may be told apart for one step; more are refused."""
+"""Tops of stacks for one step; more are refused."""
 MANY_TOPS = 10_000
-"""So many for several steps; beyond, windows are shortened. The table is searched at every update."""
+"""Tops for several steps; beyond, windows are shortened. The table is searched at every update."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,16 +171,16 @@ class Tops:
     """The tops of stacks that can be told apart, numbered: symbols as digits, the topmost the lowest."""
 
     machine: JaxMachine
-    symbols: int  # how many of a stack are kept
-    needed: int  # how many of them must be left for one more step
+    symbols: int  # kept of a stack
+    needed: int  # of them must be left for one more step
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Their number."""
         return int(self.machine.symbols**self.symbols)
 
     def number(self, configuration: Packed) -> jax.Array:
-        """Of a configuration's stack."""
+        """The number of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
         return (
             digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
@@ -205,7 +199,7 @@ class Tops:
         return Packed(state, jnp.stack(words), height)
 
     def least(self, configuration: Packed) -> jax.Array:
-        """How many symbols a stack made from a number must have left for one more step: none where it is all of the stack
+        """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
         observed, not the top of a higher one."""
         whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
         return jnp.where(whole, 0, self.needed)
@@ -233,7 +227,7 @@ def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
 def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
-    """How many symbols of a stack are kept to imagine windows of so many steps with, and how many of them one step needs."""
+    """The symbols of a stack that are kept to imagine windows of several steps, and those of them that one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
         raise BadSetting(
@@ -280,11 +274,11 @@ def replay_windows(
 Choose = Callable[[jax.Array, Key], jax.Array]
 """observations [N, inputs], keys [N] -> actions [N] or [N, action size]."""
 Trainable = TypeVar("Trainable")
-"""What updates change: networks and the states of their optimisers."""
+"""Networks and the states of their optimisers."""
 
 
 class Past(NamedTuple):
-    """What was experienced so far."""
+    """The experience so far."""
 
     envs: Envs
     replay: Replay
@@ -292,7 +286,7 @@ class Past(NamedTuple):
 
 
 class OffPolicyMetrics(NamedTuple):
-    """What an iteration came to."""
+    """The results of an iteration."""
 
     tally: Tally
     loss: jax.Array
@@ -331,7 +325,7 @@ def collect(
 
 
 def _rows(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -> Row:
-    """What happened, [N, ...], an ended episode with its own last observation."""
+    """The transitions, [N, ...]; an ended episode with its own last observation."""
     outcome = stepped.outcome
     return Row(
         jax.vmap(product.domain.observe)(envs.state.environment),
@@ -366,6 +360,6 @@ def learn(
     update: Callable[[Trainable, Any], tuple[Trainable, jax.Array]],
     inputs: jax.Array,
 ) -> tuple[Trainable, jax.Array]:
-    """What it is after an update per input, once `learning_starts` steps have been taken; and the mean loss."""
+    """The result of an update per input, once `learning_starts` steps have been taken, and the mean loss."""
     after, losses = jax.lax.scan(update, before, inputs)
     return select(timesteps > settings.learning_starts, after, before), losses.mean()

@@ -31,13 +31,13 @@ LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 class Networks(NamedTuple):
     """The parameters; each part has an optimiser of its own."""
 
-    actor: nn.Layers  # the last layer says means and logarithms of deviations
+    actor: nn.Layers  # the last layer: means and logarithms of deviations
     critics: nn.Layers  # each [2, ...]: two critics
     log_weight: jax.Array  # the logarithm of the weight of entropy
 
 
 class SACState(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     network: Networks
     target: nn.Layers  # the critics' slow copies
@@ -73,7 +73,7 @@ def sample_action(actor: nn.Layers, seen: jax.Array, keys: Key) -> tuple[jax.Arr
 
 
 def criticise(critics: nn.Layers, seen: jax.Array, action: jax.Array) -> jax.Array:
-    """[2, B]: what both critics say."""
+    """[2, B]: the values of both critics."""
     x = jnp.concatenate((seen, action), axis=-1)
     return nn.apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
 
