@@ -181,7 +181,7 @@ def water_training(given: dict[str, Any]) -> DeepTraining:
 
 def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
     """A function that trains for n more iterations, and waits for them."""
-    return lambda: float(training.iterate(iterations).losses.value[0, 0])
+    return lambda: float(training.iterate(iterations).episodes[0])
 
 
 # --- PPO next to Stable-Baselines3's

@@ -51,7 +51,7 @@ def test_what_is_paid_at_reset_counts_in_the_return(agent):
     tested = runs.test(3)
     assert np.asarray(tested.returns).tolist() == [[6.0] * 3]
     assert np.asarray(tested.steps).tolist() == [[1] * 3]
-    tally = runs.iterate(3).tally
+    tally = runs.iterate(3)
     assert int(tally.episodes.sum()) > 4
     assert float(tally.gained.sum()) == 6 * int(tally.episodes.sum())
 

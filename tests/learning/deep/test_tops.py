@@ -117,7 +117,7 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64).settled()
     runs = DeepTraining(ALGORITHMS["dqn"], lambda _: (product, settings), [0])
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
-    assert float(runs.iterate(3).loss.sum()) == 0
+    runs.iterate(3)
     assert runs.cut_off == runs.ended > 0
     for old, new in zip(before, jax.tree.leaves(runs.state.network), strict=True):
         assert np.array_equal(old, np.asarray(new))

@@ -37,8 +37,8 @@ class Algorithm(Protocol):
     def begin(self, product: JaxProduct, settings: Any, network: Any, key: Key, /) -> Any:
         """The state before the first step."""
 
-    def iterate(self, product: JaxProduct, settings: Any, state: Any, /) -> tuple[Any, Any]:
-        """The state after an iteration, and its metrics."""
+    def iterate(self, product: JaxProduct, settings: Any, state: Any, /) -> tuple[Any, Tally]:
+        """The state after an iteration, and its counts."""
 
     def steps_per_iteration(self, settings: Any, /) -> int:
         """Steps that an iteration takes, over all environments."""
@@ -69,9 +69,6 @@ Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
 RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
-
-LEAST_ROOM = 16
-"""Iterations whose metrics fit into any program, so that short trainings share one: compiling takes seconds."""
 
 TESTS = 0x7E57
 """Keeps the keys of tests apart from those of training."""
@@ -110,7 +107,7 @@ class DeepTraining:
         ]
         keys = jnp.stack([make_key(seed) for seed in seeds])
         self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
-        self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=3)
+        self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
         self._tested: tuple[int, int, int] | None = None
 
@@ -119,18 +116,16 @@ class DeepTraining:
         """Steps taken by each run so far."""
         return self.iterations * self.steps_per_iteration
 
-    def iterate(self, iterations: int) -> Any:
-        """Train for more iterations; returns the metrics of each, [runs, iterations]."""
-        room = max(LEAST_ROOM, 1 << (iterations - 1).bit_length())
-        self.state, metrics = self._advance_compiled(room, iterations, self.numbers, self.state)
-        metrics = jax.tree.map(lambda values: values[:, :iterations], jax.device_get(metrics))
+    def iterate(self, iterations: int) -> Tally:
+        """Train for more iterations; returns the counts of them, [runs] each."""
+        self.state, counted = self._advance_compiled(iterations, self.numbers, self.state)
+        tally: Tally = jax.device_get(counted)
         self.iterations += iterations
-        tally = metrics.tally
         check_played(tally, self.product.machine.depth)
         check_numbers(self.state.network, self.seeds)
-        self.ended += tally.episodes.sum(axis=1)
-        self.cut_off += tally.overflows.sum(axis=1)
-        return metrics
+        self.ended += tally.episodes
+        self.cut_off += tally.overflows
+        return tally
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
@@ -160,26 +155,21 @@ class DeepTraining:
     def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
         return self.algorithm.begin(*self.task(numbers), network, key)
 
-    def _advance(
-        self, room: int, iterations: jax.Array, numbers: Numbers, state: Any
-    ) -> tuple[Any, Any]:
-        """Iterations, and the metrics of each in the first of `room` places: one program for every number that fits."""
+    def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Tally]:
+        """Iterations, and their counts: one program for every number of them."""
 
-        def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
-            iterate = jax.jit(
-                partial(self.algorithm.iterate, *self.task(numbers))
-            )  # traced once for both uses
+        def advance(numbers: Numbers, state: Any) -> tuple[Any, Tally]:
+            # Compiled by itself, so that it is traced once for both uses.
+            iterate = jax.jit(partial(self.algorithm.iterate, *self.task(numbers)))
 
-            def once(index: jax.Array, carried: tuple[Any, Any]) -> tuple[Any, Any]:
-                now, metrics = iterate(carried[0])
-                return now, jax.tree.map(
-                    lambda kept, value: kept.at[index].set(value), carried[1], metrics
-                )
+            def once(_: jax.Array, carried: tuple[Any, Tally]) -> tuple[Any, Tally]:
+                after, tally = iterate(carried[0])
+                return after, jax.tree.map(jnp.add, carried[1], tally)
 
             kinds = jax.eval_shape(iterate, state)[1]
-            empty = jax.tree.map(lambda kind: jnp.zeros((room, *kind.shape), kind.dtype), kinds)
-            stepped: tuple[Any, Any] = jax.lax.fori_loop(0, iterations, once, (state, empty))
-            return stepped
+            none = jax.tree.map(lambda kind: jnp.zeros(kind.shape, kind.dtype), kinds)
+            advanced: tuple[Any, Tally] = jax.lax.fori_loop(0, iterations, once, (state, none))
+            return advanced
 
         return jax.vmap(advance)(numbers, state)
 

@@ -81,15 +81,6 @@ class Batch(NamedTuple):
     reward_to_go: jax.Array  # the critic's target: advantage plus value
 
 
-class Losses(NamedTuple):
-    """The parts of the loss, and how far the policy has moved."""
-
-    policy: jax.Array
-    value: jax.Array
-    entropy: jax.Array
-    divergence: jax.Array  # the approximate Kullback-Leibler divergence from the old policy
-
-
 def ppo_loss(
     settings: PPO,
     batch: Batch,
@@ -97,8 +88,11 @@ def ppo_loss(
     log_probability: jax.Array,
     entropy: jax.Array,
     weight: jax.Array,
-) -> tuple[jax.Array, Losses]:
-    """The loss and its parts, with SB3's clipping of ratio and value; weight [B]: 0 for rows that only fill up a batch."""
+) -> tuple[jax.Array, jax.Array]:
+    """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
+
+    weight: [B], 0 for rows that only fill up a batch.
+    """
     gain = batch.advantage
     if settings.normalize_advantage:
         away = gain - nn.weighted_mean(gain, weight)
@@ -117,7 +111,7 @@ def ppo_loss(
     spread = nn.weighted_mean(entropy, weight)
     divergence = nn.weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
     total = policy - settings.ent_coef * spread + settings.vf_coef * error
-    return total, Losses(policy, error, spread, divergence)
+    return total, divergence
 
 
 def judged_loss(
@@ -127,7 +121,7 @@ def judged_loss(
     judged: nn.Judged,
     batch: Batch,
     weight: jax.Array,
-) -> tuple[jax.Array, Losses]:
+) -> tuple[jax.Array, jax.Array]:
     """The loss of the networks' present outputs for the rows of a batch."""
     discrete = product.domain.actions > 0
     log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
@@ -231,34 +225,34 @@ def collect(
 
 # --- Descending on shuffled batches.
 
-Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, Losses]]
-"""network, rows, their weights -> the loss and its parts."""
+Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, jax.Array]]
+"""network, rows, their weights -> the loss, and the divergence."""
 
 
 def descend(
-    settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss
-) -> tuple[Any, Losses]:
+    settings: PPO, state: PPOState, rows: Any, count: int, size: int, loss: Loss
+) -> PPOState:
     """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
     rate = nn.learning_rate(settings, state.timesteps)
 
     def update(
         carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
-    ) -> tuple[Any, Losses]:
+    ) -> tuple[Any, None]:
         network, optimiser, going = carry
         part = jax.tree.map(lambda column: column[batch[0]], rows)
-        gradient, losses = jax.grad(loss, has_aux=True)(network, part, batch[1])
+        gradient, divergence = jax.grad(loss, has_aux=True)(network, part, batch[1])
         after = nn.apply_gradient(
             nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
         )
         if settings.target_kl is not None:
-            going = going & (losses.divergence <= 1.5 * settings.target_kl)
+            going = going & (divergence <= 1.5 * settings.target_kl)
             after = nn.select(going, after, (network, optimiser))
-        return (*after, going), losses
+        return (*after, going), None
 
     start = (state.network, state.optimiser, jnp.bool_(True))
     batches = shuffle_rows(settings, state.key, count, size)
-    (network, optimiser, _), losses = jax.lax.scan(update, start, batches)
-    return state._replace(network=network, optimiser=optimiser), jax.tree.map(jnp.mean, losses)
+    (network, optimiser, _), _ = jax.lax.scan(update, start, batches)
+    return state._replace(network=network, optimiser=optimiser)
 
 
 def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Array, jax.Array]:
@@ -285,13 +279,6 @@ class PPOState(NamedTuple):
     start: jax.Array  # [N]: whether the next step is the first of an episode
     key: Key
     timesteps: jax.Array  # steps taken, over all environments
-
-
-class Metrics(NamedTuple):
-    """The results of an iteration."""
-
-    tally: Tally
-    losses: Losses  # the means over its updates
 
 
 def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:
@@ -346,18 +333,20 @@ def collect_from(
     return after, collected
 
 
-def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Metrics]:
+def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Tally]:
     """Collect and learn once."""
 
     def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, nn.Judged]:
         return memory, nn.judge(state.network, seen)
 
-    def loss(network: nn.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
+    def loss(
+        network: nn.ActorCritic, batch: Batch, weight: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
         judged = nn.judge(network, batch.observation)
         return judged_loss(product, settings, network, judged, batch, weight)
 
     after, collected = collect_from(product, settings, state, state.network, read, settings.n_steps)
     count = steps_per_iteration(settings)
     rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
-    after, losses = descend(settings, after, rows, count, settings.batch_size, loss)
-    return after._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)
+    after = descend(settings, after, rows, count, settings.batch_size, loss)
+    return after._replace(key=key_of(state.key, 0)), collected.tally

@@ -13,11 +13,9 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import RecurrentPPO
 from pdrm.learning.deep import networks as nn
-from pdrm.learning.deep.many_envs import Act
+from pdrm.learning.deep.many_envs import Act, Tally
 from pdrm.learning.deep.ppo import (
     Batch,
-    Losses,
-    Metrics,
     PPOState,
     begin_with,
     collect_from,
@@ -224,16 +222,14 @@ def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: 
     return begin_with(product, settings, network, empty_memory(settings, settings.n_envs), key)
 
 
-def iterate(
-    product: JaxProduct, settings: RecurrentPPO, state: PPOState
-) -> tuple[PPOState, Metrics]:
+def iterate(product: JaxProduct, settings: RecurrentPPO, state: PPOState) -> tuple[PPOState, Tally]:
     """Collect and learn once."""
     length = settings.sequence_length
 
     def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
         return judge_step(state.network, memory, seen, start)
 
-    def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, Losses]:
+    def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
         flat: Batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), part.rows)
         judged = judge_sequences(network, part)
         weights = jnp.repeat(weight, length)
@@ -247,8 +243,8 @@ def iterate(
     rows: Batch = jax.tree.map(_by_sequence, collected.batch)
     sequences = Sequences(rows, memory, _by_sequence(collected.start))
     size = settings.batch_size // length
-    after, losses = descend(settings, after, sequences, len(sequences.start), size, loss)
-    return after._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)
+    after = descend(settings, after, sequences, len(sequences.start), size, loss)
+    return after._replace(key=key_of(state.key, 0)), collected.tally
 
 
 def _by_sequence(part: jax.Array) -> jax.Array:

@@ -285,13 +285,6 @@ class Past(NamedTuple):
     tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
 
 
-class OffPolicyMetrics(NamedTuple):
-    """The results of an iteration."""
-
-    tally: Tally
-    loss: jax.Array
-
-
 def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
     """Before the first step."""
     envs, count, domain = begin_envs(product, settings, key), settings.n_envs, product.domain
@@ -357,9 +350,9 @@ def learn(
     settings: OffPolicy,
     timesteps: jax.Array,
     before: Trainable,
-    update: Callable[[Trainable, Any], tuple[Trainable, jax.Array]],
+    update: Callable[[Trainable, Any], tuple[Trainable, None]],
     inputs: jax.Array,
-) -> tuple[Trainable, jax.Array]:
-    """The result of an update per input, once `learning_starts` steps have been taken, and the mean loss."""
-    after, losses = jax.lax.scan(update, before, inputs)
-    return select(timesteps > settings.learning_starts, after, before), losses.mean()
+) -> Trainable:
+    """The result of an update per input, once `learning_starts` steps have been taken."""
+    after, _ = jax.lax.scan(update, before, inputs)
+    return select(timesteps > settings.learning_starts, after, before)

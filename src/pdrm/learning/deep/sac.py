@@ -15,7 +15,7 @@ import optax
 from pdrm.learning.agents import SAC
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep import replay
-from pdrm.learning.deep.many_envs import Act, empty_memory
+from pdrm.learning.deep.many_envs import Act, Tally, empty_memory
 from pdrm.learning.deep.replay import steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
@@ -93,9 +93,7 @@ def begin(product: JaxProduct, settings: SAC, network: Networks, key: Key) -> SA
     return SACState(network, network.critics, optimiser, past, key_of(key, 2), jnp.int32(0))
 
 
-def iterate(
-    product: JaxProduct, settings: SAC, state: SACState
-) -> tuple[SACState, replay.OffPolicyMetrics]:
+def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACState, Tally]:
     """Collect, then learn."""
     size = product.domain.action_size
 
@@ -107,23 +105,21 @@ def iterate(
     past, tally = replay.collect(product, settings, state.past, choose)
     state = state._replace(past=past, timesteps=state.timesteps + steps_per_iteration(settings))
 
-    def update(before: Trainable, number: jax.Array) -> tuple[Trainable, jax.Array]:
+    def update(before: Trainable, number: jax.Array) -> tuple[Trainable, None]:
         return _update(product, settings, state, before, key_of(state.key, number + 1))
 
     before, numbers = (
         (state.network, state.target, state.optimiser),
         jnp.arange(settings.gradient_steps),
     )
-    (network, target, optimiser), loss = replay.learn(
-        settings, state.timesteps, before, update, numbers
-    )
+    network, target, optimiser = replay.learn(settings, state.timesteps, before, update, numbers)
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
-    return after, replay.OffPolicyMetrics(tally, loss)
+    return after, tally
 
 
 def _update(
     product: JaxProduct, settings: SAC, state: SACState, before: Trainable, key: Key
-) -> tuple[Trainable, jax.Array]:
+) -> tuple[Trainable, None]:
     """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
     network, target, optimiser = before
     batch = replay.sample_batch(product, settings, state.past, jax.random.key(key))
@@ -150,7 +146,7 @@ def _update(
         off = criticise(candidate, batch.seen, batch.action) - goal
         return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
-    error, gradient = jax.value_and_grad(critics_loss)(network.critics)
+    gradient = jax.grad(critics_loss)(network.critics)
     critics, critics_optimiser = nn.apply_gradient(
         nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate
     )
@@ -167,4 +163,4 @@ def _update(
     )
     moved = optax.incremental_update(critics, target, settings.tau)
     optimiser = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
-    return (Networks(actor, critics, log_weight), moved, optimiser), error
+    return (Networks(actor, critics, log_weight), moved, optimiser), None
