@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.analysis.value_kernel import find_extremes
 from pdrm.errors import MissingPackage
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import FiniteProduct
@@ -71,8 +70,7 @@ class StormProduct:
 def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
     """The product with its states' numbers, then the end, then the sink."""
     count, actions, _ = product.next.shape
-    low, _, last_low, _ = find_extremes(product.steps)
-    raised = max(0.0, -min(low, last_low))
+    raised = max(0.0, -float(product.reward.min(initial=0.0)))
     builder = stormpy.datastructures.SparseMatrixBuilder[float](
         columns=count + 2, has_custom_row_grouping=True
     )

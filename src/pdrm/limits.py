@@ -57,7 +57,7 @@ LARGEST_ARRAYS = 2**27
 LARGEST_DOMAIN, MOST_CELLS = 112 * 2**20, 250_000
 """Bytes of a domain's file, and cells of a map, at most."""
 
-LARGEST_CERTIFICATE, MOST_NODES = 2**27, 8_000_000
+LARGEST_CERTIFICATE = 2**27
 """Bytes of a certificate, and values in it, at most."""
 
 LARGEST_STUDY = 2**18

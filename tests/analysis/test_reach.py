@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdrm.analysis.graph_kernel import mark_reached
 from pdrm.analysis.reach import find_views, survey
 from pdrm.analysis.size_claims import MOST_LABELS, all_words
 from pdrm.analysis.sizes import sizes_record, to_json
@@ -36,16 +35,6 @@ def test_a_start_without_a_chance_is_not_counted():
     both = replace(where, arrays=where.arrays._replace(start_probability=np.array([0.5, 0.5])))
     assert survey(both, machine).rows == (2, 4, 4)
     assert [len(find_views(one, machine).steps(1)) for one in (where, both)] == [2, 4]
-
-
-def test_states_to_begin_with_count_once():
-    following = np.array([[[1]], [[1]], [[0]]], np.int32)
-    possible, looked = np.ones((3, 1), np.bool_), np.ones(3, np.bool_)
-    assert mark_reached(following, possible, looked, np.array([0, 0, 0])).tolist() == [
-        True,
-        True,
-        False,
-    ]
 
 
 def test_more_labels_than_can_be_listed_are_refused():

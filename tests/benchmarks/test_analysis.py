@@ -1,10 +1,10 @@
 """What Storm is measured on is our product: the same values, and the components that the bench says it has."""
 
 import numpy as np
+from pdrm.analysis.exact import solve_exactly
 
 from benchmarks.analysis import bounded, brackets_grid, race_storm
 from benchmarks.storm_product import SOUND, storm_product
-from pdrm.analysis.exact import solve_exactly
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.values import bound_values
 

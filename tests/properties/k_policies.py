@@ -1,7 +1,4 @@
-"""All k-policies of a small product, evaluated one by one: what is optimal, by definition and in fractions.
-
-Floats only sort out: a policy whose values come within 1e-7 of the optimum is evaluated again in fractions.
-"""
+"""All k-policies of a small product, evaluated one by one; optimal values in fractions."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ import numpy.typing as npt
 
 from tests.properties.plain_product import END, Plain, Way
 
-NEAR = 1e-7
 Floats = npt.NDArray[np.float64]
 Policies = npt.NDArray[np.int64]
 """[policy, state]: the action."""
@@ -31,18 +27,16 @@ class Truth:
 
     @cached_property
     def value(self) -> list[Fraction]:
-        """[x]: V*, that of the best of all policies, which is best in every state."""
-        every = self.policies(range(len(self.plain.states)))
-        found = self.evaluated(every)
-        best = self.exactly(every[int(found.sum(axis=1).argmax())])
-        assert (found <= np.array(best, np.float64) + NEAR).all(), (
-            "no policy is best in every state"
-        )
-        for x, actions in enumerate(self.plain.ways):
-            assert max(self.worth(ways, best) for ways in actions) == best[x], (
-                "the best policy can be improved"
-            )
-        return best
+        """[x]: V*, by policy iteration in fractions."""
+        policy = np.zeros(len(self.plain.ways), np.int64)
+        while True:
+            value = self.exactly(policy)
+            worth = [[self.worth(ways, value) for ways in actions] for actions in self.plain.ways]
+            better = [max(found) > own for found, own in zip(worth, value, strict=True)]
+            if not any(better):
+                return value
+            for x in np.flatnonzero(better):
+                policy[x] = worth[x].index(max(worth[x]))
 
     @cached_property
     def optimal(self) -> list[int]:
@@ -67,18 +61,6 @@ class Truth:
         of = [classes.index(name) for name in names]
         actions = range(len(self.plain.ways[0]))
         return np.array(list(combinations(actions, repeat=len(classes))), np.int64)[:, of]
-
-    def optimal_policy(self, names: Sequence[Hashable], states: Sequence[int]) -> bool:
-        """Whether one action a class can be optimal from all these states."""
-        every = self.policies(names)
-        best = np.array(self.value, np.float64)
-        near = np.abs(self.evaluated(every) - best)[:, states].max(axis=1, initial=0.0) < NEAR
-        return any(self.is_optimal(policy, states) for policy in every[near])
-
-    def is_optimal(self, policy: npt.NDArray[np.int64], states: Sequence[int]) -> bool:
-        """Whether a policy's values are V* in these states."""
-        found = self.exactly(policy)
-        return all(found[x] == self.value[x] for x in states)
 
     def best(self, names: Sequence[Hashable]) -> float:
         """The most that one action a class can get from the start, with what is paid there."""

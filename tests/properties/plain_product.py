@@ -53,8 +53,8 @@ class Plain:
 
 @cache
 def fraction(number: float) -> Fraction:
-    """The fraction that a reward or a probability of these products was drawn as."""
-    return Fraction(number).limit_denominator(1000)
+    """The fraction that a float is."""
+    return Fraction(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ def plain_product(case: Case, most: int) -> Plain:
         if label != NO_LABEL and at.state not in case.machine.final:
             step = case.machine.step(at, case.domain.labels[label])
             at, paid = step.after, paid + _paid(case, step)
-        plain.starts.append(Way(fraction(chance), paid, _number(case, plain, s, at)))
+        total = sum(map(fraction, begins[2]))
+        plain.starts.append(Way(fraction(chance) / total, paid, _number(case, plain, s, at)))
     while len(plain.ways) < len(plain.states) <= most:
         for key in list(plain.states)[len(plain.ways) :]:
             plain.ways.append(_looked(case, plain, key))
@@ -148,6 +149,7 @@ def _ways(
     case: Case, plain: Plain, key: Key, action: tuple[int, int], here: Configuration
 ) -> Iterator[Way]:
     arrays = case.domain.arrays
+    total = sum(map(fraction, arrays.probability[action].tolist()))
     for o, chance in enumerate(arrays.probability[action].tolist()):
         place = (*action, o)
         if chance == 0:
@@ -163,4 +165,4 @@ def _ways(
             after = plain.states[key]
         else:
             after = _number(case, plain, s, at)
-        yield Way(fraction(chance), paid, after)
+        yield Way(fraction(chance) / total, paid, after)

@@ -42,14 +42,18 @@ CHANCES_OF_STARTS = {
 }
 """By their number."""
 LARGE = (*REWARDS, *map(Fraction, (100_000, -100_000)))
-DISCOUNTS = tuple(map(Fraction, ("0", "1/3", "1/2", "9/10", "99/100")))
+DISCOUNTS = tuple(map(Fraction, (0.0, 0.25, 0.5, 0.9, 0.99, 0.999)))
 MOST_LABELS = 6
 HIGHEST = 4
 """The highest bound of a stack."""
 
 
 def random_case(
-    random: Random, rules: tuple[str, ...], most: int, rewards: tuple[Fraction, ...] = REWARDS
+    random: Random,
+    rules: tuple[str, ...],
+    most: int,
+    rewards: tuple[Fraction, ...] = REWARDS,
+    chance: bool = True,
 ) -> tuple[Case, Plain]:
     """A random product with one of the rules at its bound (`none`: no bound), and the same in fractions, walked through
     while it has no more states than `most`. It has a state, and all but one in twenty have several stacks."""
@@ -57,11 +61,21 @@ def random_case(
         machine = plainly_paid(random, random_machine(random), rewards)
         height, rule = random.randint(0, HIGHEST), random.choice(rules)
         bound = Bound() if rule == "none" else Bound(height, rule)
-        case = Case(random_domain(random, machine), machine, bound, random.choice(DISCOUNTS))
+        domain = random_domain(random, machine)
+        domain = domain if chance else without_chance(domain)
+        case = Case(domain, machine, bound, random.choice(DISCOUNTS))
         plain = plain_product(case, most)
         stacks = len({stack for _, _, stack in plain.states})
         if stacks > 1 or (stacks and random.random() < 0.02):
             return case, plain
+
+
+def without_chance(domain: FiniteDomain) -> FiniteDomain:
+    """The domain in which the likeliest outcome of each action always happens."""
+    probability = domain.arrays.probability
+    sure = np.zeros_like(probability)
+    np.put_along_axis(sure, probability.argmax(axis=2)[..., np.newaxis], 1.0, axis=2)
+    return replace(domain, arrays=domain.arrays._replace(probability=sure))
 
 
 def plainly_paid(

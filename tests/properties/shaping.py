@@ -29,7 +29,7 @@ from pdrm.product.shaping import (
     Shaping,
     find_labels,
 )
-from tests.properties.exactness import Truth
+from tests.properties.k_policies import Truth
 from tests.properties.plain_product import END, Case, Key, Plain, Way
 from tests.properties.random_machines import described, random_machine
 from tests.properties.random_products import random_case

@@ -1,213 +1,357 @@
-"""When k-policies are optimal, on small random products: every answer is what trying all k-policies gives.
+"""What the best k-policy loses, on small random tasks: the bounds contain what trying every k-policy finds.
 
-Each product is asked about whole, and to a depth with little room to look further, so that states may stay open. Then a
-yes is about the states within the depth, and a no about all.
+Each task is asked about whole, and with little of it explored, so that bounds rest on what is known of other states. Certificates prove at
+least what is true, and those that claim less than a policy loses are refused, whatever else is changed in them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
 import numpy as np
 
-from pdrm.analysis.optimal import Optimal, find_optimal
-from pdrm.analysis.sufficient_k.k_gap import measure_gap
-from pdrm.analysis.sufficient_k.questions import NO, UNDECIDED, YES, Answer, answer_questions
-from pdrm.errors import UnboundedStep
-from tests.properties.certificates import Certified
+from pdrm.analysis.best_policy import find_loss
+from pdrm.analysis.certificate import Certificate, Entry
+from pdrm.analysis.certify import certify_everywhere, certify_start
+from pdrm.analysis.checker import Check
+from pdrm.analysis.deadline import Deadline
+from pdrm.analysis.regret import explore, measure_regret
+from pdrm.analysis.values import ValuedProduct, value_product
+from pdrm.errors import BadCertificate, DoesNotApply
+from pdrm.product.finite_product import MEMORY, Bound
+from pdrm.task import Task
 from tests.properties.k_policies import Truth
-from tests.properties.plain_product import END, Case, Key, keys
+from tests.properties.plain_product import END, Case, Key
 from tests.properties.random_products import random_case
 
 PRODUCTS = 40
-MOST_STATES = 11
-MOST_POLICIES = 2_048
-DULL = 0.1
-"""The share of products that are kept although every answer about them is likely to be yes."""
+MOST_STATES, MOST_POLICIES = 11, 2_048
 KS = range(4)
-RULES = ("block", "fail", "none", "none", "none")
+RULES = ("block", "fail", "open", "none", "none", "none")
+FORGED = 5
+"""Certificates that are falsified, of each that is made."""
+Row = tuple[int, str, tuple[str, ...], str]
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
-    """Ask about random products with at least two actions and few enough policies."""
+    """Ask about random tasks with at least two actions and few enough policies."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
-        case, plain = random_case(random, RULES, MOST_STATES)
-        if (
-            not plain.closed
-            or not 1 < len(case.domain.actions) ** len(plain.states) <= MOST_POLICIES
-        ):
-            continue
-        truth = Truth(plain, case.discount)
-        if random.random() < DULL or not alike(truth):
-            counted += compared(random, case, truth)
+        chance = random.random() < 0.5
+        case, plain = random_case(random, RULES, MOST_STATES, chance=chance)
+        policies = len(case.domain.actions) ** len(plain.states)
+        if plain.closed and 1 < policies <= MOST_POLICIES:
+            counted += compare(random, case, Truth(plain, case.discount))
+            counted["with chance"] += chance
     return counted
 
 
-def alike(truth: Truth) -> bool:
-    """Whether states that differ in their stacks alone have the same value and optimal actions: most answers are yes then."""
-    found: dict[tuple[int, str], set[tuple[Fraction, int]]] = {}
-    for (s, u, _), y in truth.plain.states.items():
-        found.setdefault((s, u), set()).add((truth.value[y], truth.optimal[y]))
-    return all(len(kinds) == 1 for kinds in found.values())
+def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
+    """The bounds for one task, explored as a whole and in part."""
+    counted, task = Counter[str](cases=1), Task(case.domain, case.machine)
+    bound = case.bound if case.bound.rule != "open" else Bound()
+    for depth in (None, random.randint(0, 3)):
+        values = value_product(task, float(case.discount), bound, MEMORY, Deadline(20.0))
+        explore(values, 1_000, depth, Deadline())
+        counted["asked"] += 1
+        counted["open"] += not values.closed
+        counted += _Compared(random, case, truth, task, values).compare()
+    return counted
 
 
-def compared(random: Random, case: Case, truth: Truth) -> Counter[str]:
-    """Every answer about one product, whole and to a depth."""
-    counted = Counter[str](cases=1)
-    found = find_optimal(case.product(), float(case.discount))
-    counted += Asked(case, truth, found).compared(random)
-    depth, most = random.randint(0, 3), random.randint(1, MOST_STATES)
-    try:
-        found = find_optimal(case.product(), float(case.discount), depth, most)
-    except UnboundedStep:  # nothing is known of open states then, and the package says so
-        return counted + Counter(refused=1)
-    counted.update({"with open states": int(found.product.frontier.size > 0)})
-    return counted + Asked(case, truth, found).compared(random)
+class _Compared:
+    """What is found out about one task, and what is true of it."""
 
+    def __init__(
+        self, random: Random, case: Case, truth: Truth, task: Task, values: ValuedProduct
+    ) -> None:
+        self.random, self.case, self.truth = random, case, truth
+        self.task, self.values = task, values
+        plain = truth.plain
+        best = [float(value) for value in truth.value]
+        self.size = 1e-9 * max(
+            1.0, *map(abs, best), float(max(abs(way.paid) for way in plain.starts))
+        )
+        self.gaps = np.array(
+            [
+                [float(truth.value[x] - truth.worth(ways, truth.value)) for ways in actions]
+                for x, actions in enumerate(plain.ways)
+            ]
+        )
+        self.best = truth.best(list(range(len(plain.states))))
 
-class Asked:
-    """What was found out about a product, beside what is true of it."""
-
-    def __init__(self, case: Case, truth: Truth, found: Optimal) -> None:
-        self.case, self.truth, self.found = case, truth, found
-        self.number = [truth.plain.states[key] for key in keys(found.product)]
-        """[x]: the number of a state in the plain product."""
-        self.asked = [self.number[x] for x in found.asked.tolist()]
-
-    def compared(self, random: Random) -> Counter[str]:
-        """Raise at the first wrong answer; count those that are undecided."""
-        self._states()
-        counted = Counter[str]()
+    def compare(self) -> Counter[str]:
+        """Raise at the first bound that does not hold; count those that decide."""
+        counted, before, values = Counter[str](), None, self.values
+        low, high = values.start
+        assert low - self.size <= self.best <= high + self.size, (
+            f"{self.case}\n{low} {self.best} {high}"
+        )
         for k in KS:
-            given = answer_questions(self.found, k)
             names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
-            for question, answer in given.items():
-                right = getattr(self, f"_{question}")(answer, names)
-                shown = f"{question} at k = {k}: {answer}, asked {self.found.asked}, depth {self.found.depth}"
-                assert right, f"{self.case}\n{shown}"
-                closed = "" if self.found.depth is None else " (to a depth)"
-                counted.update(
-                    {f"answers{closed}": 1, f"undecided{closed}": int(answer.verdict == UNDECIDED)}
-                )
-                counted.update({f"no{closed}": int(answer.verdict == NO)})
-                if answer.verdict == YES:
-                    yes = Certified(
-                        self.case, self.truth, self.found, self.number, k, question, answer
-                    )
-                    counted += yes.checked(random)
-            self._gap(k, given["start"], names)
+            lost = self.best - self.truth.best(names)
+            found = find_loss(
+                values, k, before, values.tolerance, Deadline(self.random.choice((0.0, 5.0)))
+            )
+            before = found
+            said = f"{self.case}\nk = {k}: loss in [{found.low}, {found.high}], and it is {lost}"
+            assert found.low - self.size <= lost <= found.high + self.size, said
+            counted["losses"] += 1
+            counted["losses known"] += found.high - found.low <= 1e-6 + self.size
+            self._check_regret(k, names)
+            counted += self._certify(k, found)
         return counted
 
-    def _states(self) -> None:
-        """Certain actions are optimal, others than possible ones are not, values are in their intervals."""
-        for x in self.found.asked.tolist():
-            y = self.number[x]
-            surely, possibly = int(self.found.surely[x]), int(self.found.possibly[x])
-            assert surely & ~self.truth.optimal[y] == 0, (
-                f"{self.case}\nstate {y}: {surely:b} are not all optimal"
+    def _check_regret(self, k: int, names: list[Key]) -> None:
+        """Regret and spread, from their definitions."""
+        classes: dict[Hashable, list[int]] = {}
+        for x, name in enumerate(names):
+            classes.setdefault(name, []).append(x)
+        value = np.array([float(one) for one in self.truth.value])
+        regret = spread = 0.0
+        for members in classes.values():
+            gaps = self.gaps[members]
+            regret = max(regret, float(gaps.max(axis=0).min()))
+            optimal = gaps.min(axis=0) <= 1e-9
+            spread = max(
+                spread,
+                float(np.ptp(value[members])),
+                float(gaps.max(axis=0)[optimal].max(initial=0.0)),
             )
-            assert self.truth.optimal[y] & ~possibly == 0, (
-                f"{self.case}\nstate {y}: not only {possibly:b} are optimal"
-            )
-            value, values = self.truth.value[y], self.found.values
-            assert float(values.lower[x]) <= value <= float(values.upper[x]), (
-                f"{self.case}\nstate {y}: {value}"
-            )
-            assert self.found.exact.get(x, value) == value, f"{self.case}\nstate {y}: {value}"
-        named: dict[int, Fraction] = {}
-        for x in np.flatnonzero(self.found.tied_region).tolist():
-            value = self.truth.value[self.number[x]]
-            block = int(self.found.block[x])
-            assert named.setdefault(block, value) == value, (
-                f"{self.case}\nblock {block} has two values"
-            )
+        found = measure_regret(self.values, k, self.values.step_tolerance)
+        said = f"{self.case}\nk = {k}: {found}, regret {regret}, spread {spread}"
+        assert found.low <= regret + self.size, said
+        assert found.high is None or regret <= found.high + self.size, said
+        assert found.spread_low <= spread + self.size, said
+        assert found.spread_high is None or spread <= found.spread_high + self.size, said
 
-    def _groups(self, names: list[Key]) -> list[list[int]]:
-        """The states asked about, by class."""
-        groups: dict[Key, list[int]] = {}
-        for y in self.asked:
-            groups.setdefault(names[y], []).append(y)
-        return list(groups.values())
-
-    def _same_values(self, answer: Answer, names: list[Key]) -> bool:
-        same = all(
-            len({(self.truth.value[y], self.truth.optimal[y]) for y in group}) == 1
-            for group in self._groups(names)
+    def _certify(self, k: int, found: object) -> Counter[str]:
+        """Certificates of what was found, and falsified ones."""
+        counted = Counter[str]()
+        if self.case.discount == 0 or self.values.product.bound != Bound():
+            return counted
+        rows = self._name_policy(k, found)
+        makers = (
+            lambda: certify_start(self.task, self.values, k, found, rows),  # type: ignore[arg-type]
+            lambda: certify_everywhere(self.task, self.values, k),
         )
-        if answer.verdict == NO:
-            one, other = (self.number[x] for x in answer.witness)
-            differ = (self.truth.value[one], self.truth.optimal[one]) != (
-                self.truth.value[other],
-                self.truth.optimal[other],
-            )
-            return not same and differ and names[one] == names[other]
-        return same or answer.verdict == UNDECIDED
-
-    def _everywhere(self, answer: Answer, names: list[Key]) -> bool:
-        common = [
-            np.bitwise_and.reduce([self.truth.optimal[y] for y in group])
-            for group in self._groups(names)
-        ]
-        if self.found.depth is None:  # by the definition: some k-policy has the optimal values
-            assert self.truth.optimal_policy(names, range(len(names))) == all(common), self.case
-        if answer.verdict == NO:
-            members = [self.number[x] for x in answer.witness]
-            clash = np.bitwise_and.reduce([self.truth.optimal[y] for y in members]) == 0
-            return not all(common) and bool(clash) and len({names[y] for y in members}) == 1
-        return (
-            all(common) and self._chosen_well(answer, names, self.asked)
-        ) or answer.verdict == UNDECIDED
-
-    def _start(self, answer: Answer, names: list[Key]) -> bool:
-        if answer.verdict == UNDECIDED:
-            return True
-        if answer.verdict == NO:
-            alike = len({names[self.number[x]] for x in answer.witness}) == 1
-            return alike and not self.truth.optimal_policy(names, self.truth.starts)
-        reached = self._reached(answer, names)
-        well = reached is not None and self._chosen_well(answer, names, reached)
-        return answer.depth is None and well and self.truth.optimal_policy(names, self.truth.starts)
-
-    def _choice(self, answer: Answer, names: list[Key]) -> dict[Key, int]:
-        return {names[self.number[x]]: action for x, action in answer.choice.items()}
-
-    def _chosen_well(self, answer: Answer, names: list[Key], states: list[int]) -> bool:
-        """Whether the chosen actions are optimal in all these states (one that is alone in its class may have none)."""
-        choice, groups = self._choice(answer, names), Counter(names[y] for y in self.asked)
-        return all(
-            self.truth.optimal[y] >> choice[names[y]] & 1
-            if names[y] in choice
-            else groups[names[y]] == 1
-            for y in states
-        )
-
-    def _reached(self, answer: Answer, names: list[Key]) -> list[int] | None:
-        """The states that the policy leads to; None where it leads to one that it has no action for."""
-        choice, todo = self._choice(answer, names), list(self.truth.starts)
-        for y in todo:
-            if names[y] not in choice:
-                return None
-            if self.case.discount == 0:  # what comes after a step does not count
+        for make in makers:
+            try:
+                proof = make()
+            except (DoesNotApply, BadCertificate):
+                counted["not certified"] += 1
                 continue
-            for way in self.truth.plain.ways[y][choice[names[y]]]:
-                if way.after != END and way.after not in todo:
-                    todo.append(way.after)
-        return todo
+            lost = self._lose(proof)
+            said = f"{self.case}\n{proof}: it loses {lost}"
+            assert lost <= Fraction(proof.bound), said
+            counted["certificates"] += 1
+            for _ in range(FORGED):
+                forged = self._forge(proof)
+                if (lost := self._lose(forged)) > Fraction(forged.bound):
+                    assert self._is_refused(forged), (
+                        f"{self.case}\n{forged}: it loses {lost}\n{forged.entries}"
+                    )
+                    counted["falsified ones refused"] += 1
+        return counted
 
-    def _gap(self, k: int, start: Answer, names: list[Key]) -> None:
-        """The k-policy that was found is no better than the best, and the loss that is named is enough."""
-        gap = measure_gap(self.found, k, start.choice)
-        best, most = self.truth.best(names), self.truth.best(list(range(len(names))))
-        tiny = 1e-9 * max(1.0, abs(best), abs(most))
-        assert gap.found[0] <= best + tiny, (
-            f"{self.case}\nat k = {k}: {gap}, but the best is {best}"
+    def _is_refused(self, proof: Certificate) -> bool:
+        try:
+            return Check(self.task, proof).bound() > Fraction(proof.bound)
+        except BadCertificate:
+            return True
+
+    def _name_policy(self, k: int, found: object) -> tuple[Row, ...]:
+        product, rows = self.values.product, list[Row]()
+        for klass, action in found.policy.items():  # type: ignore[attr-defined]
+            x = int(found.classes.member[klass])  # type: ignore[attr-defined]
+            seen = product.stack(x)[:k]
+            rows.append(
+                (
+                    int(product.place[x]),
+                    product.machine_state(x),
+                    seen,
+                    self.case.domain.actions[action],
+                )
+            )
+        return tuple(rows)
+
+    def _lose(self, proof: Certificate) -> Fraction:
+        """What the policy of a certificate loses in truth, with the first action where it has none."""
+        chosen = {row[:3]: self.case.domain.actions.index(row[3]) for row in proof.policy}
+        seen = [(s, u, stack[: proof.k]) for s, u, stack in self.truth.plain.states]
+        policy = np.array([chosen.get(name, 0) for name in seen])
+        value = self.truth.exactly(policy)
+        gaps = [best - own for best, own in zip(self.truth.value, value, strict=True)]
+        if proof.question == "everywhere":
+            return max(gaps, default=Fraction(0))
+        starts = self.truth.plain.starts
+        return sum(
+            (way.chance * gaps[way.after] for way in starts if way.after != END), Fraction(0)
         )
-        assert gap.optimal[0] - tiny <= most <= gap.optimal[1] + tiny, (
-            f"{self.case}\nat k = {k}: {gap}, not {most}"
+
+    def _forge(self, proof: Certificate) -> Certificate:
+        """A certificate that claims less than its policy loses, changed further so that it may look right."""
+        random, actions = self.random, self.case.domain.actions
+        policy = list(proof.policy)
+        for place in range(len(policy)):
+            if random.random() < 0.3:
+                policy[place] = (*policy[place][:3], random.choice(actions))
+        bound = proof.bound * random.choice((1.0, 1.0, 0.5, 0.99))
+        forged = replace(proof, policy=tuple(policy), bound=bound)
+        amount = random.choice((0.01, 1.0, 100.0))
+        kind = random.choice(("none", "entries", "drop", "ranges", "lower"))
+        if kind == "entries":
+            chance = random.choice((0.2, 1.0))
+            changed = [
+                self._change(one, amount) if random.random() < chance else one
+                for one in proof.entries
+            ]
+            return replace(forged, entries=tuple(changed))
+        if kind == "drop" and proof.entries:
+            place = random.randrange(len(proof.entries))
+            return replace(forged, entries=proof.entries[:place] + proof.entries[place + 1 :])
+        if kind == "ranges":
+            ranges = tuple((s, u, low / 2, high / 2) for s, u, low, high in proof.ranges)
+            return replace(forged, ranges=ranges)
+        if kind == "lower":
+            lower = tuple((s, u, stack, worth + amount) for s, u, stack, worth in proof.lower)
+            return replace(forged, lower=lower)
+        return forged
+
+    def _change(self, entry: Entry, amount: float) -> Entry:
+        """One entry with a lower constant or line, or about another stack."""
+        s, u, seen, whole, constant, lines = entry
+        kind = self.random.choice(("constant", "lines", "whole"))
+        if kind == "constant" and constant is not None:
+            constant -= amount
+        if kind == "lines":
+            lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
+        return s, u, seen, whole != (kind == "whole"), constant, lines
+
+
+# --- Stacks that grow without end
+
+SHORT_DISCOUNTS = (0.25, 0.4)
+FEW_POLICIES = 2_000
+EXPLORED = 7
+"""Steps within which the optimal value is bounded by trying everything."""
+PLAYED = 60
+
+
+def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
+    """Tasks without chance whose stacks may grow for ever: every policy is played, and the optimal value bounded step by step."""
+    random, counted = Random(seed), Counter[str]()
+    while counted["cases"] < products:
+        case, plain = random_case(random, ("none",), MOST_STATES, chance=False)
+        if plain.closed:
+            continue
+        discount = random.choice(SHORT_DISCOUNTS)
+        growing = _Growing(replace(case, discount=Fraction(discount)))
+        values = value_product(
+            Task(case.domain, case.machine), discount, Bound(), MEMORY, Deadline(20.0)
         )
-        assert most - best <= gap.gap[1] + tiny, (
-            f"{self.case}\nat k = {k}: {gap}, but {most - best} are lost"
+        low, high = growing.bound_best()
+        found = values.start
+        assert found[0] <= high + growing.size, f"{case}\n{found} {low} {high}"
+        assert low <= found[1] + growing.size, f"{case}\n{found} {low} {high}"
+        before = None
+        for k in KS:
+            best = growing.try_policies(k)
+            if best is None:
+                continue
+            before = find_loss(values, k, before, values.tolerance, Deadline(5.0))
+            said = (
+                f"{case}\nk = {k}: {before.low} {before.high}, optimal {low} {high}, policy {best}"
+            )
+            assert before.low <= high - best + growing.size, said
+            assert before.high >= low - best - growing.size, said
+            counted["losses"] += 1
+            counted["losses above 0"] += before.low > values.tolerance
+        counted["cases"] += 1
+    return counted
+
+
+class _Growing:
+    """A task without chance, stepped with the readable machine."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.gamma = case, float(case.discount)
+        self.domain, self.machine = case.domain, case.machine
+        paid = max(abs(rule.reward) for rule in self.machine.transitions) + abs(
+            self.machine.otherwise.reward
         )
+        own = float(np.abs(self.domain.arrays.reward).max())
+        self.most = own + 12 * paid
+        """More than one step pays: these machines take few silent moves."""
+        self.size = 1e-6
+        begin = self.machine.begin()
+        self.starts = []
+        arrays = self.domain.arrays
+        for s, chance, label in zip(
+            arrays.start_state.tolist(), arrays.start_probability.tolist(), arrays.start_label.tolist(), strict=True
+        ):  # fmt: skip
+            at, reward = begin.after, sum(move.reward for move in begin.moves)
+            if chance > 0 and label >= 0 and at.state not in self.machine.final:
+                step = self.machine.step(at, self.domain.labels[label])
+                at, reward = step.after, reward + sum(move.reward for move in step.moves)
+            self.starts.append((chance / arrays.start_probability.sum(), reward, (s, at)))
+
+    def over(self, x: tuple[int, object]) -> bool:
+        return x[1].state in self.machine.final or bool(self.domain.arrays.terminal[x[0]])  # type: ignore[attr-defined]
+
+    def step(self, x: tuple[int, object], action: int) -> tuple[float, tuple[int, object]]:
+        arrays, (s, at) = self.domain.arrays, x
+        o = int(arrays.probability[s, action].argmax())
+        step = self.machine.step(at, self.domain.labels[arrays.label[s, action, o]])  # type: ignore[arg-type]
+        paid = float(arrays.reward[s, action, o]) + sum(move.reward for move in step.moves)
+        self.most = max(self.most, abs(paid))
+        return paid, (int(arrays.next[s, action, o]), step.after)
+
+    def bound_best(self) -> tuple[float, float]:
+        """The optimal value, from below and from above."""
+        found = sum(chance * (paid + self.best(x, EXPLORED)) for chance, paid, x in self.starts)
+        rest = self.gamma**EXPLORED * self.most / (1 - self.gamma)
+        return found - rest, found + rest
+
+    def best(self, x: tuple[int, object], steps: int) -> float:
+        if self.over(x) or not steps:
+            return 0.0
+        found = []
+        for action in range(len(self.domain.actions)):
+            paid, after = self.step(x, action)
+            found.append(paid + self.gamma * self.best(after, steps - 1))
+        return max(found)
+
+    def try_policies(self, k: int) -> float | None:
+        """What the best k-policy earns; None if there are too many."""
+        best, todo, tried = -np.inf, [dict[Hashable, int]()], 0
+        while todo:
+            tried += 1
+            if tried > FEW_POLICIES:
+                return None
+            policy = todo.pop()
+            earned: float | None = 0.0
+            for chance, paid, start in self.starts:
+                weight, x = chance, start
+                earned += chance * paid
+                for _ in range(PLAYED):
+                    if self.over(x):
+                        break
+                    name = x[0], x[1].state, x[1].stack[:k]  # type: ignore[attr-defined]
+                    if name not in policy:
+                        todo += [
+                            {**policy, name: action} for action in range(len(self.domain.actions))
+                        ]
+                        earned = None
+                        break
+                    reward, x = self.step(x, policy[name])
+                    earned += weight * reward
+                    weight *= self.gamma
+                if earned is None:
+                    break
+            best = best if earned is None else max(best, earned)
+        return best

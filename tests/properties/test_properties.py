@@ -5,11 +5,8 @@ import pytest
 from tests.properties import (
     combining,
     command_lines,
-    every_stack,
-    exactness,
     grammars,
     hierarchical,
-    high_witness,
     jax_machine,
     learners,
     logic,
@@ -43,7 +40,6 @@ def test_task_findings():
 
 def test_values():
     assert values.check(seed=0, products=8)["cases"] >= 8
-    assert values.check_exact(seed=0, products=8)["cases"] == 8
 
 
 def test_summaries():
@@ -54,35 +50,20 @@ def test_summaries():
     assert plain_summaries.check(seed=0, products=6)["cases"] == 6
 
 
-def test_exactness():
-    counted = exactness.check(seed=0, products=10)
-    assert counted["cases"] == 10
-    assert min(counted[name] for name in ("yes", "no", "next to 1", "forged ones rejected")) > 0
-    assert counted["certificates accepted"] == counted["yes"]
-
-
 def test_sufficient_k():
     counted = sufficient_k.check(seed=0, products=10)
-    assert counted["cases"] >= 10
-    asked_twice = 2 * 10 * 3 * len(sufficient_k.KS)  # of all states, and to a depth
-    assert counted["answers"] + counted["answers (to a depth)"] == asked_twice
-    assert counted["no"] > 0
-    assert counted["undecided"] == 0
-    assert counted["certificates accepted"] == counted["false ones rejected"] > 0
+    assert counted["cases"] == 10
+    assert counted["losses"] == 2 * 10 * len(sufficient_k.KS)
+    assert counted["open"] > 0
+    assert counted["losses known"] > counted["losses"] / 2
+    assert counted["certificates"] > 20
+    assert counted["falsified ones refused"] > 20
 
 
-def test_every_stack():
-    counted = every_stack.check(seed=0, products=15)
-    assert counted["cases"] == 15
-    assert counted["certificates accepted"] == counted["yes"] > 20
-    assert counted["changed ones rejected"] > 10
-    assert counted["yes, of a product that was not walked through to its end"] > 0
-
-
-def test_witnesses_at_any_height():
-    counted = high_witness.check(seed=0, products=12)
-    assert counted["cases"] == 12
-    assert counted["witnesses"] > 0
+def test_sufficient_k_with_growing_stacks():
+    counted = sufficient_k.check_growing(seed=0, products=10)
+    assert counted["cases"] == 10
+    assert counted["losses"] > 20
 
 
 def test_shaping():

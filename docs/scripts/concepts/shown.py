@@ -137,7 +137,7 @@ def witness(k: int) -> tuple[Any, ...]:
             " or ".join(one.actions),
             f"{one.value[0]:.6g}",
         )
-        for one in report.witness(k, "everywhere")
+        for one in report.witness(k)
     ]
     return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"
 
@@ -157,15 +157,15 @@ def trade() -> tuple[Any, ...]:
     """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
     _, task = deliveries()
     report = pdrm.check_k(task, k=range(3))
-    best = report.record()["value_from_start"][0]
     sizes = {
         size["what"]: size["reachable"]
-        for size in sizes_record(task, k=tuple(report.gaps))["sizes"]
+        for size in sizes_record(task, k=tuple(report.loss))["sizes"]
     }
-    kept = [round(100 * (1 - gap.gap[1] / best), 1) for gap in report.gaps.values()]
-    rows = [sizes[f"{k}-policy"] for k in report.gaps]
+    best = report.value[0]
+    kept = [round(100 * (1 - high / best), 1) for _, high in report.loss.values()]
+    rows = [sizes[f"{k}-policy"] for k in report.loss]
     return (
-        [*(f"k = {k}" for k in report.gaps), "whole stack"],
+        [*(f"k = {k}" for k in report.loss), "whole stack"],
         [*kept, 100.0],
         [*rows, sizes["full policy"]],
     )

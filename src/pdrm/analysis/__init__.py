@@ -1,9 +1,10 @@
 """What can be proved: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
 
-`values` (with `value_kernel` and `graph_kernel`) bounds the value of every product state, `top_abstraction` those beyond the
-frontier; `exact` finds values in fractions where ties matter;
-`optimal` says which actions are optimal, as far as there is time (`time_limit`). `sufficient_k/` asks which k is enough, and has
-certificates with their checker. `solving` finds optimal values and actions with any stack, from the operators of `whole_stack`. `reach` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
+`solving` finds optimal values and actions with any stack, from the operators of `whole_stack`. `values` bounds the values of a product's states, by that solution or by exploring,
+as `product_solution` does with chance
+(`top_bounds` for what was not explored). `k_search` asks what the best k-policy loses: `best_policy` searches for it, `regret` compares
+states that look alike, `witness` says which, `k_report` prints it. `certify` makes a `certificate`, and `checker` checks one without the
+solver. `reach` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -15,25 +16,24 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
+    from pdrm.analysis.certificate import Certificate, load_certificate
+    from pdrm.analysis.checker import verify
+    from pdrm.analysis.k_policy import KPolicy, load_k_policy
+    from pdrm.analysis.k_report import KReport
+    from pdrm.analysis.k_search import check_k
+    from pdrm.analysis.product_solution import ProductSolution, solve
     from pdrm.analysis.sizes import sizes_record
-    from pdrm.analysis.solving import Solution, solve
-    from pdrm.analysis.sufficient_k.certificate import (
-        Certificate,
-        StackCertificate,
-        load_certificate,
-    )
-    from pdrm.analysis.sufficient_k.check_k import KSearch, check_k
-    from pdrm.analysis.sufficient_k.checker import verify
-    from pdrm.analysis.sufficient_k.k_report import KReport
+    from pdrm.analysis.solving import Solution
 
 __all__ = [
     "solve",
     "Solution",
+    "ProductSolution",
     "check_k",
     "KReport",
-    "KSearch",
+    "KPolicy",
+    "load_k_policy",
     "Certificate",
-    "StackCertificate",
     "load_certificate",
     "verify",
     "sizes_record",

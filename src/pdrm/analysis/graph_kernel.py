@@ -1,4 +1,4 @@
-"""The product as a graph, in Numba: its components, sinks first, and what possible actions lead to."""
+"""The product as a graph, in Numba: its components, sinks first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from pdrm.machines.tables import Integers
-from pdrm.product.finite_kernel import END, Flags, Numbers
+from pdrm.product.finite_kernel import END
 
 
 @njit(cache=True)
@@ -79,53 +79,3 @@ def find_components(following: Integers) -> tuple[Integers, Integers]:
         order[at[number]] = x
         at[number] += 1
     return order, first[: found + 1].copy()
-
-
-@njit(cache=True)
-def mark_reached(following: Integers, possible: Flags, expanded: Flags, begin: Numbers) -> Flags:
-    """[x]: whether possible actions lead from some states to it."""
-    count, actions, outcomes = following.shape
-    found = np.zeros(count, np.bool_)
-    todo = np.empty(count, np.int64)
-    waiting = 0
-    for x in begin:
-        if not found[x]:
-            found[x] = True
-            todo[waiting] = x
-            waiting += 1
-    while waiting > 0:
-        waiting -= 1
-        x = todo[waiting]
-        if not expanded[x]:
-            continue
-        for a in range(actions):
-            if possible[x, a]:
-                for o in range(outcomes):
-                    y = following[x, a, o]
-                    if y != END and not found[y]:
-                        found[y] = True
-                        todo[waiting] = y
-                        waiting += 1
-    return found
-
-
-@njit(cache=True)
-def mark_unsure(following: Integers, possible: Flags, expanded: Flags, region: Flags) -> Flags:
-    """[x]: whether possible actions lead from a state of the region to the frontier."""
-    count, actions, outcomes = following.shape
-    found = region & ~expanded
-    changed = True
-    while changed:
-        changed = False
-        for back in range(count):
-            x = count - 1 - back
-            if region[x] and not found[x]:
-                for a in range(actions):
-                    if possible[x, a] and not found[x]:
-                        for o in range(outcomes):
-                            y = following[x, a, o]
-                            if y != END and found[y]:
-                                found[x] = True
-                                changed = True
-                                break
-    return found

@@ -1,6 +1,6 @@
 """Optimal play with the whole stack: the value and the optimal actions of every configuration.
 
-`solve` takes a finite domain whose moves are deterministic (its starts may be random) and any
+`find_solution` takes a finite domain whose moves are deterministic (its starts may be random) and any
 pushdown reward machine. It finds the operators of `whole_stack`, from which the value with any
 stack is composed, with a proved error. The problem is the discounted one, without a step limit.
 """
@@ -13,7 +13,7 @@ from math import inf, isnan
 from time import monotonic
 from typing import Any
 
-from pdrm.analysis.values import check_discount
+from pdrm.analysis.top_bounds import check_discount
 from pdrm.analysis.whole_stack import (
     HEIGHT,
     Size,
@@ -36,8 +36,7 @@ from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.task_findings import warn_of_tasks
-from pdrm.task import DomainLike, MachineLike, Task
+from pdrm.task import Task
 
 SECONDS = 60.0
 """How long solving may take."""
@@ -67,7 +66,7 @@ class Begin:
 class Solution:
     """Optimal values and actions, with the whole stack in view.
 
-    >>> solution = solve("maze-5x5")
+    >>> solution = find_solution(Task("maze-5x5"))
     >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
     (91356.433, ('d',))
     >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
@@ -81,7 +80,7 @@ class Solution:
     def __repr__(self) -> str:
         """The value and the best actions at the start, and how to ask about another state and stack.
 
-        >>> print(repr(solve("maze-5x5")))
+        >>> print(repr(find_solution(Task("maze-5x5"))))
         <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
         Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
         """
@@ -143,7 +142,7 @@ class Solution:
 
         If silent moves are pending, these come first.
 
-        >>> found = solve("maze-5x5").action_values(3, "return", ("d", "#"))
+        >>> found = find_solution(Task("maze-5x5")).action_values(3, "return", ("d", "#"))
         >>> found["u"] > 0 > found["l"]
         True
         """
@@ -254,7 +253,7 @@ class Solution:
     def find_state(self, called: StateLike) -> int:
         """The number of an environment state, given by number, name, or row and column.
 
-        >>> solve("maze-5x5").find_state("row 3, column 3"), solve("maze-5x5").find_state((3, 3))
+        >>> find_solution(Task("maze-5x5")).find_state("row 3, column 3"), find_solution(Task("maze-5x5")).find_state((3, 3))
         (7, 7)
         """
         if called in self._states and called not in self.domain.state_names:
@@ -296,44 +295,13 @@ class Solution:
         )
 
 
-def solve(
-    task: Task | DomainLike,
-    machine: MachineLike | None = None,
-    *,
-    discount: float | None = None,
-    precision: float = PRECISION,
-    seconds: float | None = SECONDS,
-) -> Solution:
-    """Solve a task: optimal values and actions with any stack, with a proved error.
-
-    Warnings tell of likely mistakes in the task, as in training.
-
-    Args:
-        task: A `Task`, or what a `Task` takes. The domain must be finite and its moves
-            deterministic; its starts may be random. A step limit is not part of the problem.
-        machine: The machine, unless the task or domain comes with one.
-        discount: γ (default: the paper's for a domain of the catalogue, else 0.99).
-        precision: The error to aim at, as a share of the largest value of any configuration.
-        seconds: The time after which `OutOfTime` is raised (None: no limit).
-
-    >>> solution = solve("paint", discount=0.9)
-    >>> round(solution.value(0, "ask", ("stain", "stain", "#")), 9)
-    -0.666666667
-    >>> solution.actions(0, "ask", ("stain", "stain", "#"))
-    ('ask_2',)
-    """
-    chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    warn_of_tasks(chosen)
-    return find_solution(chosen, discount, precision, seconds)
-
-
 def find_solution(
     chosen: Task,
     discount: float | None = None,
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
-    """Solve a task, as `solve` does, without warnings."""
+    """Solve a task whose moves have no chance; `product_solution.solve` is for everyone."""
     gamma = chosen.discount if discount is None else discount
     check_discount(gamma)
     if not 0 < precision < 1:

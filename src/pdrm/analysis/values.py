@@ -1,215 +1,380 @@
-"""Bounds of the optimal values of a finite product: every value lies in the interval that is reported.
+"""Optimal values of a product's states as proved bounds, from one of two providers.
 
-Rounding is part of the guarantee: every update of a bound moves outwards by more than its arithmetic can be wrong. The
-problem is the discounted one without a step limit; the rule at the product's bound is part of it.
+If moves have no chance, `solve` gives the value of any configuration up to a proved error (`SolvedValues`). Otherwise the product is
+explored, and the values of what was not explored lie between bounds (`ExploredValues`): the more states, the narrower the
+intervals. The problem is the discounted one without a step limit; rounding is part of every bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
-from pdrm.analysis.time_limit import time_left
-from pdrm.analysis.top_abstraction import abstract_steps
-from pdrm.analysis.value_kernel import find_extremes, solve, tighten, tighten_by_top
-from pdrm.errors import BadSetting, NoDiscount
-from pdrm.product.finite_kernel import Floats
-from pdrm.product.finite_product import FiniteProduct
-from pdrm.product.rationals import read_number
+from pdrm.analysis.operator_arrays import OperatorArrays
+from pdrm.analysis.play_kernel import MISSING, find_values
+from pdrm.analysis.solving import Solution, find_solution
+from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
+from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, solve, tighten
+from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
+from pdrm.arrays import lengthen
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
+from pdrm.machines.stacks import OK
+from pdrm.product.finite_kernel import Floats, Numbers
+from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.hash_kernel import Index
+from pdrm.task import Task
 
+Interval = tuple[float, float]
+SMALLEST = 1e-9
+"""The share of the value from the start that counts as nothing."""
 MOST_SWEEPS = 100_000
-FEW = 200_000_000
-"""Outcomes that a kernel looks at in one call, about: between two calls the time is looked at."""
-EPSILON = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)
-"""Below this a float rounds by more than its share."""
-TOP_SWEEPS = 2_000
-GROWTH = 4
-"""How many times as many sweeps are tried where some were not enough."""
-LARGEST = 1e280
-"""The largest value: bounds of it, and of its rounding, must be floats."""
-
-
-class Known(NamedTuple):
-    """What is known of every product state by its top symbol alone, however high its stack."""
-
-    lower: Floats
-    """[environment state, machine state, top]"""
-    upper: Floats
-    """[environment state, machine state, top]"""
-    worst: float
-    """No policy whatever gets less than this, from any state."""
-    slack: float
+AT_ONCE = 200_000_000
+"""Outcomes that a kernel looks at in one call, about: between two calls the deadline is checked."""
+HIGHEST = HEIGHT - 100
+"""The highest stack that is explored if values grow with the height of the stack."""
+SOLVING = 0.4
+"""The share of the time that solving the task may take before the product is explored instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Lower and upper bounds of the optimal values, and how they were found."""
+    """Lower and upper bounds of the optimal values of a product's states."""
 
-    discount: float
-    gap: float
-    """1 less the discount, read exactly."""
     lower: Floats
-    """[x]: V*(x) is at least this."""
+    """[x]"""
     upper: Floats
-    """[x]: V*(x) is at most this."""
+    """[x]"""
     slack: float
-    """How far one update's arithmetic may be wrong; each was widened by it."""
+    """How far the arithmetic of one update may be wrong; each was widened by it."""
     sweeps: int
     components: int
-    """Strongly connected components of the product: as many as it has states where no step leads back."""
-    known: Known | None
-    """What the bounds of frontier states rest on; None where there is no frontier."""
+    """Strongly connected components of the product: as many as it has states if no step leads back."""
 
     @property
     def width(self) -> float:
         """The widest interval."""
         return float((self.upper - self.lower).max(initial=0.0))
 
-    def at_start(self, product: FiniteProduct) -> tuple[float, float]:
-        """The interval of the value from the start: over its outcomes, with what is paid before the first action."""
-        low, high = product.average_over_starts(self.lower), product.average_over_starts(self.upper)
-        largest = float(np.abs(product.start_paid).max()) + max(abs(low), abs(high))
-        slack = self.slack + 4 * (len(product.starts) + 3) * EPSILON * largest
-        return low - slack, high + slack
-
 
 def bound_values(
-    product: FiniteProduct, discount: float, precision: float = 1e-9, known: Known | None = None
+    product: FiniteProduct,
+    discount: float,
+    precision: float = 1e-9,
+    deadline: Deadline | None = None,
+    initial: tuple[Floats, Floats] | None = None,
 ) -> Values:
-    """Bound the optimal values of a product; `known` may be handed in if it was found before."""
+    """Bound the optimal values of a product; `initial`: bounds to start from."""
     check_discount(discount)
-    count, gap, rounding = len(product), measure_gap_to_1(discount), product.exact.rounding
+    deadline = deadline or Deadline()
+    bounds, gap, count, steps = (
+        bound_all(product, discount),
+        1 - discount,
+        len(product),
+        product.steps,
+    )
     order, first = find_components(
         product.next.reshape(count, int(np.prod(product.next.shape[1:])))
     )
-    closed, steps = bool(product.expanded.all()), product.steps
-    known = None if closed else known or bound_by_top(product, discount)
-    extent = _bound_all(find_extremes(steps), gap)
-    slack = rounding + (
-        _bound_rounding(product, extent, extent.reward) if known is None else known.slack
-    )
+    slack = bounds.slack
     settings = order, first, steps, discount, gap, max(precision, 8 * slack / gap), slack
-    most, sweeps, settled = limit_sweeps(steps.next.size), 0, False
-    if known is None:
+    few = max(1, min(MOST_SWEEPS, AT_ONCE // max(1, steps.next.size)))
+    sweeps, settled = 0, False
+    if bool(product.expanded.all()):
         value = np.zeros(0)
+        most = few
         while not settled:  # with fewer sweeps the errors are larger, and true
-            begun = time_left()
             value, error, more, settled = solve(*settings, most, value)
             sweeps += more
-            settled = settled or most >= MOST_SWEEPS or GROWTH * (begun - time_left()) > time_left()
-            most *= GROWTH
-        error *= (
-            1 + 4 * EPSILON / gap
-        )  # an error is rounded too, and far larger than a step can make up for next to 1
-        lower = np.maximum(value - error, extent.lowest - slack / gap)
-        upper = np.minimum(value + error, extent.highest + slack / gap)
+            settled = settled or most >= MOST_SWEEPS or deadline.over
+            most *= 4
+        error *= 1 + 4 * EPSILON / gap
+        lower, upper = value - error, value + error
     else:
-        at = (
-            product.place,
-            product.states.state[:count],
-            product.stacks.symbol[product.states.node[:count]],
-        )
-        lower, upper, tried = known.lower[at], known.upper[at], 0
+        if initial is None:
+            initial = bound_frontier(product, discount, deadline)
+        lower, upper = initial
+        anything = np.full(count, -1, np.int32)
         while not settled:
-            more, settled = tighten(*settings, most, product.expanded, lower, upper)
-            sweeps, tried = sweeps + more, tried + most
-            settled = settled or tried >= MOST_SWEEPS or time_left() <= 0
-    return Values(discount, gap, lower, upper, slack, int(sweeps), len(first) - 1, known)
+            more, settled = tighten(*settings, few, product.expanded, anything, lower, upper)
+            sweeps += more
+            settled = settled or sweeps >= MOST_SWEEPS * len(first) or deadline.over
+    return Values(lower, upper, slack, int(sweeps), len(first) - 1)
 
 
-def limit_sweeps(size: int) -> int:
-    """How many sweeps over so many outcomes take about a second at most."""
-    return max(1, min(MOST_SWEEPS, FEW // max(1, size)))
+def bound_frontier(
+    product: FiniteProduct, discount: float, deadline: Deadline
+) -> tuple[Floats, Floats]:
+    """Lower and upper bounds of every state by its top symbol and height alone."""
+    found = _BoundsByTop(product, discount, deadline)
+    return found.of(product, 0)
 
 
-def check_discount(discount: float) -> None:
-    """Refuse a discount with which values have no bounds."""
-    if not 0 <= discount < 1:
-        raise NoDiscount(
-            f"the discount is {discount:g}, and values that are not discounted may be infinite",
-            fix="use a number from 0 to below 1, such as 0.99",
+class _BoundsByTop:
+    """What is known of a state without exploring further."""
+
+    def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
+        self.bounds = bound_all(product, discount)
+        self._by_top = bound_by_top(product, discount, self.bounds, deadline)
+
+    @property
+    def upper(self) -> Floats | None:
+        """The upper bounds by [environment state, machine state, top symbol]."""
+        return None if self._by_top is None else self._by_top[1]
+
+    def of(self, product: FiniteProduct, begin: int) -> tuple[Floats, Floats]:
+        """Bounds of the optimal values of the states from number `begin` on."""
+        count = len(product)
+        node = product.states.node[begin:count]
+        if self._by_top is None:
+            return self.of_all(product, begin)
+        at = (
+            product.states.place[begin:count],
+            product.states.state[begin:count],
+            product.stacks.symbol[node],
         )
+        return self._by_top[0][at], self._by_top[1][at]
+
+    def of_all(self, product: FiniteProduct, begin: int) -> tuple[Floats, Floats]:
+        """Bounds of the values of every policy."""
+        height = product.stacks.height[product.states.node[begin : len(product)]].astype(float)
+        low, high, low_slope, high_slope, _ = self.bounds
+        return low - low_slope * height, high + high_slope * height
 
 
-def measure_gap_to_1(discount: float) -> float:
-    """What the discount, read exactly, is below 1: next to 1 the float's own is up to twice as wide.
+class ValuedProduct(ABC):
+    """A product that grows, and bounds of its states' values that are kept with it."""
 
-    >>> measure_gap_to_1(0.99), 1 - 0.99, measure_gap_to_1(0.9999999999999999)
-    (0.01, 0.010000000000000009, 1e-16)
-    """
-    return float(1 - read_number(discount))
+    def __init__(self, product: FiniteProduct, discount: float) -> None:
+        self.product, self.discount = product, discount
+        self.slack = 0.0
+        """How far the arithmetic of one update of a value may be wrong."""
+        self.worst = np.zeros(0)
+        """[x, with room]: what any policy gets at least."""
+
+    @property
+    @abstractmethod
+    def lower(self) -> Floats:
+        """[x]: the optimal value is at least this."""
+
+    @property
+    @abstractmethod
+    def upper(self) -> Floats:
+        """[x]: the optimal value is at most this."""
+
+    @property
+    @abstractmethod
+    def start(self) -> Interval:
+        """The optimal value of an episode, with what is paid before the first action."""
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """The proved error of a state's value where it does not depend on what was not explored."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Value the states that were found since the last time."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Sharpen the values once all that was meant to be explored is."""
+
+    def expand(self, chosen: Numbers) -> None:
+        """Take every step from these states, and value what is found."""
+        self.product.expand(chosen)
+        self.update()
+
+    @property
+    def closed(self) -> bool:
+        """True if every state that can be reached has been expanded."""
+        return bool(self.product.expanded.all())
+
+    @property
+    def tolerance(self) -> float:
+        """Losses from the start up to this count as none: rounding, or the proved error."""
+        return max(SMALLEST * max(1.0, *map(abs, self.start)), 4 * self.error)
+
+    @property
+    def step_tolerance(self) -> float:
+        """The same for what is lost in one step, which may be lost again and again."""
+        small = SMALLEST * (1 - self.discount) * max(1.0, *map(abs, self.start))
+        return max(small, 4 * self.error)
 
 
-def bound_by_top(product: FiniteProduct, discount: float, sweeps: int = TOP_SWEEPS) -> Known:
-    """Bound the values of all product states, by environment state, machine state and top symbol. With no sweeps, all alike, at once.
+class SolvedValues(ValuedProduct):
+    """Values from the operators of the solved task: every state's, up to one proved error."""
 
-    This depends on the machine and the domain alone, not on how much of the product has been built. Where the bound of the
-    stack changes the problem, a step may end, or be repeated, in any state: then only the range of all rewards is known.
-    """
-    steps, table = abstract_steps(product.table, product.exact.of_move), product.table
-    arrays = product.domain.arrays._replace(probability=product.probability)
-    final = steps.state >= table.first_final
-    own = arrays.reward[arrays.probability > 0]
-    ends = bool(arrays.terminal[arrays.next[arrays.probability > 0]].any())
-    on = np.add.outer(own, np.unique(steps.paid[~final])).ravel()
-    off = np.add.outer(own, np.unique(steps.paid if ends else steps.paid[final])).ravel()
-    capped = product.bound.rule != "open"
-    if capped:
-        on = off = np.concatenate([on, off])
-    gap = measure_gap_to_1(discount)
-    extent = _bound_all((*_span(on), *_span(off)), gap)
-    largest = float(np.abs(own).max(initial=0.0)) + float(np.abs(steps.paid).max(initial=0.0))
-    slack = _bound_rounding(product, extent, largest)
-    tables = []
-    for sign, value in ((-1.0, extent.lowest), (1.0, extent.highest)):
-        found = np.full(
-            (len(arrays.terminal), table.move.shape[0], table.move.shape[2]), value + sign * slack
+    def __init__(self, solution: Solution, product: FiniteProduct) -> None:
+        super().__init__(product, solution.discount)
+        self.solution = solution
+        self._operators = OperatorArrays(solution.solver)
+        self._known, self._worth = Index.room(4096), np.zeros(4096)
+        self.value = np.zeros(0)
+        """[x, with room]: the optimal value, up to `error`."""
+        self._done = 0
+        self._closed_error: float | None = None
+        self._bounds = bound_all(product, solution.discount)
+        self.slack = self._bounds.slack
+        self.update()
+
+    @property
+    def lower(self) -> Floats:
+        return self.value[: len(self.product)] - self.error
+
+    @property
+    def upper(self) -> Floats:
+        return self.value[: len(self.product)] + self.error
+
+    def settle(self) -> None:
+        """If the product is finite, take the values from it: their error does not grow with the height of the stack."""
+        if self.closed and self._closed_error is None:
+            found = bound_values(self.product, self.discount, 1e-13)
+            middle = (found.lower + found.upper) / 2
+            self.value[: len(middle)] = middle
+            self._closed_error = found.width / 2 + found.slack
+
+    @property
+    def start(self) -> Interval:
+        value = self.product.average_over_starts(self.value)
+        return value - self.error, value + self.error
+
+    @property
+    def error(self) -> float:
+        if self._closed_error is not None:
+            return self._closed_error
+        made = int(self.product.stacks.made[0])
+        height = int(self.product.stacks.height[:made].max())
+        largest = max(abs(self._bounds.low), abs(self._bounds.high)) + float(
+            np.abs(self.product.start_paid).max()
         )
-        precision = 1e-9 * (1 + extent.highest - extent.lowest)
-        few = limit_sweeps(
-            8 * found.size * arrays.next[0].size
-        )  # a step may uncover any of several symbols
-        for _ in range(0, 0 if capped else sweeps, few):
-            some = min(few, sweeps)
-            done = tighten_by_top(
-                steps, arrays, table.first_final, discount, precision, slack, some, sign, found
+        rounding = 8 * (height + len(self.product.starts)) * EPSILON * largest
+        return self.solution.error_at(height) / self.discount + rounding
+
+    def update(self) -> None:
+        product, count = self.product, len(self.product)
+        if len(self.value) < count:
+            self.value = lengthen(self.value, len(product.states.place))
+            self.worst = lengthen(self.worst, len(product.states.place))
+        height = product.stacks.height[product.states.node[self._done : count]]
+        self.worst[self._done : count] = self._bounds.low - self._bounds.low_slope * height
+        states, machine_states = product.states, product.table.move.shape[0]
+        while self._done < count:
+            self._done, status, e, symbol = find_values(
+                self._operators.arrays, product.stacks, self._known, self._worth, machine_states, self.discount,
+                states.place, states.state, states.node, self._done, count, self.value,
+            )  # fmt: skip
+            if status == MISSING:
+                self._operators.add(*divmod(e, machine_states), symbol)
+            elif status != OK:
+                self._known = self._known.grow()
+                self._worth = lengthen(self._worth, len(self._known.key))
+
+
+class ExploredValues(ValuedProduct):
+    """Values by interval iteration on what was explored."""
+
+    def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
+        super().__init__(product, discount)
+        self.deadline = deadline
+        self._frontier = _BoundsByTop(product, discount, deadline)
+        self.slack = self._frontier.bounds.slack
+        self._lower, self._upper = np.zeros(0), np.zeros(0)
+        self.update()
+        self.settle()
+
+    @property
+    def lower(self) -> Floats:
+        return self._lower
+
+    @property
+    def upper(self) -> Floats:
+        return self._upper
+
+    @property
+    def error(self) -> float:
+        if self.closed:
+            return float((self._upper - self._lower).max(initial=0.0)) + self.slack / (
+                1 - self.discount
             )
-            if done or time_left() <= 0:
-                break
-        tables.append(found)
-    return Known(tables[0], tables[1], extent.lowest - slack, slack)
+        return 4 * self.slack / (1 - self.discount)
+
+    @property
+    def start(self) -> Interval:
+        low = self.product.average_over_starts(self._lower) - self.slack
+        return low, self.product.average_over_starts(self._upper) + self.slack
+
+    def update(self) -> None:
+        known, product = len(self._lower), self.product
+        low, high = self._frontier.of(product, known)
+        self._lower = np.concatenate([self._lower, low])
+        self._upper = np.concatenate([self._upper, high])
+        self.worst = np.concatenate([self.worst, self._frontier.of_all(product, known)[0]])
+
+    def settle(self) -> None:
+        initial = self._lower, self._upper
+        found = bound_values(self.product, self.discount, 1e-12, self.deadline, initial)
+        self._lower, self._upper = found.lower, found.upper
+
+    @property
+    def upper_by_top(self) -> Floats | None:
+        """Upper bounds by [environment state, machine state, top symbol], if they do not depend on the height."""
+        return self._frontier.upper
+
+    def explore_likely(self, most: int) -> None:
+        """Expand what the policy that may be optimal reaches most often, and what is nearest, up to so many states."""
+        product = self.product
+        frontier = product.expandable(product.frontier)
+        steps, count = product.steps, len(product)
+        low, high = np.zeros((count, steps.next.shape[1])), np.zeros((count, steps.next.shape[1]))
+        q_bounds(steps, self.discount, self._lower, self._upper, low, high)
+        action = np.where(product.expanded, high.argmax(axis=1), -1).astype(np.int32)
+        begin = np.zeros(count + 1)
+        np.add.at(begin, product.starts, product.start_probability)
+        weight = measure_occupancy(steps, self.discount, action, begin[:-1], 10_000)
+        weight *= self._upper - self._lower
+        likely = frontier[np.argsort(-weight[frontier], kind="stable")]
+        few = max(1, (most - count) // int(2 * np.prod(steps.next.shape[1:])))
+        self.expand(np.unique(np.concatenate([likely[:few], frontier[:few]])))
+        self.settle()
 
 
-class _Extent(NamedTuple):
-    """Bounds of all values, and the largest reward."""
+def value_product(
+    task: Task,
+    discount: float,
+    bound: Bound,
+    memory: int,
+    deadline: Deadline,
+) -> ValuedProduct:
+    """The values of a task's product, by its solution if moves have no chance, else by exploring."""
+    check_discount(discount)
+    domain = task.finite
+    if bound == Bound() and discount > 0:
+        try:
+            check_deterministic(domain)
+            seconds = deadline.share(SOLVING).left
+            solution = find_solution(task, discount, seconds=None if seconds == np.inf else seconds)
+            if solution.solver.silence.grows:  # nothing is proved about higher stacks
+                bound = Bound(HIGHEST)
+            product = FiniteProduct(take_certain(domain), task.pushdown, bound, memory)
+            return SolvedValues(solution, product)
+        except (StochasticMoves, OutOfTime, ProductTooLarge, UnboundedStep):
+            pass
+    return ExploredValues(FiniteProduct(domain, task.pushdown, bound, memory), discount, deadline)
 
-    lowest: float
-    highest: float
-    reward: float
 
-
-def _span(rewards: Floats) -> tuple[float, float]:
-    return float(rewards.min(initial=np.inf)), float(rewards.max(initial=-np.inf))
-
-
-def _bound_all(extremes: tuple[float, float, float, float], gap: float) -> _Extent:
-    """Bound all values by the extremes of rewards paid again and again, and of those paid at most once, at the end."""
-    low, high, last_low, last_high = extremes
-    lowest, highest = min(low / gap, last_low), max(high / gap, last_high)
-    largest = max((abs(reward) for reward in extremes if np.isfinite(reward)), default=0.0)
-    if lowest > highest:
-        return _Extent(0.0, 0.0, 0.0)
-    if not max(abs(lowest), abs(highest)) < LARGEST:
-        fault = f"rewards of {largest:g} add up to more than a float can hold"
-        raise BadSetting(fault, fix="use smaller rewards, or a discount further below 1")
-    return _Extent(lowest, highest, largest)
-
-
-def _bound_rounding(product: FiniteProduct, extent: _Extent, largest: float) -> float:
-    """More than the arithmetic of one update can be wrong, with rewards that are added up from parts as large as this."""
-    size = extent.reward + largest + max(abs(extent.lowest), abs(extent.highest))
-    return float(4 * (product.next.shape[2] + 3) * (EPSILON * size + TINY))
+def take_certain(domain: FiniteDomain) -> FiniteDomain:
+    """A domain without chance with one outcome of each action."""
+    arrays = domain.arrays
+    happens = arrays.probability.argmax(axis=2)[..., np.newaxis]
+    following, label, reward = (
+        np.ascontiguousarray(np.take_along_axis(array, happens, axis=2))
+        for array in (arrays.next, arrays.label, arrays.reward)
+    )
+    sure = np.ones(following.shape)
+    kept = arrays._replace(next=following, label=label, reward=reward, probability=sure)
+    return replace(domain, arrays=kept, tests=())

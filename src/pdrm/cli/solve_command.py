@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pdrm.cli.arguments import DomainName, MachineName
-from pdrm.cli.k_commands import FURTHER, write_settings
 from pdrm.cli.output import Json, coloured, next_command, print_json, warn_of_task
-from pdrm.errors import BadSetting, StochasticMoves
+from pdrm.errors import BadSetting
 
 if TYPE_CHECKING:
-    from pdrm.analysis.solving import Solution
     from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.task import Task
 
-SHORTEST = 0.5
-"""Seconds at least to see how long optimal play takes."""
 SHOWN = 10
 """Starts that are printed."""
 LONGEST_SHOWN = 12
@@ -53,14 +50,12 @@ def solve(
 ) -> None:
     """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
 
-    The domain's moves must be deterministic (its starts may be random). A step limit is not part of the problem.
+    If moves have chance, the configurations that can be reached must be finitely many. A step limit is not part of the problem.
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
-    from pdrm.analysis.solving import solve as find
-    from pdrm.analysis.sufficient_k.high_witness import HighWitnesses
-    from pdrm.analysis.sufficient_k.k_advice import choose_settings, explain_settings
-    from pdrm.analysis.time_limit import limit_time
+    from pdrm.analysis.product_solution import solve as find
+    from pdrm.analysis.witness import follow_solution
     from pdrm.task import Task
 
     task = Task(domain, machine)
@@ -68,11 +63,7 @@ def solve(
     own = "" if discount is None else f" --discount {discount:g}"
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
-    try:
-        solution = find(task, discount=discount, precision=precision, seconds=seconds)
-    except StochasticMoves as error:
-        fix = f"pdrm check-k {quote(domain)}{given}{own} bounds its values"
-        raise StochasticMoves(error.message, fix=fix) from None
+    solution = find(task, discount=discount, precision=precision, seconds=seconds)
     asked = None
     if stack is not None or state is not None or machine_state is not None:
         if not solution.begins:
@@ -86,69 +77,46 @@ def solve(
             first.u if machine_state is None else machine_state,
             symbols,
         )
-    with limit_time(max(SHORTEST, seconds - (monotonic() - begun))):
-        followed = HighWitnesses(solution).follow_optimal()
+    followed = follow_solution(solution)
     record = {**solution.record(), **({} if asked is None else {"asked": asked})}
-    record["optimal_steps"] = followed.steps if followed.ends else None
+    record["optimal_steps"] = followed.steps if followed is not None and followed.ends else None
     record["seconds"] = round(monotonic() - begun, 3)
     record["step_limit"] = None
     record["warnings"] = warned
     if as_json:
         print_json(record)
         return
-    _print(solution, record, asked)
-    settings = choose_settings(task.finite, followed)
-    if settings:
-        typer.echo(explain_settings(task.finite, followed, settings, FURTHER["setting"]))
-    next_command(
-        f"pdrm train {quote(domain)}{given} --agent summary{own}{write_settings(settings)}"
-    )
+    _print(task, record, asked)
+    limit = task.finite.step_limit
+    if followed is not None and followed.exceeds(limit):
+        typer.echo(
+            f"optimal play takes more than the domain's {limit:,} steps: raise the step limit to train"
+        )
+    agent = " --agent summary" if followed is not None else " --k full"
+    next_command(f"pdrm train {quote(domain)}{given}{agent}{own}")
 
 
 def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
-    """A stack as it is given, top first. A bottom symbol that no rule removes lies under every stack: it is added where it was left out."""
+    """A stack as it is given, top first; the bottom symbol is added if it was left out and no rule removes it."""
     symbols, below = tuple(text.split()), machine.begin().after.stack
+    if not below or symbols[-1:] == below[-1:]:
+        return symbols
     rules = (rule for rule in machine.transitions if rule.looks_at(below[-1]))
-    if not below or any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
+    if any(rule.replacement(below[-1])[-1:] != below[-1:] for rule in rules):
         return symbols
-    bottom, pushes = below[-1], _is_pushed(machine, below[-1])
-    if bottom in symbols[:-1] and not pushes:
-        fault = f"`{bottom}` is the bottom of every stack of `{machine.name}`, and stands above other symbols in --stack {text!r}"
+    if below[-1] in symbols:
         raise BadSetting(
-            fault,
-            fix=f"top first, and `{bottom}` last: --stack {quote(_put_last(symbols, bottom))}",
+            f"`{below[-1]}` is the bottom of the stack, and stands above other symbols in --stack {text!r}",
+            fix=f"top first, and `{below[-1]}` last",
         )
-    if symbols[-1:] == below[-1:]:
-        return symbols
-    typer.echo(
-        f"`{below[-1]}` lies under every stack of `{machine.name}`: it was added to --stack",
-        err=True,
-    )
+    typer.echo(f"`{below[-1]}` lies under every stack: it was added to --stack", err=True)
     return (*symbols, below[-1])
 
 
-def _is_pushed(machine: PushdownRewardMachine, bottom: str) -> bool:
-    """Whether some rule puts the bottom symbol above others."""
-    begun = bottom in machine.begin().after.stack[:-1]
-    rules = (
-        (rule, top) for rule in machine.transitions for top in machine.stack if rule.looks_at(top)
-    )
-    return begun or any(
-        bottom in (written if top != bottom else written[:-1])
-        for rule, top in rules
-        for written in [rule.replacement(top)]
-    )
-
-
-def _put_last(symbols: tuple[str, ...], bottom: str) -> str:
-    return " ".join([*(symbol for symbol in symbols if symbol != bottom), bottom])
-
-
-def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | None) -> None:
-    size = solution.size
+def _print(task: Task, record: dict[str, Any], asked: dict[str, Any] | None) -> None:
     typer.echo(
         f"{record['domain']} with machine {record['machine']}, discount {record['discount']:g},"
-        f" no step limit (the domain's is {solution.domain.step_limit:,})"
+        f" no step limit (the domain's is {task.finite.step_limit:,})"
     )
     typer.echo(
         f"value from the start {coloured(_number(record['value_from_start']), bold=True)}"
@@ -170,10 +138,8 @@ def _print(solution: Solution, record: dict[str, Any], asked: dict[str, Any] | N
             )
     if asked is None and len(record["starts"]) > SHOWN:
         typer.echo(f"  … ({len(record['starts'])} starts)")
-    typer.echo(
-        f"kept: {size.entries:,} entries, {size.exits:,} exits, {size.lines:,} lines: {size.numbers:,} numbers;"
-        f" {record['seconds']:.1f} s"
-    )
+    kept = ", ".join(f"{count:,} {name}" for name, count in record["size"].items())
+    typer.echo(f"kept: {kept}; {record['seconds']:.1f} s")
 
 
 def _stack(stack: list[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 import os
 import textwrap
 from collections.abc import Sequence
@@ -92,6 +93,20 @@ def open_frame(axes: Axes) -> None:
     """Axes without a line above and to the right, over a light grid."""
     axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
+    """What the best k-policy loses, for each k: a bar from the lower to the upper bound."""
+    figure = Plot(figsize=(5, 3), layout="constrained")
+    axes = figure.subplots()
+    for k, (low, high) in found:
+        if math.isfinite(high):
+            axes.plot([k, k], [low, high], color=COLOURS[0], linewidth=6, solid_capstyle="butt")
+            axes.plot([k], [high], color=COLOURS[1], marker="_", markersize=14)
+    axes.set(xlabel="k", ylabel="loss from the start", title=title)
+    axes.set_xticks([k for k, _ in found])
+    open_frame(axes)
+    return figure
 
 
 # --- A witness: situations side by side, each with the agent's place, its stack with the part that a k-policy sees, and the best action.

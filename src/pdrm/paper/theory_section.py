@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pdrm.analysis.k_search import check_k
 from pdrm.analysis.sizes import sizes_record
-from pdrm.analysis.sufficient_k.check_k import check_k
 from pdrm.drawing.markup import Markup, html, join, table
 from pdrm.drawing.render import draw
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text

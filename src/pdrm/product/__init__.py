@@ -4,7 +4,7 @@
 dictionary; `observation`: what the agent gets). `exploration`, with
 `explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `shaping` has the potential of the machine alone,
 by which rewards may be shaped. `finite_product` (with
-`finite_kernel`) has all product states up to a bound, for the analysis, and `rationals` their steps in fractions; `hash_kernel` is the one hash table of all engines; `jax_env/` is the product in JAX, for the deep learners.
+`finite_kernel`) has all product states up to a bound, for the analysis; `hash_kernel` is the one hash table of all engines; `jax_env/` is the product in JAX, for the deep learners.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

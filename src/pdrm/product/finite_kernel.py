@@ -133,7 +133,7 @@ def expand(
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
     Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then go on). A state
-    that is expanded again changes nothing. The readable twin of a step is `Problem.steps` in `pdrm.analysis.sufficient_k.checker`.
+    that is expanded again changes nothing. The readable twin of a step is `Check.steps` in `pdrm.analysis.checker`.
     """
     slot, keys, used = states.index
     places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth
@@ -195,64 +195,3 @@ def expand(
                     following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]
         expanded[x] = True
     return len(chosen), OK
-
-
-@njit(cache=True)
-def add_up(
-    table: Table,
-    stacks: Stacks,
-    world: DomainArrays,
-    states: States,
-    chosen: Numbers,
-    first: int,
-    own: Integers,
-    pairs: Index,
-    totals: Integers,
-    near: Floats,
-    into: Integers,
-) -> tuple[int, int, float]:
-    """Number the exact reward of every step from the chosen states, from number `first` on: the environment's, the move's, its
-    silent moves' (see `rationals.ExactSteps`, whose arrays the last five are).
-
-    Returns how far it came, the row of a pair whose total is wanted before it can go on, or -1, and how far a float of the product is from
-    the exact reward at most.
-    """
-    slot, keys, used = pairs
-    moves, silent, target, pops, pushes, push = (
-        table.move,
-        table.silent,
-        table.target,
-        table.pops,
-        table.pushes,
-        table.push,
-    )
-    symbol, parent, child, label = stacks.symbol, stacks.parent, stacks.child, world.label
-    mask, count, off = len(slot) - 1, len(target), 0.0
-    _, actions, outcomes = label.shape
-    for number in range(first, len(chosen)):
-        x = chosen[number]
-        s, u, begin = states.place[x], states.state[x], states.node[x]
-        for a in range(actions):
-            for o in range(outcomes):
-                paid = own[s, a, o]
-                if world.probability[s, a, o] > 0.0:
-                    node, move = begin, moves[u, label[s, a, o], symbol[begin]]
-                    while move >= 0:
-                        key = np.int64(paid) * count + move
-                        probe = hash_key(key) & mask
-                        while slot[probe] >= 0 and keys[slot[probe]] != key:
-                            probe = (probe + 1) & mask
-                        if slot[probe] < 0:
-                            row = used[0]
-                            slot[probe], keys[row], used[0] = row, key, row + 1
-                        if totals[slot[probe]] < 0:
-                            return number, slot[probe], off
-                        paid = totals[slot[probe]]
-                        if pops[move] > 0:
-                            node = parent[node]
-                        for position in range(pushes[move]):
-                            node = child[node, push[move, position]]
-                        move = silent[target[move], symbol[node]]
-                    off = max(off, abs(states.reward[x, a, o] - near[paid]))
-                into[x, a, o] = paid
-    return len(chosen), -1, off

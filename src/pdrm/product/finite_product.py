@@ -7,7 +7,6 @@ nobody asked, are the frontier.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf
@@ -33,7 +32,6 @@ from pdrm.product.finite_kernel import (
     add,
     expand,
 )
-from pdrm.product.rationals import ExactSteps
 
 FIRST_ROOM = 1024
 FEW, MOST_GIB = 10_000, 64.0
@@ -123,7 +121,6 @@ class FiniteProduct:
         """[start]: its product state, or END where there is none or it has no chance."""
         self.start_paid = np.zeros(len(self.starts))
         """[start]: what the machine pays before the first action."""
-        self._exact: ExactSteps | None = None
         self._start()
 
     def __len__(self) -> int:
@@ -158,15 +155,6 @@ class FiniteProduct:
     def steps(self) -> Steps:
         """Every step, as kernels read them."""
         return Steps(self.next, self.reward, self.place, self.probability)
-
-    @property
-    def exact(self) -> ExactSteps:
-        """Every step of the states that have been expanded, in fractions."""
-        if self._exact is None:
-            rewards = self.table.reward.tolist()
-            self._exact = ExactSteps(self.domain.arrays, self.table, rewards)
-        self._exact.follow(self.states, self.stacks, len(self))
-        return self._exact
 
     def average_over_starts(self, value: Floats) -> float:
         """The expected value of an episode by these values of states, with what is paid before the first action."""
@@ -261,16 +249,6 @@ class FiniteProduct:
             if status == FULL:
                 self.stacks = self.stacks.room(self.stacks.capacity)
         return most is None or len(self) <= most
-
-    def snapshot(self) -> FiniteProduct:
-        """The product as it is now, whatever becomes of this one."""
-        other = copy(self)
-        other.states, other.stacks, other.layers = (
-            deepcopy(self.states),
-            deepcopy(self.stacks),
-            list(self.layers),
-        )
-        return other
 
     def expandable(self, chosen: Numbers) -> Numbers:
         """Those of some frontier states that lie within the bound."""

@@ -11,13 +11,14 @@ that only pop, or only push, take one sweep. The readable twin of both is policy
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from pdrm.analysis.top_abstraction import TopSteps
 from pdrm.domains.finite_domain import DomainArrays
-from pdrm.machines.tables import Integers
-from pdrm.product.finite_kernel import END, Flags, Floats, Numbers, Steps
+from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.finite_kernel import END, Flags, Floats, Steps
 
 CHOOSING = 10
 """Sweeps over a component that choose actions before any that keep them."""
@@ -26,30 +27,18 @@ KEEPING = 20
 STRAIGHT = 0.9
 """The squared cosine of two changes in a row from which on they are taken to point one way."""
 
-LAST_CHANGE, LAST_STEP = 1e-10, 1e-9
-"""The change of a policy's values, and the weight of its last step, at which sweeps end."""
 
+class TopSteps(NamedTuple):
+    """The outcomes of reading a label in a state with a top symbol, from `first[...]` up to the next one's."""
 
-@njit(cache=True)
-def find_extremes(steps: Steps) -> tuple[float, float, float, float]:
-    """The lowest and highest rewards of steps that go on, then of those that end the episode (infinite for none).
-
-    In one pass: NumPy's masked minima take as long as solving a product without cycles.
-    """
-    following, reward, place, probability = steps
-    count, actions, outcomes = following.shape
-    low, high, last_low, last_high = np.inf, -np.inf, np.inf, -np.inf
-    for x in range(count):
-        s = place[x]
-        for a in range(actions):
-            for o in range(outcomes):
-                if probability[s, a, o] > 0.0:
-                    r = reward[x, a, o]
-                    if following[x, a, o] == END:
-                        last_low, last_high = min(last_low, r), max(last_high, r)
-                    else:
-                        low, high = min(low, r), max(high, r)
-    return low, high, last_low, last_high
+    first: Integers
+    """[state, label, top]: where its outcomes begin; they end where those of the next column (top + 1) begin."""
+    state: Integers
+    """[outcome]: the machine state."""
+    top: Integers
+    """[outcome]: the top symbol, 0 for the empty stack."""
+    paid: Rewards
+    """[outcome]: what the machine pays."""
 
 
 @njit(cache=True)
@@ -246,10 +235,10 @@ def solve(
 @njit(cache=True)
 def tighten(
     order: Integers, first: Integers, steps: Steps, discount: float, gap: float, precision: float, slack: float, sweeps_most: int,
-    expanded: Flags, lower: Floats, upper: Floats,
+    expanded: Flags, only: Integers, lower: Floats, upper: Floats,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Interval iteration: lower and upper bounds, sound at the beginning and after every update. Returns the sweeps, and
-    whether they were enough everywhere."""
+    """Interval iteration: lower and upper bounds, sound at the beginning and after every update. only[x]: the one action that is
+    allowed there, or -1. Returns the sweeps, and whether they were enough everywhere."""
     following, reward, place, probability = steps
     actions, outcomes = following.shape[1], following.shape[2]
     total, settled = 0, True
@@ -265,6 +254,8 @@ def tighten(
                 s = place[x]
                 low, high = -np.inf, -np.inf
                 for a in range(actions):
+                    if only[x] >= 0 and only[x] != a:
+                        continue
                     down, up = 0.0, 0.0
                     for o in range(outcomes):
                         p = probability[s, a, o]
@@ -341,75 +332,43 @@ def tighten_by_top(
 
 
 @njit(cache=True)
-def q_values(steps: Steps, discount: float, value: Floats) -> Floats:
-    """[x, action]: the expected reward and discounted value of each action."""
+def q_bounds(
+    steps: Steps, discount: float, lower: Floats, upper: Floats, low: Floats, high: Floats
+) -> None:
+    """Set [x, action]: the expected reward and discounted value of each action, between bounds."""
     following, reward, place, probability = steps
-    count, actions, outcomes = following.shape
-    found = np.zeros((count, actions))
-    for x in range(count):
+    for x in range(len(low)):
         s = place[x]
-        for a in range(actions):
-            q = 0.0
-            for o in range(outcomes):
+        for a in range(following.shape[1]):
+            down, up = 0.0, 0.0
+            for o in range(following.shape[2]):
                 p = probability[s, a, o]
                 if p > 0.0:
                     y = following[x, a, o]
-                    q += p * (reward[x, a, o] + (discount * value[y] if y != END else 0.0))
-            found[x, a] = q
-    return found
-
-
-@njit(cache=True)
-def evaluate(
-    steps: Steps, expanded: Flags, discount: float, action: Numbers, value: Floats, sweeps_most: int
-) -> float:
-    """Values of one policy, in place; frontier states keep theirs. Returns the last residual."""
-    following, reward, place, probability = steps
-    count, _, outcomes = following.shape
-    change = 0.0
-    for _ in range(sweeps_most):
-        change = 0.0
-        for position in range(count):
-            # Later states are mostly led to: backwards, so that most of what a state rests on is new.
-            x = count - 1 - position
-            if not expanded[x]:
-                continue
-            a, s, q = action[x], place[x], 0.0
-            for o in range(outcomes):
-                p = probability[s, a, o]
-                if p > 0.0:
-                    y = following[x, a, o]
-                    q += p * (reward[x, a, o] + (discount * value[y] if y != END else 0.0))
-            change = max(change, abs(q - value[x]))
-            value[x] = q
-        if change < LAST_CHANGE:
-            break
-    return change
+                    down += p * (reward[x, a, o] + (discount * lower[y] if y != END else 0.0))
+                    up += p * (reward[x, a, o] + (discount * upper[y] if y != END else 0.0))
+            low[x, a], high[x, a] = down, up
 
 
 @njit(cache=True)
 def measure_occupancy(
-    steps: Steps, discount: float, action: Numbers, now: Floats, total: Floats, sweeps_most: int
-) -> tuple[Floats, float]:
-    """[x]: the discounted number of times that a policy visits each state, added to `total` step by step, from where it is
-    `now`. Returns where it is then, and the weight of the last step."""
+    steps: Steps, discount: float, action: Integers, begin: Floats, sweeps: int
+) -> Floats:
+    """[x]: the discounted number of times that a policy visits each state, within so many steps; `begin`: the starts' chances."""
     following, _, place, probability = steps
-    count, _, outcomes = following.shape
-    moved = 0.0
-    for _ in range(sweeps_most):
-        after = np.zeros(count)
-        moved = 0.0
-        for x in range(count):
-            if now[x] > 0.0:
+    now, total = begin.copy(), begin.copy()
+    for _ in range(sweeps):
+        after, moved = np.zeros(len(begin)), 0.0
+        for x in range(len(begin)):
+            if now[x] > 0.0 and action[x] >= 0:
                 a, s = action[x], place[x]
-                for o in range(outcomes):
-                    p = probability[s, a, o]
-                    y = following[x, a, o]
+                for o in range(following.shape[2]):
+                    p, y = probability[s, a, o], following[x, a, o]
                     if p > 0.0 and y != END:
                         after[y] += discount * p * now[x]
                         moved += discount * p * now[x]
         now = after
         total += now
-        if moved < LAST_STEP:
+        if moved < 1e-12:
             break
-    return now, moved
+    return total

@@ -1,0 +1,35 @@
+"""The time a search may take, passed to whatever should stop in time."""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+
+
+class Deadline:
+    """A moment after which a search returns the best it knows.
+
+    >>> Deadline(None).left, Deadline(0.0).over
+    (inf, True)
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._until = inf if seconds is None else monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds left, at least 0."""
+        return max(0.0, self._until - monotonic())
+
+    @property
+    def over(self) -> bool:
+        """True once no time is left."""
+        return self.left <= 0.0
+
+    def share(self, part: float) -> Deadline:
+        """A deadline after this part of the time that is left."""
+        return Deadline(None if self._until == inf else part * self.left)
+
+    def within(self, seconds: float) -> Deadline:
+        """A deadline after so many seconds, and no later than this one."""
+        return Deadline(min(seconds, self.left))

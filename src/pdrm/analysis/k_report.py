@@ -1,0 +1,470 @@
+"""Which k is enough, as a table: what the best deterministic k-policy loses, between bounds, for each k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+from pdrm.analysis.certificate import Certificate
+from pdrm.analysis.k_policy import KPolicy, Row
+from pdrm.analysis.values import Interval
+from pdrm.analysis.witness import Followed, Member
+from pdrm.errors import BadSetting, DoesNotApply
+from pdrm.product.finite_product import Bound
+from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.drawing.plots import Plot
+    from pdrm.drawing.rows import Rows
+
+YES, NO, UNDECIDED = "yes", "no", "undecided"
+QUESTIONS = ("same_values", "everywhere", "start")
+SMALL_LOSS = 0.01
+"""A k that loses at most this share of the value is recommended if none is known to be enough."""
+MOST_TO_LEARN, FEW_ROWS = 2, 2_000
+"""A table with more symbols in view and more rows learns slowly."""
+
+OpenInterval = tuple[float, float | None]
+"""A lower and an upper bound; None if no upper one is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class KRow:
+    """The bounds of one k in words."""
+
+    k: int
+    same_values: str
+    everywhere: str
+    start: str
+    loss: str
+    regret: str
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class KAnswer:
+    """What is known of one k."""
+
+    k: int
+    loss: Interval
+    """What the best deterministic k-policy loses from the start."""
+    regret: OpenInterval = (0.0, None)
+    """What it loses in one step, in the class of states where that is most."""
+    spread: OpenInterval = (0.0, None)
+    """By how much values, or what actions lose, differ among states that look alike."""
+    steps: int | None = 0
+    """Every state within so many steps was looked at; None: every state."""
+    every_stack: bool = False
+    """True if the upper bound of the regret holds for every stack, reachable or not."""
+    policy: dict[Row, str] = field(default_factory=dict)
+    """The best k-policy found: the action of each class that it reaches."""
+    witness: tuple[Member, ...] = ()
+    """States that look alike and have no best action in common; or two that differ in their values."""
+
+    def narrow(
+        self,
+        loss: OpenInterval = (0.0, None),
+        regret: OpenInterval = (0.0, None),
+        spread: OpenInterval = (0.0, None),
+    ) -> None:
+        """Sharpen bounds by others that hold as well."""
+        low, high = _take_sharper(self.loss, loss)
+        self.loss = low, inf if high is None else high
+        self.regret = _take_sharper(self.regret, regret)
+        self.spread = _take_sharper(self.spread, spread)
+
+    def judge(self, tolerance: float, step_tolerance: float) -> dict[str, str]:
+        """The verdict on each question; each implies the next."""
+        same = judge(self.spread, step_tolerance)
+        everywhere = judge(self.regret, step_tolerance)
+        start = judge(self.loss, tolerance)
+        if everywhere == UNDECIDED and same == YES:
+            everywhere = YES
+        if start == UNDECIDED and everywhere == YES:
+            start = YES
+        if everywhere == UNDECIDED and start == NO:
+            everywhere = NO
+        if same == UNDECIDED and everywhere == NO:
+            same = NO
+        return {"same_values": same, "everywhere": everywhere, "start": start}
+
+
+def _take_sharper(one: OpenInterval, other: OpenInterval) -> OpenInterval:
+    """Both bounds, each the sharper of two."""
+    highs = [high for high in (one[1], other[1]) if high is not None]
+    return max(one[0], other[0]), min(highs, default=None)
+
+
+def judge(bounds: OpenInterval, tolerance: float) -> str:
+    """Yes if the number is within the tolerance, no if it is above.
+
+    >>> judge((0.0, 1e-12), 1e-9), judge((0.1, None), 1e-9), judge((0.0, None), 1e-9)
+    ('yes', 'no', 'undecided')
+    """
+    low, high = bounds
+    if tolerance == inf:  # nothing is proved about the values
+        return UNDECIDED
+    if high is not None and high <= tolerance:
+        return YES
+    return NO if low > tolerance else UNDECIDED
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class KReport:
+    """What is known of each k. Printed, it is the table that `pdrm check-k` shows.
+
+    >>> from pdrm.analysis.k_search import check_k
+    >>> report = check_k("paint", k=[4, 5])
+    >>> report.k, round(report.loss[4][0], 6), report.verdicts[5]["start"]
+    (5, 0.006667, 'yes')
+    """
+
+    task: Task
+    discount: float
+    bound: Bound
+    value: Interval
+    """The optimal value from the start, with the whole stack in view."""
+    tolerance: float
+    """Losses from the start up to this count as none."""
+    step_tolerance: float
+    """The same for regret and spread."""
+    answers: dict[int, KAnswer]
+    certain: bool
+    """True if moves have no chance."""
+    ended: str
+    """Why the search ended: `decided`, `time`, `states` or `stopped`."""
+    states: int
+    """Product states explored."""
+    followed: Followed | None
+    prove: Callable[[int, str], Certificate] = field(repr=False)
+    """Makes a certificate for a k and a question."""
+
+    @property
+    def loss(self) -> dict[int, Interval]:
+        """What the best deterministic k-policy loses from the start, for each k."""
+        return {k: answer.loss for k, answer in self.answers.items()}
+
+    @property
+    def verdicts(self) -> dict[int, dict[str, str]]:
+        """Yes, no or undecided for each k and question."""
+        return {
+            k: answer.judge(self.tolerance, self.step_tolerance)
+            for k, answer in self.answers.items()
+        }
+
+    def smallest(self, question: str) -> int | None:
+        """The smallest k that is proved enough."""
+        if question not in QUESTIONS:
+            raise BadSetting(
+                f"there is no question `{question}`", fix=f"use one of {', '.join(QUESTIONS)}"
+            )
+        return min(
+            (k for k, found in self.verdicts.items() if found[question] == YES), default=None
+        )
+
+    @property
+    def k(self) -> int | None:
+        """The smallest k that is proved enough from the start."""
+        return self.smallest("start")
+
+    @property
+    def complete(self) -> bool:
+        """True if every question is answered yes or no."""
+        return all(UNDECIDED not in found.values() for found in self.verdicts.values())
+
+    @property
+    def optimal_steps(self) -> int | None:
+        """The steps of optimal play from the start; None if that is not known, or if it never ends."""
+        return self.followed.steps if self.followed is not None and self.followed.ends else None
+
+    @property
+    def over_limit(self) -> bool | None:
+        """True if optimal play takes longer than the domain's step limit, which is not part of the problem."""
+        return None if self.followed is None else self.followed.exceeds(self.task.finite.step_limit)
+
+    @property
+    def capped(self) -> bool:
+        """True if stacks were capped, which makes it another task."""
+        return self.bound.rule != "open"
+
+    @property
+    def recommended(self) -> int | None:
+        """The k to train with; None for the whole stack.
+
+        One that is enough from the start alone is at least 1: without the stack, values of different stacks share a row.
+        """
+        verdicts, chosen = self.verdicts, self.smallest("everywhere")
+        if chosen is None:
+            known = [k for k, found in verdicts.items() if found["start"] == YES]
+            chosen = max(1, min(known)) if known else None
+        if chosen is None:
+            most = SMALL_LOSS * max(map(abs, self.value))
+            chosen = min(
+                (k for k, loss in self.loss.items() if k and loss[1] <= most), default=None
+            )
+        if chosen is None and not self.certain:
+            chosen = min(
+                (k for k, found in verdicts.items() if k and found["start"] != NO), default=None
+            )
+        if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
+            return chosen
+        few = self.states <= FEW_ROWS and all(one.steps is None for one in self.answers.values())
+        return chosen if few else None
+
+    def answer(self, k: int) -> KAnswer:
+        """What is known of one k."""
+        if k not in self.answers:
+            fix = f"ask about it: check_k(…, k={k!r})"
+            raise BadSetting(f"k = {k!r} was not asked about", fix=fix)
+        return self.answers[k]
+
+    def witness(self, k: int) -> tuple[Member, ...]:
+        """States that look alike with k symbols and have no best action in common, up to one for each action.
+
+        If there are none, two whose values or best actions differ; empty if none are known.
+        """
+        return self.answer(k).witness
+
+    def policy(self, k: int) -> KPolicy:
+        """The best k-policy found. It acts, is saved and evaluated as any other policy."""
+        actions = self.task.finite.actions
+        return KPolicy(k, actions, dict(self.answer(k).policy))
+
+    def certificate(self, k: int | None = None, question: str | None = None) -> Certificate:
+        """A proof of what a k-policy loses at most, which `pdrm.verify` checks.
+
+        Args:
+            k: The k (default: the recommended one).
+            question: "start" or "everywhere" (default: everywhere if that is proved to be nothing).
+        """
+        chosen = next(iter(self.answers)) if k is None and self.recommended is None else k
+        chosen = self.recommended if chosen is None else chosen
+        assert chosen is not None
+        verdict = self.verdicts.get(chosen, {}).get("everywhere")
+        asked = question or ("everywhere" if verdict == YES else "start")
+        if asked not in QUESTIONS[1:]:
+            raise BadSetting(f"`{asked}` cannot be certified", fix="use start or everywhere")
+        if self.bound != Bound():
+            raise DoesNotApply(
+                "stacks are bounded, and certificates are about all", fix="leave `height` out"
+            )
+        return self.prove(self.answer(chosen).k, asked)
+
+    def draw(self, k: int | None = None, path: str | None = None) -> Plot:
+        """Draw the witness of one k (default: of the largest that has one); `path`: a file to write it to."""
+        from pdrm.drawing.plots import Situation, witness_plot
+
+        found = [one for one, answer in self.answers.items() if answer.witness and k in (None, one)]
+        if not found:
+            raise DoesNotApply("there is no witness to draw", fix="print the report")
+        chosen = self._most_telling(found)
+        drawn = [
+            Situation(
+                one.place, one.state, one.stack, len(one.seen), one.describe_way(),
+                " or ".join(one.actions), _format_value(one.value),
+            )
+            for one in self.answers[chosen].witness
+        ]  # fmt: skip
+        title = f"{self.task.name}: these look alike with k = {chosen}"
+        return witness_plot(self.task.finite, drawn, title).saved(path)
+
+    def _most_telling(self, ks: list[int]) -> int:
+        """The largest k that is not enough everywhere, else the largest with a witness."""
+        clear = [
+            k
+            for k in ks
+            if self.verdicts[k]["everywhere"] == NO and len(self.answers[k].witness) > 1
+        ]
+        return max(clear or ks)
+
+    def table(self) -> Rows[KRow]:
+        """The answers as rows, one for each k; `.frame()` makes a pandas frame of them."""
+        from pdrm.drawing.rows import Rows
+
+        ks = list(self.answers)
+
+        def make(number: int) -> KRow:
+            k = ks[number]
+            return KRow(
+                k, **self.verdicts[k], loss=self._format_loss(k), regret=self._format_regret(k)
+            )
+
+        return Rows(len(ks), make)
+
+    def __repr__(self) -> str:
+        enough = "not known" if self.k is None else str(self.k)
+        return f"<KReport of {self.task.name} with {self.task.pushdown.name}: smallest k from the start {enough}>"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, colour: Callable[[str, str], str] = lambda text, _: text) -> list[str]:
+        """The printed report; `colour`: gives a text the colour of a verdict."""
+        found = [self._headline(), *self._list_rows(colour), *self._list_notes()]
+        telling = [k for k, answer in self.answers.items() if len(answer.witness) > 1]
+        if telling:
+            k = self._most_telling(telling)
+            found.append(f"these look alike with k = {k}:")
+            found += [f"  {one}" for one in self.answers[k].witness]
+        return found
+
+    def _headline(self) -> str:
+        head = (
+            f"{self.task.name} with machine {self.task.pushdown.name}, discount {self.discount:g}"
+        )
+        said = f"{head}: the optimal value is {_format_value(self.value)}"
+        if self.followed is not None and self.followed.ends:
+            said += f", optimal play takes {self.followed.steps:,} step{'s' * (self.followed.steps != 1)}"
+        elif self.followed is not None and self.followed.ends is False:
+            said += ", optimal play never ends"
+        return said
+
+    def _list_rows(self, colour: Callable[[str, str], str]) -> list[str]:
+        head = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table")
+        rows = [
+            (str(k), self._format_loss(k), self._format_regret(k), f"{len(answer.policy):,} rows")
+            for k, answer in self.answers.items()
+        ]
+        widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()
+        ]
+        for (k, found), row in zip(self.verdicts.items(), rows, strict=True):
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            cells[1] = colour(cells[1], found["start"])
+            cells[2] = colour(cells[2], found["everywhere"])
+            mark = "  <- train with this" if k == self.recommended and not self.capped else ""
+            lines.append(("  ".join(cells) + mark).rstrip())
+        return lines
+
+    def _list_notes(self) -> list[str]:
+        notes = [
+            f"up to {self.tolerance:.2g} from the start, {self.step_tolerance:.2g} in one step, counts as nothing"
+        ]
+        if self.capped:
+            notes.append(
+                f"these are about the task with stacks of up to {self.bound.height} symbols ({self.bound.rule} beyond)"
+            )
+        if self.over_limit:
+            notes.append(
+                f"an episode is truncated after {self.task.finite.step_limit:,} steps, before optimal play is over:"
+                " raise the step limit, or change what the task pays"
+            )
+        if self.recommended is None and not self.capped:
+            how = "the agent `summary`" if self.certain else "k = full"
+            notes.append(f"train with the whole stack ({how})")
+        return notes
+
+    def _format_loss(self, k: int) -> str:
+        low, high = self.answers[k].loss
+        if self.verdicts[k]["start"] == YES:
+            return "nothing, proved"
+        if low <= self.tolerance:
+            low = 0.0
+        if not isfinite(high):
+            return f"{low:.4g} or more" if low else "not known"
+        return _format_range(low, high, self.tolerance)
+
+    def _format_regret(self, k: int) -> str:
+        answer = self.answers[k]
+        (low, high), verdict = answer.regret, self.verdicts[k]["everywhere"]
+        if verdict == YES:
+            return "nothing, for every stack" if answer.every_stack else "nothing, proved"
+        if low <= self.step_tolerance:
+            far = f"0 within {answer.steps:,} steps" if answer.steps is not None else "0"
+            return far if high is None else f"at most {high:.4g}"
+        return (
+            f"{low:.4g} or more" if high is None else _format_range(low, high, self.step_tolerance)
+        )
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, picture, table
+        from pdrm.drawing.plots import plot_bytes
+
+        shades = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
+        rows = []
+        for k, found in self.verdicts.items():
+            loss, regret = (
+                html("span", text, style=f"color: {shades[verdict]}; font-weight: 600")
+                for text, verdict in (
+                    (self._format_loss(k), found["start"]),
+                    (self._format_regret(k), found["everywhere"]),
+                )
+            )
+            rows.append([str(k), loss, regret, f"{len(self.answers[k].policy):,} rows"])
+        heads = ["k", "the best deterministic k-policy loses", "in one step, at worst", "its table"]
+        whole = [html("p", self._headline()), table(heads, rows)]
+        whole += [html("p", note) for note in self._list_notes()]
+        plot = plot_bytes(self.plot(), "svg")
+        whole.append(
+            picture(plot, "svg", "loss", "What the best deterministic k-policy loses, by k.")
+        )
+        if any(answer.witness for answer in self.answers.values()):
+            drawn = plot_bytes(self.draw(), "svg")
+            whole.append(picture(drawn, "svg", "witness", "Why not: these look alike."))
+        return "".join(whole)
+
+    def plot(self) -> Plot:
+        """The loss by k: a bar between its bounds."""
+        from pdrm.drawing.plots import loss_plot
+
+        return loss_plot(list(self.loss.items()), f"{self.task.name}: loss of the best k-policy")
+
+    def record(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        rows = {
+            str(k): {
+                **self.verdicts[k],
+                "loss": _list_bounds(answer.loss),
+                "regret": _list_bounds(answer.regret),
+                "spread": _list_bounds(answer.spread),
+                "steps": answer.steps,
+                "every_stack": answer.every_stack,
+                "rows": len(answer.policy),
+            }
+            for k, answer in self.answers.items()
+        }
+        return {
+            "domain": self.task.name,
+            "machine": self.task.pushdown.name,
+            "discount": self.discount,
+            "height": self.bound.height,
+            "rule": self.bound.rule,
+            "value": _list_bounds(self.value),
+            "tolerance": self.tolerance,
+            "step_tolerance": self.step_tolerance,
+            "optimal_steps": self.optimal_steps,
+            "over_limit": self.over_limit,
+            "k": rows,
+            "recommended": self.recommended,
+            "witnesses": {
+                str(k): [one.record() for one in answer.witness]
+                for k, answer in self.answers.items()
+            },
+            "states": self.states,
+            "ended": self.ended,
+        }
+
+
+def _list_bounds(bounds: OpenInterval) -> list[float | None]:
+    """Two bounds as JSON values; one that is not known is null."""
+    return [bound if bound is not None and isfinite(bound) else None for bound in bounds]
+
+
+def _format_value(value: Interval) -> str:
+    low, high = value
+    if high - low > 1e-6 * max(1.0, abs(high)):
+        return f"between {low:.6g} and {high:.6g}"
+    return "0" if low <= 0 <= high else f"{(low + high) / 2:.6g}"
+
+
+def _format_range(low: float, high: float, tolerance: float) -> str:
+    """Two bounds, or one number if they are equal."""
+    if high - low <= max(tolerance, 1e-4 * abs(high)):
+        return f"{(low + high) / 2:.4g}"
+    return f"{low:.4g} to {high:.4g}"

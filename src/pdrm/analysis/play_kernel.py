@@ -1,0 +1,196 @@
+"""Kernels of the search for the best k-policy: values from operators, classes, and playing a policy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
+from pdrm.machines.tables import Integers
+from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
+from pdrm.product.hash_kernel import Index, hash_key
+
+MISSING = 3
+"""An operator is needed that is not in the arrays yet."""
+UNEXPANDED = 4
+"""A state is played that has not been expanded."""
+
+EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
+"""What `play` adds up: what is earned at least, how much more it may be, the sum of the absolute rewards, steps, classes chosen."""
+
+
+class Operators(NamedTuple):
+    """The operators of a solved task: the worth of a symbol as the greatest of a constant and of lines c + slope · worth below."""
+
+    constant: Floats
+    """[exit, symbol]: NaN if the operator is not known. An exit is environment state · machine states + machine state."""
+    first: Numbers
+    """[exit, symbol]: the first of its lines."""
+    count: Numbers  # type: ignore[assignment] # a tuple has a method of that name
+    """[exit, symbol]: how many lines there are."""
+    leads_to: Numbers
+    """[line]: the exit."""
+    c: Floats
+    """[line]"""
+    slope: Floats
+    """[line]: the discount to the power of its steps."""
+
+
+@njit(cache=True)
+def find_worth(
+    operators: Operators, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
+) -> tuple[int, int, int]:
+    """Find the worth at an exit of a stack and of every stack below that it depends on.
+
+    Returns OK and the row of `worth`; FULL if there is no room; or MISSING with the exit and symbol of the operator.
+    """
+    slot, keys, used = known
+    constant, first, count, leads_to, c, slope = operators
+    mask, exits = len(slot) - 1, len(constant)
+    todo = [(e, node)]
+    row = -1
+    while len(todo) > 0:
+        e, node = todo[-1]
+        key = np.int64(node) * exits + e
+        probe = hash_key(key) & mask
+        while slot[probe] >= 0 and keys[slot[probe]] != key:
+            probe = (probe + 1) & mask
+        if slot[probe] >= 0:
+            row = slot[probe]
+            todo.pop()
+            continue
+        symbol = stacks.symbol[node]
+        best, ready = constant[e, symbol], True
+        if np.isnan(best):
+            return MISSING, e, symbol
+        for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
+            below = np.int64(stacks.parent[node]) * exits + leads_to[line]
+            other = hash_key(below) & mask
+            while slot[other] >= 0 and keys[slot[other]] != below:
+                other = (other + 1) & mask
+            if slot[other] < 0:
+                todo.append((np.int64(leads_to[line]), np.int64(stacks.parent[node])))
+                ready = False
+            elif ready:
+                best = max(best, c[line] + slope[line] * worth[slot[other]])
+        if ready:
+            row = used[0]
+            if row == len(keys):
+                return FULL, -1, -1
+            slot[probe], keys[row], worth[row], used[0] = row, key, best, row + 1
+            todo.pop()
+    return OK, row, -1
+
+
+@njit(cache=True)
+def find_values(
+    operators: Operators, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
+    place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
+    for x in range(begin, end):
+        e = np.int64(place[x]) * machine_states + state[x]
+        status, row, symbol = find_worth(operators, stacks, known, worth, e, np.int64(node[x]))
+        if status != OK:
+            return x, status, row, symbol
+        value[x] = worth[row] / discount
+    return end, OK, -1, -1
+
+
+@njit(cache=True)
+def classify(
+    place: Integers, state: Integers, node: Integers, stacks: Stacks, k: int, places: int, machine_states: int,
+    begin: int, end: int, index: Index, klass: Integers, member: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """Number the classes of the states from `begin` to `end`; returns how far it came, and OK or FULL.
+
+    The top k symbols are known by a node of the tree of stacks: that of the stack with just these.
+    """
+    slot, keys, used = index
+    mask = len(slot) - 1
+    top = np.empty(k, np.int64)
+    for x in range(begin, end):
+        count, at = 0, node[x]
+        while count < k and at != EMPTY:
+            top[count] = stacks.symbol[at]
+            at = stacks.parent[at]
+            count += 1
+        at = EMPTY
+        for position in range(count - 1, -1, -1):
+            child = stacks.child[at, top[position]]
+            if child == EMPTY:
+                child = stacks.made[0]
+                if child == len(stacks.symbol):
+                    return x, FULL
+                stacks.symbol[child] = top[position]
+                stacks.parent[child] = at
+                stacks.height[child] = stacks.height[at] + 1
+                stacks.child[at, top[position]] = child
+                stacks.made[0] = child + 1
+            at = child
+        key = (np.int64(at) * places + place[x]) * machine_states + state[x]
+        probe = hash_key(key) & mask
+        while slot[probe] >= 0 and keys[slot[probe]] != key:
+            probe = (probe + 1) & mask
+        if slot[probe] < 0:
+            row = used[0]
+            if row == len(keys):
+                return x, FULL
+            slot[probe], keys[row], used[0] = row, key, row + 1
+            member[row] = x
+        klass[x] = slot[probe]
+    return end, OK
+
+
+@njit(cache=True)
+def play(
+    following: Integers, reward: Floats, expanded: Flags, value: Floats, worst: Floats, discount: float, cut: float,
+    klass: Integers, action: Integers, coarse: Integers, hint: Integers, complete: bool,
+    at: Numbers, weight: Floats, log: Integers, total: Floats, stamp: Numbers, mark: Numbers, then: Floats,
+) -> int:  # fmt: skip
+    """Play episodes as far as a policy knows; if `complete`, choose in every new class: what `hint` says, else the best there.
+
+    Returns the number of an episode that came to a state that is to be expanded (call again then), or -1.
+    `at[i]` is END for an episode that is over. A configuration that returns makes a geometric series. Once an episode counts for
+    less than `cut`, `worst` is added, and the rest up to its value becomes doubt.
+    """
+    actions = following.shape[1]
+    for i in range(len(at)):
+        x, w = at[i], weight[i]
+        while x != END:
+            a = action[klass[x]]
+            if a < 0 and not complete:
+                break
+            if not expanded[x]:
+                at[i], weight[i] = x, w
+                return i
+            if a < 0:
+                a = hint[coarse[x]]
+                best = -np.inf
+                for b in range(actions if a < 0 else 0):
+                    y = following[x, b, 0]
+                    q = reward[x, b, 0] + (discount * value[y] if y != END else 0.0)
+                    if q > best:
+                        best, a = q, b
+                action[klass[x]] = a
+                log[np.int64(total[CHOSEN])] = klass[x]
+                total[CHOSEN] += 1
+            if mark[x] == stamp[0]:
+                total[EARNED] = then[x, 1] + (total[EARNED] - then[x, 1]) / (1 - w / then[x, 0])
+                x = END
+                break
+            mark[x] = stamp[0]
+            then[x, 0], then[x, 1] = w, total[EARNED]
+            total[EARNED] += w * reward[x, a, 0]
+            total[GROSS] += abs(w * reward[x, a, 0])
+            total[STEPS] += 1
+            x, w = following[x, a, 0], w * discount
+            if x != END and w * (value[x] - worst[x]) <= cut:
+                total[DOUBT] += w * max(0.0, value[x] - worst[x])
+                total[EARNED] += w * worst[x]
+                x = END
+        at[i], weight[i] = x, w
+        stamp[0] += 1
+    return -1

@@ -1,0 +1,102 @@
+"""Certificates: they prove what they say, are read as they were written, and damaged ones are refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pdrm.analysis import load_certificate, verify
+from pdrm.analysis.k_search import check_k
+from pdrm.errors import BadCertificate
+
+ASKED = [
+    ("paint", 5, "everywhere", 1e-9),
+    ("paint", 3, "start", 0.0234),
+    ("maze-5x5", 0, "start", 1e-6),
+    ("letter", 1, "start", 1e-9),
+    ("echo", 1, "everywhere", 1e-12),
+]
+
+
+@pytest.fixture(scope="module")
+def proofs():
+    found = {}
+    for name, k, question, _ in ASKED:
+        found[name, k, question] = check_k(name, k=[k], seconds=5).certificate(k, question)
+    return found
+
+
+@pytest.mark.parametrize(("name", "k", "question", "most"), ASKED)
+def test_what_is_proved(proofs, tmp_path, name, k, question, most):
+    proof = proofs[name, k, question]
+    assert 0 <= proof.bound <= most
+    assert verify(proof) == proof.claim
+    proof.save(tmp_path / "proof.json")
+    assert load_certificate(tmp_path / "proof.json") == proof
+    assert verify(tmp_path / "proof.json") == proof.claim
+
+
+def damage(proof, entry):
+    return replace(proof, entries=(entry, *proof.entries[1:]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda proof: replace(proof, bound=proof.bound / 2 - 1e-30),
+        lambda proof: replace(proof, policy=proof.policy[1:]),
+        lambda proof: replace(proof, entries=proof.entries[1:]),
+        lambda proof: replace(proof, k=0),
+        lambda proof: replace(proof, discount=1.5),
+        lambda proof: replace(proof, domain="letter"),
+        lambda proof: damage(proof, (*proof.entries[0][:4], -1e3, *proof.entries[0][5:])),
+        lambda proof: damage(proof, (10**6, *proof.entries[0][1:])),
+        lambda proof: damage(proof, proof.entries[1]),
+    ],
+)
+def test_falsified_ones_are_refused(proofs, change):
+    with pytest.raises(BadCertificate):
+        verify(change(proofs["paint", 5, "everywhere"]), "paint")
+
+
+def test_ranges_must_hold(proofs):
+    proof = proofs["echo", 1, "everywhere"]
+    for change in (
+        lambda low, high: (low, high / 2),
+        lambda low, high: (high / 2, high),
+        lambda low, high: (high, low),
+    ):
+        ranges = tuple((s, u, *change(low, high)) for s, u, low, high in proof.ranges)
+        with pytest.raises(BadCertificate):
+            verify(replace(proof, ranges=ranges))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "pdrm certificate 2"},
+        {"question": "why"},
+        {"bound": None},
+        {"bound": float("nan")},
+        {"k": -1},
+        {"entries": [[0, "ask", ["#"], True]]},
+        {"entries": [[0, "ask", ["#"], True, 0.0, [[-1, 0.0, 0, "ask"]]]]},
+        {"entries": [[0, "ask", ["#"], False, 1e999, []]]},
+        {"files": ["here"]},
+        {"more": 1},
+    ],
+)
+def test_damaged_files_are_refused(proofs, tmp_path, change):
+    file = tmp_path / "proof.json"
+    proofs["paint", 5, "everywhere"].save(file)
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(BadCertificate):
+        load_certificate(file)
+
+
+def test_what_is_not_a_certificate(tmp_path):
+    file = tmp_path / "proof.json"
+    for text in ("", "[]", "{", '{"format": "pdrm certificate 3"}'):
+        file.write_text(text)
+        with pytest.raises(BadCertificate):
+            load_certificate(file)
