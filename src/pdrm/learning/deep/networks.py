@@ -136,6 +136,11 @@ class ActorCritic(NamedTuple):
     value: Layer
     log_deviation: jax.Array  # [action size]: of the Gaussian; empty if actions are discrete
 
+    @property
+    def discrete(self) -> bool:
+        """True if an action is one of several, False if it is a vector."""
+        return self.log_deviation.shape[-1] == 0
+
 
 class Judged(NamedTuple):
     """The networks' outputs for observations."""
@@ -170,14 +175,14 @@ def judge(network: ActorCritic, observation: jax.Array) -> Judged:
     return Judged(apply(network.action, x[ACTOR]), apply(network.value, x[CRITIC])[..., 0])
 
 
-def best_action(judged: Judged, *, discrete: bool) -> jax.Array:
+def best_action(network: ActorCritic, judged: Judged) -> jax.Array:
     """[B] or [B, action size]: the likeliest actions."""
-    return judged.action.argmax(axis=-1).astype(jnp.int32) if discrete else judged.action
+    return judged.action.argmax(axis=-1).astype(jnp.int32) if network.discrete else judged.action
 
 
-def sample_action(network: ActorCritic, judged: Judged, keys: Key, *, discrete: bool) -> jax.Array:
+def sample_action(network: ActorCritic, judged: Judged, keys: Key) -> jax.Array:
     """[B] or [B, action size]: an action for each row, drawn with that row's key."""
-    if discrete:
+    if network.discrete:
         up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
         number = jax.vmap(lambda key: uniforms(key, 1))(keys)
         return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(
@@ -195,20 +200,18 @@ def draw_normals(keys: Key, count: int) -> jax.Array:
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(
-    network: ActorCritic, judged: Judged, action: jax.Array, *, discrete: bool
-) -> jax.Array:
+def log_probability(network: ActorCritic, judged: Judged, action: jax.Array) -> jax.Array:
     """[B]: of the actions."""
-    if discrete:
+    if network.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return (logits * jax.nn.one_hot(action, logits.shape[-1], dtype=logits.dtype)).sum(axis=-1)
     away = (action - judged.action) / jnp.exp(network.log_deviation)
     return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - network.log_deviation.sum()
 
 
-def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Array:
+def entropy(network: ActorCritic, judged: Judged) -> jax.Array:
     """[B]: of the distributions over actions."""
-    if discrete:
+    if network.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return -(jnp.exp(logits) * logits).sum(axis=-1)
     each = 0.5 * (1 + LOG_2_PI) + network.log_deviation

@@ -115,24 +115,12 @@ def ppo_loss(
 
 
 def judged_loss(
-    product: JaxProduct,
-    settings: PPO,
-    network: nn.ActorCritic,
-    judged: nn.Judged,
-    batch: Batch,
-    weight: jax.Array,
+    settings: PPO, network: nn.ActorCritic, judged: nn.Judged, batch: Batch, weight: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """The loss of the networks' present outputs for the rows of a batch."""
-    discrete = product.domain.actions > 0
-    log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
-    return ppo_loss(
-        settings,
-        batch,
-        judged.value,
-        log_probability,
-        nn.entropy(network, judged, discrete=discrete),
-        weight,
-    )
+    log_probability = nn.log_probability(network, judged, batch.action)
+    entropy = nn.entropy(network, judged)
+    return ppo_loss(settings, batch, judged.value, log_probability, entropy, weight)
 
 
 # --- Collecting experience.
@@ -163,26 +151,31 @@ class Collected(NamedTuple):
     tally: Tally
 
 
-def look(product: JaxProduct, envs: Envs, read: Read, memory: Memory, start: jax.Array) -> Between:
-    """Before the first step of an iteration."""
-    seen = observe_envs(product, envs)
-    after, judged = read(memory, seen, start)
-    return Between(envs, seen, start, memory, after, judged)
+class PPOState(NamedTuple):
+    """The state of a run."""
+
+    network: Any
+    optimiser: Any
+    envs: Envs
+    memory: Memory  # before seeing what the environments show
+    start: jax.Array  # [N]: whether the next step is the first of an episode
+    key: Key
+    timesteps: jax.Array  # steps taken, over all environments
 
 
 def collect(
     product: JaxProduct,
     settings: PPO,
-    network: nn.ActorCritic,
+    state: PPOState,
+    head: nn.ActorCritic,
     read: Read,
-    first: Between,
     length: int,
-) -> tuple[Between, Collected]:
-    """`n_steps` of every environment, in sequences of a length that divides them."""
-    discrete, count = product.domain.actions > 0, settings.n_envs
+) -> tuple[PPOState, Collected]:
+    """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
+    count = settings.n_envs
 
     def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
-        action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
+        action = nn.sample_action(head, now.judged, action_keys(now.envs))
         stepped = step_envs(product, now.envs, action, settings.restarts)
         # One pass for both: the rows of the next step, and the last ones of truncated episodes.
         seen = jnp.concatenate(
@@ -197,7 +190,7 @@ def collect(
         row = (
             now.seen,
             action,
-            nn.log_probability(network, now.judged, action, discrete=discrete),
+            nn.log_probability(head, now.judged, action),
             now.judged.value,
             learning_reward(product, settings, now.envs, stepped) + bootstrapped,
             stepped.over,
@@ -212,6 +205,9 @@ def collect(
         after, rows = jax.lax.scan(step, now, None, length=length)
         return after, (rows, now.before)
 
+    seen = observe_envs(product, state.envs)
+    after, judged = read(state.memory, seen, state.start)
+    first = Between(state.envs, seen, state.start, state.memory, after, judged)
     last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
     seen, action, log_probability, value, reward, over, start, tally = rows
     reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
@@ -220,7 +216,11 @@ def collect(
     )
     gain = gain.reshape(value.shape)
     batch = Batch(seen, action, log_probability, value, gain, gain + value)
-    return last, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
+    timesteps = state.timesteps + steps_per_iteration(settings)
+    state = state._replace(
+        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
+    )
+    return state, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
 
 
 # --- Descending on shuffled batches.
@@ -269,29 +269,16 @@ def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Ar
 # --- The agent.
 
 
-class PPOState(NamedTuple):
-    """The state of a run."""
-
-    network: Any
-    optimiser: Any
-    envs: Envs
-    memory: Memory  # before seeing what the environments show
-    start: jax.Array  # [N]: whether the next step is the first of an episode
-    key: Key
-    timesteps: jax.Array  # steps taken, over all environments
-
-
 def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:
     """The first parameters."""
     return nn.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
 
 
-def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
+def act(_product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
     """The policy without exploration."""
-    discrete = product.domain.actions > 0
     return lambda memory, seen, _start: (
         memory,
-        nn.best_action(nn.judge(network, seen), discrete=discrete),
+        nn.best_action(network, nn.judge(network, seen)),
     )
 
 
@@ -315,24 +302,6 @@ def steps_per_iteration(settings: PPO) -> int:
     return settings.n_steps * settings.n_envs
 
 
-def collect_from(
-    product: JaxProduct,
-    settings: PPO,
-    state: PPOState,
-    head: nn.ActorCritic,
-    read: Read,
-    length: int,
-) -> tuple[PPOState, Collected]:
-    """Collect the experience of an iteration, and the state after it."""
-    first = look(product, state.envs, read, state.memory, state.start)
-    last, collected = collect(product, settings, head, read, first, length)
-    timesteps = state.timesteps + steps_per_iteration(settings)
-    after = state._replace(
-        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
-    )
-    return after, collected
-
-
 def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Tally]:
     """Collect and learn once."""
 
@@ -343,9 +312,9 @@ def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOSta
         network: nn.ActorCritic, batch: Batch, weight: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         judged = nn.judge(network, batch.observation)
-        return judged_loss(product, settings, network, judged, batch, weight)
+        return judged_loss(settings, network, judged, batch, weight)
 
-    after, collected = collect_from(product, settings, state, state.network, read, settings.n_steps)
+    after, collected = collect(product, settings, state, state.network, read, settings.n_steps)
     count = steps_per_iteration(settings)
     rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
     after = descend(settings, after, rows, count, settings.batch_size, loss)

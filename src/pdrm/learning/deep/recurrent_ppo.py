@@ -18,7 +18,7 @@ from pdrm.learning.deep.ppo import (
     Batch,
     PPOState,
     begin_with,
-    collect_from,
+    collect,
     descend,
     judged_loss,
     steps_per_iteration,
@@ -207,12 +207,12 @@ def judge_sequences(network: Recurrent, sequences: Sequences) -> nn.Judged:
 # --- The agent.
 
 
-def act(product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act:
+def act(_product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act:
     """The policy without exploration."""
 
     def choose(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, jax.Array]:
         memory, judged = judge_step(network, memory, seen, start)
-        return memory, nn.best_action(judged, discrete=product.domain.actions > 0)
+        return memory, nn.best_action(network.head, judged)
 
     return choose
 
@@ -233,10 +233,10 @@ def iterate(product: JaxProduct, settings: RecurrentPPO, state: PPOState) -> tup
         flat: Batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), part.rows)
         judged = judge_sequences(network, part)
         weights = jnp.repeat(weight, length)
-        return judged_loss(product, settings, network.head, judged, flat, weights)
+        return judged_loss(settings, network.head, judged, flat, weights)
 
     head = state.network.head
-    after, collected = collect_from(product, settings, state, head, read, length)
+    after, collected = collect(product, settings, state, head, read, length)
     memory = Memory(
         *(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in collected.memory)
     )
