@@ -15,7 +15,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, BadRunFolder, PdrmError
+from pdrm.errors import BadPolicyFile, PdrmError
 from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO
@@ -212,15 +212,6 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
         (0, 384),
     ]
     assert all(map(is_done, runs(tmp_path)[1]))
-
-
-def test_of_several_checkpoints_the_damaged_one_is_named(stopped, tmp_path):
-    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
-    damaged = tmp_path / "0" / CHECKPOINT
-    damaged.write_bytes(damaged.read_bytes()[:-100])
-    with pytest.raises(BadRunFolder) as told:
-        execute(*runs(tmp_path))
-    assert str(damaged) in told.value.fix
 
 
 def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):

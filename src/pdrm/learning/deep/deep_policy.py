@@ -152,7 +152,6 @@ class DeepPolicy:
     @property
     def machine(self) -> PushdownRewardMachine:
         """The machine it was learnt with."""
-        assert self.product.readable is not None
         return self.product.readable
 
     @property

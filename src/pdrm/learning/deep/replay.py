@@ -182,9 +182,8 @@ class Tops:
     def number(self, configuration: Packed) -> jax.Array:
         """The number of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
-        return (
-            digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
-        ).sum()
+        values = jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
+        return (digits * values).sum()
 
     def pack(self, state: jax.Array, number: jax.Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
@@ -213,15 +212,9 @@ def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
     """The tops that matter to a policy that sees the product; None without counterfactuals."""
     if not settings.counterfactuals:
         return None
-    if product.readable is None:
-        raise BadSetting(
-            "counterfactuals need the product's readable machine",
-            fix="make the product with jax_product",
-        )
-    kept, needed = choose_symbols(
-        product.readable, product.k, product.machine.depth, settings.n_steps
-    )
-    return Tops(product.machine, kept, needed)
+    machine = product.machine
+    kept, needed = choose_symbols(product.readable, product.k, machine.depth, settings.n_steps)
+    return Tops(machine, kept, needed)
 
 
 def choose_symbols(
@@ -230,9 +223,8 @@ def choose_symbols(
     """The symbols of a stack that are kept to imagine windows of several steps, and those of them that one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
-        raise BadSetting(
-            "one step of this machine may pop any number of symbols", fix="counterfactuals=0"
-        )
+        fault = "one step of this machine may pop any number of symbols"
+        raise BadSetting(fault, fix="counterfactuals=0")
     things, kept = 1 + len(machine.stack), min(needed, depth)
     if things**kept > MOST_TOPS:
         fault = f"{things}^{kept} tops of stacks are too many to keep"

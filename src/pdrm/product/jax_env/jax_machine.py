@@ -86,9 +86,8 @@ class JaxMachine:
         if len(first.stack) > self.depth:
             fault = f"the machine's first stack does not fit a depth of {self.depth}"
             raise BadSetting(fault, fix="use a larger depth")
-        return MachineStep(
-            self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK)
-        )
+        packed = self.pack(first.state, first.stack)
+        return MachineStep(packed, jnp.float32(first.reward), jnp.int32(OK))
 
     def pack(self, state: int, stack: Symbols) -> Packed:
         """A configuration given as numbers, the stack top first."""

@@ -81,12 +81,12 @@ class JaxProduct:
 
     domain: JaxDomain
     machine: JaxMachine
+    readable: PushdownRewardMachine
+    """The machine that was compiled."""
     k: int = 1
     """Stack symbols that are seen."""
     visible: Any = 1.0
     """1, or 0 if nothing of the machine is seen (its part of the observation is zeros then). May be traced."""
-    readable: PushdownRewardMachine | None = None
-    """The machine that was compiled."""
     potential: JaxPotential | None = None
     """The potential that learners shape rewards with; those of a step are never shaped."""
 
@@ -148,10 +148,5 @@ def jax_product(
 ) -> JaxProduct:
     """The product; a view of None sees nothing of the machine, which still pays."""
     k = 0 if view is None else depth if isinstance(view, FullStack) else view.k
-    return JaxProduct(
-        domain,
-        JaxMachine(tabulate(machine, domain.labels), depth),
-        k,
-        float(view is not None),
-        machine,
-    )
+    compiled = JaxMachine(tabulate(machine, domain.labels), depth)
+    return JaxProduct(domain, compiled, machine, k, float(view is not None))
