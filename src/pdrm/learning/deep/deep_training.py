@@ -106,7 +106,11 @@ class DeepTraining:
             for seed in seeds
         ]
         keys = jnp.stack([make_key(seed) for seed in seeds])
-        self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
+
+        def begin(own: Numbers, network: Any, key: Key) -> Any:
+            return algorithm.begin(*self.task(own), network, key)
+
+        self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
         self._tested: tuple[int, int, int] | None = None
@@ -152,9 +156,6 @@ class DeepTraining:
         self.iterations, self._tested = int(arrays["iterations"]), None
         self.ended[run], self.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
 
-    def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
-        return self.algorithm.begin(*self.task(numbers), network, key)
-
     def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Tally]:
         """Iterations, and their counts: one program for every number of them."""
 
@@ -178,15 +179,7 @@ class DeepTraining:
             product, settings = self.task(numbers)
             act = self.algorithm.act(product, settings, network)
             memory = self.algorithm.empty_memory(settings, episodes)
-            return play(
-                product,
-                act,
-                memory,
-                key,
-                episodes,
-                self.product.domain.step_limit,
-                settings.discount,
-            )
+            return play(product, act, memory, key, episodes, settings.discount)
 
         return jax.vmap(test)(numbers, network)
 
@@ -197,15 +190,12 @@ def check_played(played: Tally | Episodes, depth: int) -> None:
         fix = "let the first label, not the start, lead there"
         raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
     if int(played.unfit.sum()):
-        raise BadSetting(
-            f"the stack that an episode begins with does not fit a depth of {depth}",
-            fix="a larger depth",
-        )
+        fault = f"the stack that an episode begins with does not fit a depth of {depth}"
+        raise BadSetting(fault, fix="a larger depth")
     if int(played.undefined.sum()):
         fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-        raise UndefinedMove(
-            "the machine met a label for which it has no rule, and says `otherwise error`", fix=fix
-        )
+        fault = "the machine met a label for which it has no rule, and says `otherwise error`"
+        raise UndefinedMove(fault, fix=fix)
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
@@ -214,9 +204,10 @@ def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
         np.isfinite(part).reshape(len(seeds), -1).all(axis=1)
         for part in map(np.asarray, jax.tree.leaves(networks))
     ]
-    if not (sound := np.all(finite, axis=0)).all():
-        broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)
-        fault = f"the network of seed {broken} has diverged (NaN or inf)"
+    broken = np.flatnonzero(~np.all(finite, axis=0)).tolist()
+    if broken:
+        named = ", ".join(str(seeds[run]) for run in broken)
+        fault = f"the network of seed {named} has diverged (NaN or inf)"
         error = Diverged(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
-        error.runs = tuple(np.flatnonzero(~sound).tolist())
+        error.runs = tuple(broken)
         raise error

@@ -46,8 +46,6 @@ class Tally(NamedTuple):
     """Episodes that ended."""
     gained: jax.Array
     """Their raw returns, summed."""
-    terminated: jax.Array
-    """Those of them that ended in a final state or by the environment."""
     overflows: jax.Array
     """Those of them that a full stack truncated."""
     undefined: jax.Array
@@ -102,7 +100,6 @@ def step_envs(
     tally = Tally(
         over.sum(),
         jnp.where(over, gained, 0).sum(),
-        outcome.terminated.sum(),
         (outcome.truncated & (outcome.status == OVERFLOW)).sum(),
         ((outcome.status == UNDEFINED) | (envs.begun == UNDEFINED)).sum(),
         (envs.begun == OVERFLOW).sum(),
@@ -142,9 +139,8 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
     )
     place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
     last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
-    place = jnp.where(
-        last[place] == numbers, place, ROOM
-    )  # one for each place: else the order of writing would matter
+    # One for each place: otherwise the order of writing would matter.
+    place = jnp.where(last[place] == numbers, place, ROOM)
 
     def keep(old: jax.Array, new: jax.Array) -> jax.Array:
         return old.at[place].set(new, mode="drop")
@@ -160,9 +156,8 @@ def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
         return envs
     (state, known), keys = envs.visited, envs.state.key
     count = jnp.cumsum(known)
-    rank = jnp.minimum(
-        (_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32), count[-1] - 1
-    )
+    drawn = (_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32)
+    rank = jnp.minimum(drawn, count[-1] - 1)
     place = jnp.searchsorted(count, rank + 1)
     there: ProductState = jax.tree.map(lambda part: part[place], state)
     there = there._replace(key=keys, clock=jnp.zeros_like(there.clock))
@@ -172,12 +167,8 @@ def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
         return jnp.where(chosen.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
     begun = jnp.where(chosen, OK, envs.begun).astype(jnp.int8)
-    return Envs(
-        jax.tree.map(choose, there, envs.state),
-        jnp.where(chosen, 0.0, envs.gained),
-        begun,
-        envs.visited,
-    )
+    begun_there: ProductState = jax.tree.map(choose, there, envs.state)
+    return envs._replace(state=begun_there, gained=jnp.where(chosen, 0.0, envs.gained), begun=begun)
 
 
 def _draw_shares(keys: Key, number: int) -> jax.Array:
@@ -230,10 +221,9 @@ class Episodes(NamedTuple):
     """Results of test episodes, [N] each."""
 
     returns: jax.Array
-    discounted: jax.Array  # the same, as an optimal value counts: what is paid before the first action, and for it, in full
+    discounted: jax.Array  # rewards before the first action, and for it, count in full
     steps: jax.Array
     ends: jax.Array  # the machine's last state
-    terminated: jax.Array
     cut_off: jax.Array  # whether the stack was full
     undefined: jax.Array  # whether the machine had no move, in a step or at reset
     unfit: jax.Array  # whether the first stack was higher than the depth
@@ -254,7 +244,6 @@ def play(
     memory: Carry,
     key: Key,
     episodes: int,
-    step_limit: int,
     discount: Number,
 ) -> Episodes:
     """Episodes side by side, each up to its end or the limit."""
@@ -263,23 +252,23 @@ def play(
         status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED)
     )
     steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
-    played = Episodes(paid, paid, steps, ends, none, none, undefined, unfit, finished)
-    chunk, fall = min(CHUNK, step_limit), jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
+    played = Episodes(paid, paid, steps, ends, none, undefined, unfit, finished)
+    step_limit = product.domain.step_limit
+    chunk = min(CHUNK, step_limit)
+    fall = jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
 
     def step(playing: _Playing, _: None) -> tuple[_Playing, None]:
         seen = jax.vmap(product.observe)(playing.state)
         memory, action = act(playing.memory, seen, jnp.broadcast_to(playing.step == 0, none.shape))
         state, outcome = jax.vmap(product.step)(playing.state, action)
         ongoing, before = ~playing.over, playing.played
-        counts = jnp.where(
-            playing.step == 0, 1.0, jnp.exp(playing.step * fall)
-        )  # the power, closer than of a rounded discount
+        # The power of the discount, closer than that of a rounded one.
+        counts = jnp.where(playing.step == 0, 1.0, jnp.exp(playing.step * fall))
         played = before._replace(
             returns=before.returns + jnp.where(ongoing, outcome.reward, 0),
             discounted=before.discounted + jnp.where(ongoing, outcome.reward * counts, 0),
             steps=before.steps + ongoing,
             ends=jnp.where(ongoing, state.configuration.state, before.ends),
-            terminated=before.terminated | (ongoing & outcome.terminated),
             cut_off=before.cut_off | (ongoing & outcome.truncated & (outcome.status == OVERFLOW)),
             undefined=before.undefined | (ongoing & (outcome.status == UNDEFINED)),
         )

@@ -136,26 +136,20 @@ def replay_window(
         gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
         weight = jnp.where(status == OK, now.weight, 0.0)
         going = ~ended & ~row.over & (after.height >= least)
-        later = _Within(
-            after, row.after, gained, now.discount * settings.discount, ended, going, weight
-        )
+        discount = now.discount * settings.discount
+        later = _Within(after, row.after, gained, discount, ended, going, weight)
         return select(now.going, later, now), None
 
     true, zero = jnp.bool_(True), jnp.float32(0)
     start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
     end: _Within = jax.lax.scan(step, start, rows)[0]
-    seen, following = (
-        product.seen(rows.before[0], configuration),
-        product.seen(end.after, end.configuration),
-    )
+    last, terminated, discount = end.configuration, end.terminated, end.discount
+    seen = product.seen(rows.before[0], configuration)
+    following = product.seen(end.after, last)
     reward = end.reward
-    if product.potential is not None:  # what is added between the two cancels out
-        reward += product.potential.reward(
-            configuration, end.configuration, end.terminated, end.discount
-        )
-    return Experience(
-        seen, rows.action[0], reward, following, end.terminated, end.discount, end.weight
-    )
+    if product.potential is not None:  # the potentials between the two cancel out
+        reward += product.potential.reward(configuration, last, terminated, discount)
+    return Experience(seen, rows.action[0], reward, following, terminated, discount, end.weight)
 
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.

@@ -6,6 +6,7 @@ learnt unless it is given. Experience is collected, sampled and made counterfact
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -108,10 +109,8 @@ def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACSta
     def update(before: Trainable, number: jax.Array) -> tuple[Trainable, None]:
         return _update(product, settings, state, before, key_of(state.key, number + 1))
 
-    before, numbers = (
-        (state.network, state.target, state.optimiser),
-        jnp.arange(settings.gradient_steps),
-    )
+    before = (state.network, state.target, state.optimiser)
+    numbers = jnp.arange(settings.gradient_steps)
     network, target, optimiser = replay.learn(settings, state.timesteps, before, update, numbers)
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
     return after, tally
@@ -125,17 +124,16 @@ def _update(
     batch = replay.sample_batch(product, settings, state.past, jax.random.key(key))
     keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
     rate = nn.learning_rate(settings, state.timesteps)
+    descend = partial(nn.apply_gradient, nn.ADAM_SMALL, rate=rate)
 
     action, density = sample_action(network.actor, batch.seen, keys[0])
     log_weight, weight_optimiser = network.log_weight, optimiser.log_weight
     if settings.ent_coef is None:
-        wanted = (
-            -float(action.shape[-1]) if settings.target_entropy is None else settings.target_entropy
-        )
-        slope = -nn.weighted_mean(density + wanted, batch.weight)
-        log_weight, weight_optimiser = nn.apply_gradient(
-            nn.ADAM_SMALL, log_weight, weight_optimiser, slope, rate
-        )
+        wanted = settings.target_entropy
+        if wanted is None:
+            wanted = -float(action.shape[-1])
+        gradient = -nn.weighted_mean(density + wanted, batch.weight)
+        log_weight, weight_optimiser = descend(log_weight, weight_optimiser, gradient)
     weight = jnp.exp(network.log_weight)
 
     next_action, next_density = sample_action(network.actor, batch.following, keys[1])
@@ -146,10 +144,8 @@ def _update(
         off = criticise(candidate, batch.seen, batch.action) - goal
         return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
-    gradient = jax.grad(critics_loss)(network.critics)
-    critics, critics_optimiser = nn.apply_gradient(
-        nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate
-    )
+    gradients = jax.grad(critics_loss)(network.critics)
+    critics, critics_optimiser = descend(network.critics, optimiser.critics, gradients)
 
     def actor_loss(candidate: nn.Layers) -> jax.Array:
         action, density = sample_action(candidate, batch.seen, keys[0])
@@ -157,10 +153,8 @@ def _update(
         value = jnp.minimum(*criticise(critics, batch.seen, action))
         return nn.weighted_mean(weight * density - value, batch.weight)
 
-    slopes = jax.grad(actor_loss)(network.actor)
-    actor, actor_optimiser = nn.apply_gradient(
-        nn.ADAM_SMALL, network.actor, optimiser.actor, slopes, rate
-    )
+    gradients = jax.grad(actor_loss)(network.actor)
+    actor, actor_optimiser = descend(network.actor, optimiser.actor, gradients)
     moved = optax.incremental_update(critics, target, settings.tau)
     optimiser = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
     return (Networks(actor, critics, log_weight), moved, optimiser), None
