@@ -51,7 +51,7 @@ prove: .venv/dev.done ## check the properties with new random seeds until the ti
 
 # Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
 COVERED := machines language product analysis
-DOSES := exactness every_stack shaping sufficient_k summaries task_findings values witnesses_at_any_height
+DOSES := shaping sufficient_k summaries task_findings values
 BESIDE := tests/cli/test_check_k.py tests/cli/test_solve.py $(DOSES:%=tests/properties/test_properties.py::test_%)
 PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py \
 	tests/product/test_potentials.py::test_kernels_keep_the_same_values_on_stacks tests/product/test_summaries.py tests/analysis \

@@ -22,9 +22,7 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
 from pdrm.learning.settings import MOST
-from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.tabular_learner import begin_training
-from pdrm.learning.tabular.training import QTraining
+from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.product.wrapping import wrap
 from pdrm.task import Task
 
@@ -91,21 +89,21 @@ def _ours(agent: QLearning) -> Burst:
 
     def burst(seconds: float) -> float:
         nonlocal episodes
-        before, began, taken = int(training.progress.ints[at.ALL_UPDATES]), clock(), 0.0
+        before, began, taken = training.updates, clock(), 0.0
         while taken < seconds:
             last = taken
-            training.advance(episodes)
+            training.advance(training.episodes + episodes)
             taken = clock() - began
             if taken - last < seconds / 10:
                 episodes *= 2  # a call of the kernel takes a tenth of a millisecond before it learns anything
-        return (int(training.progress.ints[at.ALL_UPDATES]) - before) / taken
+        return (training.updates - before) / taken
 
     return burst
 
 
-def _begin(task: Task, agent: QLearning) -> QTraining:
-    training = begin_training(task, agent, seed=0)
-    assert isinstance(training, QTraining)
+def _begin(task: Task, agent: QLearning) -> QLearner:
+    training = make_learner(task, agent, seed=0)
+    assert isinstance(training, QLearner)
     return training
 
 
@@ -143,7 +141,7 @@ def pile_seconds(height: int, held: int) -> float:
     training = _begin(Task(pile(height, held), PILE), QLearning(k="full"))
     training.advance(1)
     began = clock()
-    training.advance(1)
+    training.advance(2)
     return clock() - began
 
 
@@ -166,8 +164,8 @@ def bytes_per_row() -> float:
     """Memory of a table of values divided by its rows, the hash and the room to grow included."""
     training = _begin(Task("maze-20x20"), QLearning(k="full", **LETTER))
     training.advance(1_000)
-    values = training.values
-    return sum(array.nbytes for array in (*values.index, values.value)) / int(values.index.used[0])
+    table = training.table
+    return sum(array.nbytes for array in (table.slot, table.key, table.value)) / training.rows
 
 
 def measure_wrap() -> Figures:

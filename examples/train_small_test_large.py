@@ -11,7 +11,7 @@ machine = pdrm.catalogue(small.machine)
 rates = {"learning_rate": 0.1, "epsilon_decay": 0.999, "epsilon_least": 0.1, "test_episodes": 5}
 
 for agent in (pdrm.QLearning(k=1, **rates), pdrm.CpRM(k=1, **rates)):
-    training = pdrm.learning.QTraining(small, machine, pdrm.product.TopK(1), agent, seed=0)
+    training = pdrm.learning.QLearner(small, machine, pdrm.product.TopK(1), agent, seed=0)
     training.advance(1_500)
     trained, tested = training.test(small), training.test(large)
     print(

@@ -63,10 +63,11 @@ def tree(path):
 
 @cache
 def imported(path):
-    """Everything a module imports, also by a string given to `import_module`; agents know their learners by `learner` alone."""
+    """Everything a module imports, also by a string given to `import_module`; a task knows its wrapper, and agents know their
+    learners, by `env` and `learner` alone."""
     found = []
     functions = [one for one in ast.walk(tree(path)) if isinstance(one, ast.FunctionDef)]
-    apart = {node for one in functions if one.name == "learner" for node in ast.walk(one)}
+    apart = {node for one in functions if one.name in ("env", "learner") for node in ast.walk(one)}
     for node in ast.walk(tree(path)):
         if node in apart:
             continue

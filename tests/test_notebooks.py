@@ -14,7 +14,7 @@ import pdrm
 from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.rows import Rows
 from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
-from pdrm.experiments import execution
+from pdrm.learning import execution
 from pdrm.progress import _NotebookBar, _show_in_notebook
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))

@@ -101,12 +101,7 @@ def __dir__() -> list[str]:
 
 _lazy.lend(
     draw="pdrm.drawing.render",
-    write_page="pdrm.paper.report",
-    write_own_report="pdrm.paper.report",
     parse_word="pdrm.language.loading",
-    find_optimal_value="pdrm.analysis.solving",
-    wrap="pdrm.product.wrapping",
-    JaxWorldEnv="pdrm.product.jax_env.jax_world_env",
     frame_word="pdrm.drawing.rows",
 )
 

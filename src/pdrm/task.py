@@ -1,6 +1,6 @@
 """A task: a domain and a machine that belong together, resolved once from names, files, texts or objects, and checked once.
 
-Everything that trains, solves, checks or draws takes a `Task`, so that which machine is meant is settled in one place.
+Everything that trains, solves, checks or draws takes a `Task`, so that the machine is chosen in one place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.domain_files import find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.jax_world import JaxWorld
-from pdrm.domains.map_file import RULE, parse_map_file
+from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.own_environment import EnvironmentLabels, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
@@ -38,7 +38,7 @@ from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
-from pdrm.lazy import Displayed, borrow
+from pdrm.lazy import Displayed
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -236,10 +236,14 @@ class Task(Displayed):
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
+        from pdrm.product.wrapping import wrap
+
         bare: gymnasium.Env[Any, Any]
         labels: Any = "info"
         if isinstance(self.domain, JaxWorld):
-            bare = borrow("JaxWorldEnv")(self.domain)
+            from pdrm.product.jax_env.jax_world_env import JaxWorldEnv
+
+            bare = JaxWorldEnv(self.domain)
         elif isinstance(self.domain, OwnEnvironment):
             bare, labels = self.domain.make(), self.domain.labels
         elif isinstance(self.domain, WaterWorld):
@@ -252,7 +256,7 @@ class Task(Displayed):
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:
             raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
-        made: gymnasium.Env[Any, Any] = borrow("wrap")(
+        return wrap(
             bare,
             self.pushdown,
             labels=labels,
@@ -261,7 +265,6 @@ class Task(Displayed):
             depth=depth,
             success=[state for state in self.success if state in self.pushdown.final],
         )
-        return made
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -285,7 +288,7 @@ class Task(Displayed):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is allowed and is more often a mistake."""
+        """Notes about what is allowed and is more often a mistake."""
         if not self.unheard_events:
             return ()
         named = ", ".join(f"`{event}`" for event in self.unheard_events)
@@ -370,7 +373,7 @@ def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
-    """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, where
+    """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, if
     there is no such rule; of the catalogue's machines, all but those that mean failure.
 
     >>> find_success(catalogue("treasure-maze"))
@@ -380,11 +383,9 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
     for state in states:
         if state not in machine.final:
             fault = f"`{state}` is not a final state of machine `{machine.name}`"
-            fix = (
-                f"name one of {', '.join(machine.final)}"
-                if machine.final
-                else "leave `success` out, or add a `final` line"
-            )
+            fix = "leave `success` out, or add a `final` line"
+            if machine.final:
+                fix = f"name one of {', '.join(machine.final)}"
             raise UnknownChoice(fault, fix=fix)
     if states:
         return states
@@ -411,9 +412,6 @@ def _resolve_domain(
         return given
     if isinstance(given, str | os.PathLike):
         return _find_domain(given, folder)
-    if isinstance(given, PushdownRewardMachine | CountingRewardAutomaton):
-        fix = "the domain comes first: pdrm.Task(domain, machine)"
-        raise WrongKind(f"{_shorten(given)} is a machine", fix=fix)
     if not callable(given):
         raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
     if labels is None or not name:
@@ -427,9 +425,6 @@ def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:
     if isinstance(given, str) and given in SIDES:
         return water_world(given)
     if isinstance(given, str) and "\n" in given:
-        if RULE in given:
-            fix = "a machine's text comes second: pdrm.Task(domain, text)"
-            raise WrongKind(f"{_shorten(given)} is a machine's text, not a domain", fix=fix)
         return parse_map_file(given, "map")
     if given in paper_domains():
         return _paper_domain(str(given))
@@ -456,11 +451,8 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     if isinstance(machine, str) and ("\n" in machine or machine.lstrip().startswith("{")):
         return parse(machine)
     if isinstance(machine, str | os.PathLike):
-        return (
-            catalogue(str(machine))
-            if means_name(machine, catalogue_names(), folder)
-            else load(folder / machine)
-        )
+        is_name = means_name(machine, catalogue_names(), folder)
+        return catalogue(str(machine)) if is_name else load(folder / machine)
     fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
     raise WrongKind(f"{_shorten(machine)} is not a machine", fix=fix)
 

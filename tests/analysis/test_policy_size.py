@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.size_claims import (
     DOMAINS,
     all_words,
@@ -27,9 +27,9 @@ from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, catalogue_names, parse
-from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
+from pdrm.machines.stack_bounds import stack_growth
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import Task, pushdown_machine
 from tests.properties import sizes as proof

@@ -6,19 +6,19 @@ from itertools import product
 
 from pdrm.drawing.figure import compress, make_figure
 from pdrm.drawing.graphviz import to_dot
-from pdrm.drawing.label_tokens import RuleLine, make_line, spell
+from pdrm.drawing.label_tokens import EdgeLine, make_line, spell
 from pdrm.drawing.tikz import to_tikz
 from pdrm.language.loading import parse
 from pdrm.machines.guards import Exactly
 from tests.drawing import paper
 
 
-def single_rules(line: RuleLine) -> list[RuleLine]:
+def single_rules(line: EdgeLine) -> list[EdgeLine]:
     """The rules a line stands for: every guard with every top."""
     tops = line.tops or (None,)
     pairs = product(line.guards, tops)
     return [
-        RuleLine((guard,), (top,) if top is not None else (), line.effect, line.opening)
+        EdgeLine((guard,), (top,) if top is not None else (), line.effect, line.opening)
         for guard, top in pairs
     ]
 

@@ -366,10 +366,10 @@ def test_a_wait_for_the_compiler_is_explained(tmp_path):
     """If nothing has happened for some seconds."""
     planned = Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
     display = Display([planned], tmp_path)
-    assert COMPILING not in display.words()
+    assert COMPILING not in display.look()[1]
     display.began -= 60
-    assert COMPILING in display.words()
+    assert COMPILING in display.look()[1]
     (tmp_path / planned.spec.name).mkdir()
     write_progress(tmp_path / planned.spec.name, 1, 10, 0.5)
-    assert COMPILING not in display.words()
-    assert "one: return 0.5" in display.words()
+    assert COMPILING not in display.look()[1]
+    assert "one: return 0.5" in display.look()[1]

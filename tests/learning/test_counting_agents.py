@@ -6,55 +6,41 @@ import pytest
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
-from pdrm.learning.agents import Counterfactuals, CountingCQL
+from pdrm.learning.agents import CountingCQL
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.tabular_learner import TabularLearner
-from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.paper.paper_agents import ReadCountingCQL
-from pdrm.product.counters import Counters
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
-from tests.properties.learners import q_settings
+from tests.properties.learners import q_settings, rows_of
 
-CHOICES = [(choice, None) for choice in Counterfactuals] + [
-    (choice, 3) for choice in list(Counterfactuals)[1:]
-]
+CHOICES = [("none", None), ("exhaustive", None), ("exhaustive", 3)]
 MAZE = pushdown_to_counting(catalogue("treasure-maze"))
 
 
 def table(training):
     """What was learnt, by what is seen: environment state, machine state, counters."""
-    index, vectors = training.values.index, training.counters.vectors(training.explored)
-    machine_states = (*training.machine.states, *training.machine.final)
-    rows = {}
-    for key, value in zip(
-        index.key[: index.used[0]].tolist(), training.values.value.tolist(), strict=False
-    ):
-        seen, s = divmod(key, training.domain.states)
-        node, state = divmod(seen, len(machine_states))
-        rows[s, machine_states[state], tuple(map(str, vectors[node]))] = value
-    return rows
+    return rows_of(training.policy().q_table)
 
 
 def both(where, machine, settings, episodes, seed=5):
     """The two learners after some episodes, and the readable one's generators."""
-    training = QTraining(where, machine, FullStack(), settings, seed)
+    training = QLearner(where, machine, FullStack(), settings, seed)
     training.advance(episodes)
     rng_state = seed_streams(seed, 2)
     readable = ReadableQLearning(where, machine, FullStack(), settings, Rng(rng_state[:1]))
     returns = [readable.episode() for _ in range(episodes)]
-    assert training.progress.floats[at.LAST_RETURN] == returns[-1]
+    assert training.progress["last_return"][0] == returns[-1]
     return training, readable, rng_state
 
 
 def assert_equal(training, readable, rng_state):
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    tested = training.test()
+    tested = training.test(training.domain)
     assert tested.returns.tolist() == [
         readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns
     ]
@@ -94,33 +80,16 @@ def test_the_label_at_reset_counts(operations, steps):
     _, few = deliver_tasks(*sequences_of(machine))
     found = both(few.finite, pushdown_to_counting(machine), settings, 3)
     assert_equal(*found)
-    assert found[0].progress.ints[at.ALL_STEPS] == steps
+    assert found[0].steps == steps
 
 
 def test_operations_are_counted_without_a_budget_too():
     settings = q_settings(step_limit=5)
-    training = QTraining(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
+    training = QLearner(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(1)
-    assert training.progress.ints[at.ALL_STEPS] == 5
-    # pushes onto numbers that grow sixfold: at least the way there (n moves) and back (6n) for the last of them
-    assert training.progress.ints[at.ALL_OPERATIONS] > 7 * 6**3
-    configurations = training.explored.configurations
-    assert configurations.moves[configurations.after >= 0].min() >= 1
-
-
-def test_each_step_of_the_automaton_is_made_once(monkeypatch):
-    made = []
-    step = Counters._step
-    monkeypatch.setattr(
-        Counters,
-        "_step",
-        lambda *given: made.append((given[1], *given[2], given[3])) or step(*given),
-    )
-    settings = q_settings(counterfactuals="exhaustive", operations_per_episode=300)
-    training = QTraining(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
-    training.advance(50)
-    training.test()
-    assert len(made) == len(set(made)) > 100
+    assert training.steps == 5
+    known = training.explored.after >= 0
+    assert training.explored.moves[known].min() >= 1
 
 
 def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_the_stack():
@@ -132,13 +101,10 @@ def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_th
         test_episodes=20,
     )
     for name in ("letter", "letter-cra"):
-        training = QTraining(domain("letter"), catalogue(name), FullStack(), settings, 7)
+        training = QLearner(domain("letter"), catalogue(name), FullStack(), settings, 7)
         training.advance(400)
         assert training.test().returns.mean() > 0.7
-    # the counters, and nobody listed their values: each state with each vector seen, an update each
-    assert training.observed.length.tolist() == [
-        len(training.counters.vectors(training.explored)) - 1
-    ]
+    assert training.observed.index.used[0] == training.explored.stacks.made[0] - 1
 
 
 def test_automaton_and_machine_of_the_letters_pay_alike():
@@ -156,49 +122,48 @@ def test_automaton_and_machine_of_the_letters_pay_alike():
 
 def test_a_snapshot_keeps_the_counters():
     agent = CountingCQL(operations_per_episode=900)
-    at_once, stopped, resumed = (TabularLearner(Task("maze-5x5"), agent, seed=4) for _ in range(3))
+    at_once, stopped, resumed = (make_learner(Task("maze-5x5"), agent, seed=4) for _ in range(3))
     at_once.advance(60)
     stopped.advance(25)
-    resumed.restore([stopped.snapshot(0)])
-    resumed.advance(35)
-    assert table(resumed.training) == table(at_once.training)
-    assert resumed.training.progress.ints.tolist() == at_once.training.progress.ints.tolist()
+    resumed.load(stopped.save())
+    resumed.advance(60)
+    assert table(resumed) == table(at_once)
+    assert np.array_equal(resumed.progress, at_once.progress)
 
 
 def test_counters_may_be_imagined_before_they_are_observed():
     agent = ReadCountingCQL(counter_values=20)
-    at_once, stopped, resumed = (TabularLearner(Task("letter"), agent, seed=1) for _ in range(3))
-    assert at_once.training.observed.length[0] == 20
+    at_once, stopped, resumed = (make_learner(Task("letter"), agent, seed=1) for _ in range(3))
+    assert at_once.observed.index.used[0] == 20
     at_once.advance(3)
     stopped.advance(1)
-    resumed.restore([stopped.snapshot(0)])
-    resumed.advance(2)
-    assert table(resumed.training) == table(at_once.training)
-    assert {vector for _, _, vector in table(resumed.training)} >= {("0",), ("19",)}
+    resumed.load(stopped.save())
+    resumed.advance(3)
+    assert table(resumed) == table(at_once)
+    assert {vector for _, _, vector in table(resumed)} >= {("0",), ("19",)}
     with pytest.raises(BadSetting, match="more than 100,000"):
-        TabularLearner(Task("letter"), ReadCountingCQL(counter_values=10**6), seed=1)
+        make_learner(Task("letter"), ReadCountingCQL(counter_values=10**6), seed=1)
 
 
 def test_a_policy_over_counters_sees_all_of_them():
     with pytest.raises(BadSetting, match="sees all"):
-        QTraining(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)
+        QLearner(domain("letter"), catalogue("letter-cra"), TopK(1), q_settings(), 0)
     with pytest.raises(BadSetting, match="operations_per_episode"):
         q_settings(operations_per_episode=0)
 
 
-def test_without_a_budget_endless_moves_are_an_error(monkeypatch):
+def test_without_a_budget_endless_moves_are_an_error():
     endless = parse(
         "name endless\nevents A B C\ncounters 1\nstart u\nfinal v\notherwise stay 0\n"
         "u -> w : !A | A, [-] / [+1], 0\nw -> w : eps, [1] / [+1], 0\nw -> v : eps, [0] / [0], 0\n"
     )
-    monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
     with pytest.raises(EndlessSilentMoves):
-        QTraining(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
-    budgeted = QTraining(
+        QLearner(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
+    budgeted = QLearner(
         domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0
     )
     budgeted.advance(3)
-    assert budgeted.progress.ints[at.ALL_STEPS] == 0
+    assert budgeted.steps == 0
 
 
 def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
@@ -209,7 +174,7 @@ def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
     )
     assert_equal(*both(domain("letter"), parse(text + total), settings, 3))
     with pytest.raises(UndefinedMove):
-        QTraining(
+        QLearner(
             domain("letter"),
             parse(text + "u -> v : {A}, [-] / [0], 1\n"),
             FullStack(),

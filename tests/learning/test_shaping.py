@@ -15,8 +15,7 @@ from pdrm.learning.agents import (
     shaping_of,
 )
 from pdrm.learning.settings import parse_setting
-from pdrm.learning.tabular.tabular_learner import restore, take_snapshot
-from pdrm.learning.tabular.training import QTraining
+from pdrm.learning.tabular.learner import QLearner
 from pdrm.paper.paper_agents import ReadCpRM, ReadQLearning
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task
@@ -50,16 +49,16 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
     )
     for view in (TopK(1), FullStack()):
         whole, first, second = (
-            QTraining(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3)
+            QLearner(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3)
         )
         whole.advance(40)
         first.advance(15)
-        restore(second, {name: np.array(array) for name, array in take_snapshot(first).items()})
-        second.advance(25)
-        for name in ("values.key", "values.value", "floats", "rng_state"):
-            assert np.array_equal(take_snapshot(second)[name], take_snapshot(whole)[name]), name
+        second.load({name: np.array(array) for name, array in first.save().items()})
+        second.advance(40)
+        for name in ("key", "value", "progress", "rng_state"):
+            assert np.array_equal(second.save()[name], whole.save()[name]), name
         assert abs(whole.test().returns).max() < 5
-        assert np.abs(whole.values.value).max() > 1e4
+        assert np.abs(whole.table.value).max() > 1e4
 
 
 def test_windows_of_deep_agents_are_paid_what_cancels_out():

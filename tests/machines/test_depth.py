@@ -4,9 +4,9 @@ from itertools import product
 from random import Random
 
 from pdrm.language.loading import parse
-from pdrm.machines.checks.pushdown_analysis import pops_in_a_step, symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_to_pushdown
+from pdrm.machines.stack_bounds import pops_in_a_step, symbols_that_matter
 from tests.properties.random_counting import pushdown_machine
 from tests.properties.random_machines import random_machine
 

@@ -4,8 +4,8 @@ from itertools import product
 from random import Random
 
 from pdrm.language.loading import parse
-from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
+from pdrm.machines.stack_bounds import stack_growth
 from tests.properties.random_machines import random_machine
 
 HEAD = "events a b\nexclusive a b\nstack # A B\nstart u\nfinal f\nstates u v w\n"

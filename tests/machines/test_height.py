@@ -4,7 +4,7 @@ from itertools import product
 from random import Random
 
 from pdrm.language.loading import parse
-from pdrm.machines.checks.pushdown_analysis import highest_stack
+from pdrm.machines.stack_bounds import highest_stack
 from tests.properties.random_counting import pushdown_machine
 from tests.properties.random_machines import random_machine
 

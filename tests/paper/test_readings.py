@@ -129,7 +129,7 @@ def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch)
     }
     kind = ClaimPart("anything", holds=True, numbers={})
     monkeypatch.setitem(
-        claims.BY_TWO_AGENTS, "water-20", lambda _evidence, panel: [kind] * bool(panel)
+        claims.BY_TWO_AGENTS, "water-20", lambda _panel: (lambda _evidence: [kind],)
     )
     physics = [study(name) for name in WATER_READINGS]
     (judged,) = [

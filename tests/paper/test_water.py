@@ -110,7 +110,7 @@ def judge_by_hand(told):
                 0.0,
                 116_001.0,
             )
-    return [*water_17(evidence), *water_20(evidence)]
+    return [part for rule in (*water_17(), *water_20()) for part in rule(evidence)]
 
 
 def test_claims_hold_where_it_went_as_the_paper_says():

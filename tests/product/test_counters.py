@@ -4,10 +4,9 @@ from itertools import combinations
 from random import Random
 
 import numpy as np
-import pytest
 
-from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.language.loading import catalogue, parse
+from pdrm.errors import EndlessSilentMoves, UndefinedMove
+from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.machines.counting import (
     CountingConfiguration,
@@ -17,8 +16,8 @@ from pdrm.machines.counting import (
 from pdrm.machines.guards import Event
 from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
-from pdrm.product.counters import Counters
-from pdrm.product.explore_kernel import UNDEFINED_LABEL, count
+from pdrm.product.explore_kernel import BEYOND, NO_ROOM, begin_exploring, count, explore
+from pdrm.product.views import FullStack
 from tests.properties.random_counting import counting_automaton, pushdown_machine
 
 
@@ -76,30 +75,21 @@ def test_random_automata():
 
 def test_more_room_keeps_the_numbers():
     machine = catalogue("letter-cra")
-    counters = Counters(machine, [frozenset("A"), frozenset("C")])
-    explored = counters.begin(capacity=1)
-    for here in range(40):
-        explored.configurations.wanted[:] = here, 0
-        explored = counters.find(explored)
-    assert counters.vectors(explored) == [(value,) for value in range(41)]
-    assert explored.configurations.after[:40, 0].tolist() == list(range(1, 41))
-    assert np.allclose(explored.configurations.paid[:40, 0], -0.01)
-
-
-def test_a_label_without_a_rule_is_kept_as_that():
-    machine = parse(
-        "name m\nevents A\ncounters 1\nstart u\nfinal v\notherwise error\nu -> v : {A}, [-] / [0], 0\n"
-    )
-    counters = Counters(machine, [frozenset(), frozenset("A")])
-    explored = counters.find(counters.begin())
-    assert explored.configurations.after[0].tolist() == [UNDEFINED_LABEL, -1]
+    explored = begin_exploring(machine, [frozenset("A"), frozenset("C")], FullStack(), capacity=1)
+    here = explored.start
+    for value in range(1, 40):
+        while (there := explore(explored, here, 0)[0]) == NO_ROOM:
+            explored = explored.grow()
+        assert explored.counters[there // explored.states].tolist() == [value]
+        assert (explored.after[0, here], explored.paid[0, here]) == (there, -0.01)
+        here = there
+    assert explored.counters[: explored.stacks.made[0], 0].tolist() == list(range(40))
 
 
 def test_counters_beyond_64_bits_are_refused(monkeypatch):
     """With a limit that one step passes: rules add at most 999,999,999, and the real one takes years to reach."""
-    monkeypatch.setattr("pdrm.product.counters.LARGEST_VALUE", 10**8)
+    monkeypatch.setattr("pdrm.product.explore_kernel.LARGEST_VALUE", 10**8)
     up = CountingTransition("u", "u", Event("A"), ("-",), (999_999_999,), 0)
     machine = CountingRewardAutomaton("m", ("A",), 1, "u", (), Otherwise.error(), (up,))
-    counters = Counters(machine, [frozenset("A")])
-    with pytest.raises(BadSetting, match="64 bits"):
-        counters.find(counters.begin())
+    explored = begin_exploring(machine, [frozenset("A")], FullStack())
+    assert explore(explored, explored.start, 0)[0] == BEYOND

@@ -5,18 +5,17 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.errors import BadSetting, EndlessSilentMoves, PdrmError
+from pdrm.errors import BadSetting, PdrmError
 from pdrm.language.loading import catalogue, parse
-from pdrm.machines.tables import tabulate
-from pdrm.product import exploration
-from pdrm.product.counters import Counters
-from pdrm.product.exploration import UNKNOWN, Explored
+from pdrm.product import exploration, explore_kernel
+from pdrm.product.exploration import ENDED
 from pdrm.product.explore_kernel import (
+    ENDLESS,
     NO_ROOM,
     UNDEFINED_LABEL,
-    UNEXPLORED,
+    begin_exploring,
     explore,
-    first_configuration,
+    see,
 )
 from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
@@ -29,7 +28,7 @@ class Walk:
     def __init__(self, machine, view, capacity=1):
         self.machine, self.labels = machine, list(machine.alphabet.labels())
         self.states = (*machine.states, *machine.final)
-        self.explored = Explored.new(tabulate(machine, self.labels), view, 1, capacity)
+        self.explored = begin_exploring(machine, self.labels, view, capacity=capacity)
         self.refused = 0
 
     def ask(self, what, *arguments):
@@ -38,11 +37,9 @@ class Walk:
         return answer
 
     def configuration(self, number):
-        found = self.explored.configurations
-        symbols = self.explored.stacks.stack_of(int(found.node[number]))
-        return self.states[found.state[number]], tuple(
-            self.machine.stack[symbol - 1] for symbol in symbols
-        )
+        node, state = divmod(int(number), self.explored.states)
+        symbols = self.explored.stacks.stack_of(node)
+        return self.states[state], tuple(self.machine.stack[symbol - 1] for symbol in symbols)
 
 
 def check_a_walk_is_the_readable_one(seed, view):
@@ -50,15 +47,17 @@ def check_a_walk_is_the_readable_one(seed, view):
     walk = Walk(random_machine(chance), view)
     machine, seen = walk.machine, {}
     begun = machine.begin()
-    number, paid = walk.ask(first_configuration)
+    number, paid = walk.explored.start, walk.explored.start_reward
     here = begun.after
     assert paid == begun.reward
     for _ in range(40):
         assert walk.configuration(number) == (here.state, here.stack)
-        key = int(walk.explored.configurations.seen[number])
-        assert seen.setdefault((here.state, view.of(here.stack)), key) == key
+        see(walk.explored, number // walk.explored.states)
+        key = int(walk.explored.seen[number])
         if here.state in machine.final:
+            assert key == ENDED
             break
+        assert seen.setdefault((here.state, view.of(here.stack)), key) == key
         label = chance.randrange(len(walk.labels))
         try:
             step = machine.step(here, walk.labels[label])
@@ -67,18 +66,21 @@ def check_a_walk_is_the_readable_one(seed, view):
             break
         before, (number, paid), here = number, walk.ask(explore, number, label), step.after
         assert paid == step.reward
-        if before < len(walk.explored.configurations.after):
-            assert walk.explored.configurations.after[before, label] == number
-            assert walk.explored.configurations.paid[before, label] == step.reward
+        if before < walk.explored.after.shape[1]:
+            assert walk.explored.after[label, before] == number
+            assert walk.explored.paid[label, before] == step.reward
     assert len(set(seen.values())) == len(seen)
-    assert walk.refused
+    return walk.refused
 
 
 def test_a_walk_is_the_readable_one(monkeypatch):
-    monkeypatch.setattr(exploration, "MOST_KEPT", 8)
+    for module in (exploration, explore_kernel):
+        monkeypatch.setattr(module, "MOST_KEPT", 64)
+    refused = 0
     for seed in range(30):
         for view in [FullStack(), TopK(0), TopK(2)]:
-            check_a_walk_is_the_readable_one(seed, view)
+            refused += check_a_walk_is_the_readable_one(seed, view)
+    assert refused > 30
 
 
 def test_each_view_has_its_name():
@@ -86,10 +88,10 @@ def test_each_view_has_its_name():
 
 
 def test_a_k_that_no_key_can_hold_is_refused():
-    table = tabulate(catalogue("letter"), [frozenset()])
-    assert Explored.new(table, TopK(20), states=15).k == 20
-    with pytest.raises(BadSetting, match="k = 60 is more than a table can be indexed by"):
-        Explored.new(table, TopK(60), states=15)
+    labels = [frozenset()]
+    assert begin_exploring(catalogue("letter"), labels, TopK(20)).k == 20
+    with pytest.raises(BadSetting):
+        begin_exploring(catalogue("letter"), labels, TopK(60))
 
 
 COUNT = """events A B
@@ -104,49 +106,29 @@ down -> u    : eps, [0] / [0], 0
 """
 
 
-def found(counters, explored, here, label):
-    """Ask as a kernel does: where the answer is not known yet, `Counters.find` looks for it."""
-    assert explore(explored, here, label)[0] == UNEXPLORED
-    explored = counters.find(explored)
-    after, _ = explore(explored, here, label)
-    assert after not in (UNKNOWN, UNEXPLORED)
-    return explored, after
+LABELS = [frozenset("A"), frozenset("B")]
 
 
-def test_counters_are_found_when_they_are_asked_for():
-    counters = Counters(parse(COUNT), [frozenset("A"), frozenset("B")])
-    explored = counters.begin()
-    explored, up = found(counters, explored, 0, 0)
-    explored, down = found(counters, explored, up, 1)
-    assert (down, counters.vectors(explored)) == (0, [(0,), (3,)])
-    made = explored.configurations
-    assert (made.paid[up, 1], made.moves[up, 1]) == (3, 5)
+def test_counters_are_explored():
+    explored = begin_exploring(parse(COUNT), LABELS, FullStack())
+    up, _ = explore(explored, explored.start, 0)
+    down, paid = explore(explored, up, 1)
+    assert explored.counters[: explored.stacks.made[0]].tolist() == [[0], [3]]
+    assert (down, paid, explored.moves[1, up]) == (explored.start, 3, 5)
 
 
 def test_a_step_of_more_moves_than_an_episode_has_is_not_made():
-    counters = Counters(parse(COUNT), [frozenset("A"), frozenset("B")], operations=4)
-    explored = counters.begin()
-    explored, up = found(counters, explored, 0, 0)
-    explored, same = found(counters, explored, up, 1)
-    assert (same, explored.configurations.moves[up, 1], explored.configurations.paid[up, 1]) == (
-        up,
-        5,
-        0,
-    )
+    explored = begin_exploring(parse(COUNT), LABELS, FullStack(), operations=4)
+    up, _ = explore(explored, explored.start, 0)
+    assert explore(explored, up, 1) == (up, 0)
+    assert explored.moves[1, up] == 5
 
 
-def test_silent_moves_without_end_are_an_error_where_operations_are_not_counted(monkeypatch):
-    monkeypatch.setattr("pdrm.product.counters.MOST_SILENT_MOVES", 1_000)
-    machine = parse(
-        COUNT.replace("down -> down : eps, [1] / [-1], 1", "down -> down : eps, [1] / [0], 1")
-    )
-    counters = Counters(machine, [frozenset("A"), frozenset("B")])
-    explored, up = found(counters, counters.begin(), 0, 0)
-    explore(explored, up, 1)
-    with pytest.raises(
-        EndlessSilentMoves, match=r"more than 1,000 silent moves after one label at u, \[3\]"
-    ):
-        counters.find(explored)
+def test_silent_moves_without_end_are_found_if_operations_are_not_counted():
+    endless = COUNT.replace("down -> down : eps, [1] / [-1], 1", "down -> down : eps, [1] / [0], 1")
+    explored = begin_exploring(parse(endless), LABELS, FullStack())
+    up, _ = explore(explored, explored.start, 0)
+    assert explore(explored, up, 1) == (ENDLESS, 0)
 
 
 def test_an_index_grows_to_the_same_rows():

@@ -10,10 +10,9 @@ from random import Random
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
-from pdrm.learning.tabular.policy import HierarchicalPolicy, policy_of
-from pdrm.learning.tabular.training import HierarchicalTraining
+from pdrm.learning.tabular.learner import HierarchicalLearner
+from pdrm.learning.tabular.policy import HierarchicalPolicy
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.views import View
 from tests.properties.learners import VIEWS, ended, rows_of
@@ -58,7 +57,7 @@ def compared(
 ) -> bool:
     """Whether they ran to the end; raises where they differ."""
     training, rng_state = (
-        HierarchicalTraining(domain, machine, view, settings, seed),
+        HierarchicalLearner(domain, machine, view, settings, seed),
         seed_streams(seed, 2),
     )
     readable = ReadableHierarchical(domain, machine, view, settings, Rng(rng_state[:1]))
@@ -71,7 +70,7 @@ def compared(
     if not slow:
         return False
     same_tables(training, readable, said)
-    assert training.progress.floats[at.LAST_RETURN] == returns[-1], said
+    assert training.progress["last_return"][0] == returns[-1], said
     assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(
@@ -85,9 +84,9 @@ def compared(
     return slow
 
 
-def same_tables(training: HierarchicalTraining, readable: ReadableHierarchical, said: str) -> None:
+def same_tables(training: HierarchicalLearner, readable: ReadableHierarchical, said: str) -> None:
     """Every entry of both tables; what is beyond a machine state's own options stays untouched."""
-    policy, actions = policy_of(training, {}), len(training.domain.actions)
+    policy, actions = training.policy(), len(training.domain.actions)
     assert isinstance(policy, HierarchicalPolicy)
     tables = ((policy.q_table, readable.meta, 1), (policy.within, _flat(readable), actions))
     for table, expected, width in tables:

@@ -14,12 +14,11 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as at
+from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.memory import AnyMemory
-from pdrm.learning.tabular.policy import Policy, policy_of
+from pdrm.learning.tabular.policy import Policy
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
-from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.paper.paper_agents import (
@@ -120,7 +119,7 @@ def compared(
     machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int
 ) -> bool:
     """Whether they ran to the end; raises where they differ."""
-    training, rng_state = QTraining(domain, machine, view, settings, seed), seed_streams(seed, 2)
+    training, rng_state = QLearner(domain, machine, view, settings, seed), seed_streams(seed, 2)
     readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
@@ -130,11 +129,11 @@ def compared(
     )
     if not slow:
         return False
-    policy = policy_of(training, {})
+    policy = training.policy()
     assert isinstance(policy, Policy)
     learnt = rows_of(policy.q_table)
     assert learnt == readable.q, f"{said}\n{learnt = }\nnot {readable.q}"
-    assert training.progress.floats[at.LAST_RETURN] == returns[-1], said
+    assert training.progress["last_return"][0] == returns[-1], said
     assert training.rng_state[0] == rng_state[0], f"{said}\nnot as many random numbers were drawn"
     played: list[float] = []
     slow = ended(

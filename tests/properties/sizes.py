@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.sizes import count_stack_strings, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.checks.pushdown_analysis import stack_growth
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stack_bounds import stack_growth
 from pdrm.machines.transitions import Otherwise
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import described, random_machine

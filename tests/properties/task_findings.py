@@ -11,8 +11,8 @@ from math import inf
 from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.checks.findings import BOTTOM, KNOWN, Edge, find_paying_cycle
 from pdrm.machines.configurations import Configuration
+from pdrm.machines.paying_loops import BOTTOM, KNOWN, PaidStep, find_paying_cycle
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
 from pdrm.task import Task
@@ -39,14 +39,14 @@ def check(seed: int, tasks: int = TASKS) -> Counter[str]:
 def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[str]:
     walk, found = Walk(domain, machine), task_findings.inspect_task(Task(domain, machine))
     codes, what = [finding.code for finding in found], described(machine)
-    reached = task_findings._Reached(domain, machine)
+    reached = task_findings._Survey(domain, machine)
     assert walk.ends <= reached.final, f"{walk.ends - reached.final} can be reached\n{what}"
     if "W0607" in codes and walk.closed:
         going_on = walk.going_on()
         assert going_on > walk.best_ending, (
             f"ending pays {walk.best_ending}, not {going_on}\n{what}"
         )
-    nodes, edges = task_findings._list_edges(domain, machine)
+    nodes, edges = task_findings._list_steps(domain, machine)
     loop = find_paying_cycle(edges)
     if loop:
         walk.go_round(nodes, loop, what)
@@ -145,7 +145,7 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(self, nodes: list[task_findings._Node], loop: list[Edge], what: str) -> None:
+    def go_round(self, nodes: list[task_findings._Node], loop: list[PaidStep], what: str) -> None:
         """Go round a loop three times, from wherever a walk meets its first node."""
         place, view = nodes[loop[0].source]
         for here in list(self.known):

@@ -11,11 +11,11 @@ from pdrm.analysis.whole_stack import WholeStack
 from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
-from pdrm.learning.tabular import outlook_kernel, training
+from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.learning.tabular.training import QTraining
 from pdrm.machines.tables import Rows
+from pdrm.product import exploration
 from pdrm.product import shaping as potentials
 from pdrm.product.jax_env.jax_machine import JaxMachine
 from tests.properties import (
@@ -156,14 +156,14 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
 
 
 def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
-    new = QTraining.new_outlook
+    new = tables.Observed.of
 
-    def hopeless(training):
-        outlook = new(training)
-        outlook.reached[:] = outlook_kernel.FINAL
-        return outlook
+    def hopeless(*given):
+        observed = new(*given)
+        observed.reached[:] = exploration.ENDED
+        return observed
 
-    monkeypatch.setattr(QTraining, "new_outlook", hopeless)
+    monkeypatch.setattr(tables.Observed, "of", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=1, runs=60)
 
@@ -177,8 +177,8 @@ def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
 
 
 def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
-    tabulate = training.tabulate_options
-    monkeypatch.setattr(training, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
+    tabulate = tables.tabulate_options
+    monkeypatch.setattr(tables, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
     with pytest.raises(AssertionError, match=r"learnt = "):
         hierarchical.check(seed=0, runs=20)
 

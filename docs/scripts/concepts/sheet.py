@@ -9,13 +9,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from pdrm.domains.finite_domain import FLOOR, WALL
-from pdrm.drawing.plots import COLOURS, INK, PLACE, SEEN, STONE, UNSEEN
+from pdrm.drawing.plots import COLOURS, INK, SEEN, UNSEEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SOFT = "#6a6e78"
 """Of words that explain."""
+STONE, PLACE = "#3e4451", "#ffe3a3"
+"""Of walls, and of places on a map."""
 HIDDEN = "#9a978f"
 """Of symbols that are not seen."""
 STATES = {"search": COLOURS[0], "return": COLOURS[1], "home": COLOURS[2], "lost": COLOURS[3]}

@@ -54,8 +54,9 @@ class Classes:
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> product = FiniteProduct(paint.finite, paint.pushdown)
-    >>> Classes(product, 2).update().tolist()
-    [0, 1, 2, 2, 2]
+    >>> product.explore()
+    >>> Classes(product, 2).update()[: len(product)].tolist()
+    [0, 1, 1, 1, 1]
     """
 
     def __init__(self, product: FiniteProduct, k: int) -> None:
@@ -237,11 +238,11 @@ class _PolicySearch:
     def _improve(self, deadline: Deadline) -> None:
         """Change the action of one class at a time, as long as that gains."""
         better = True
-        while better and not deadline.over:
+        while better:
             better = False
             for klass in list(self.policy):
                 if deadline.over:
-                    break
+                    return
                 for action in range(len(self.product.domain.actions)):
                     if action != self.policy[klass]:
                         better |= self._keep(*self._complete({**self.policy, klass: action}, None))

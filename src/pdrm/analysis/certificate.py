@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pdrm.errors import BadCertificate
 from pdrm.files import MALFORMED, read_bytes, write_atomically
@@ -24,6 +24,7 @@ AGAIN = (
     "the task or the file may have been changed since: make the certificate again with pdrm check-k"
 )
 
+T = TypeVar("T")
 Stack = tuple[str, ...]
 Line = tuple[int, float, int, str]
 """t, c, and the environment and machine state of the exit."""
@@ -35,6 +36,13 @@ def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate unless this holds."""
     if not holds:
         raise BadCertificate(what, fix=AGAIN)
+
+
+def need(value: T | None, what: str) -> T:
+    """The value; without one the certificate is at fault."""
+    if value is None:
+        raise BadCertificate(what, fix=AGAIN)
+    return value
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -51,7 +51,7 @@ def certify_start(
     )
     reached = np.flatnonzero(np.isfinite(lower) & product.expanded)
     named = tuple(
-        (s, u, stack, c)
+        (s, u, stack, c or 0.0)
         for s, u, stack, _, c, _ in _list_states(product, values.discount * lower, reached)
     )
     listed = replace(blank, entries=entries, lower=named)
@@ -85,9 +85,16 @@ def certify_everywhere(task: Task, values: ValuedProduct, k: int) -> Certificate
 
 
 def certify_every_stack(
-    task: Task, values: ValuedProduct, k: int, deadline: Deadline | None = None
+    task: Task,
+    values: ValuedProduct,
+    k: int,
+    deadline: Deadline | None = None,
+    tolerance: float = inf,
 ) -> Certificate:
-    """Certify what a k-policy loses from every state, however high the stack is; `OutOfTime` after the deadline."""
+    """Certify what a k-policy loses from every state, however high the stack is.
+
+    It is given up after the deadline, and once a class has no action that loses at most `tolerance` in one step.
+    """
 
     def on_step() -> None:
         if deadline is not None and deadline.over:
@@ -113,6 +120,8 @@ def certify_every_stack(
         seen = tuple(symbol for symbol in cell if symbol)[:k]
         known = worst.setdefault((*e, seen), gaps)
         worst[*e, seen] = [max(pair) for pair in zip(known, gaps, strict=True)]
+        if min(worst[*e, seen]) > tolerance:
+            raise DoesNotApply(f"k = {k} may not be enough for every stack", fix="use a larger k")
     actions = check.domain.actions
     rows = tuple(
         (s, u, seen, actions[gaps.index(min(gaps))]) for (s, u, seen), gaps in worst.items()
@@ -155,10 +164,10 @@ def _list_heads(
 ) -> Certificate:
     """Entries for all heads from which nothing depends on chance, and ranges that hold."""
     check = Check(task, blank, on_step)
-    certain = isinstance(values, SolvedValues)
-    operators = OperatorArrays(
-        values.solution.solver if certain else solve_certain(task, values.discount)
-    )
+    if isinstance(values, SolvedValues):
+        operators = OperatorArrays(values.solution.solver)
+    else:
+        operators = OperatorArrays(solve_certain(task, values.discount))
     states = {
         state: number for number, state in enumerate((*task.pushdown.states, *task.pushdown.final))
     }

@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate
+from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadCertificate
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import Transition
 from pdrm.task import DomainLike, MachineLike, Task
 
-T = TypeVar("T")
 Exit = tuple[int, str]
 """An environment state and a machine state."""
 Stack = tuple[str, ...]
@@ -32,9 +31,11 @@ Move = tuple[Fraction, str, Stack]
 Cell = tuple[str, ...]
 """A symbol of the stack with the symbols below it, as many as the policy sees; END after the last."""
 END = ""
+BEFORE: tuple[Exit, Cell] = ((-1, ""), (END,))
+"""The head from which the starts are reached."""
 BITS = 400
 """Powers of the discount are rounded to so many bits; what that changes is part of every bound."""
-NEGLIGIBLE = Fraction(1, 2**80)
+NEGLIGIBLE = Fraction(1, 1 << 80)
 """A power of the discount from which on the rest of an episode is counted at its least."""
 MOST_SILENT = 10_000
 MOST_PLAYED = 100_000
@@ -140,14 +141,14 @@ class Check:
         numbers += [one[4] or 0.0 for one in certificate.entries]
         numbers += [c for one in certificate.entries for _, c, _, _ in one[5]]
         numbers += [end for one in certificate.ranges for end in one[2:]]
-        self.rounding = Fraction(max(map(abs, numbers))) / 2 ** (BITS // 2)
+        self.rounding = Fraction(max(map(abs, numbers))) / (1 << BITS // 2)
         """More than rounding the powers of the discount can change."""
 
     def power(self, t: int) -> Fraction:
         demand(t < MOST_PLAYED, "a line is too long")
         while len(self._powers) <= t:
             exact = self._powers[-1] * self.discount
-            self._powers.append(Fraction(int(exact * 2**BITS), 2**BITS))
+            self._powers.append(Fraction(int(exact * (1 << BITS)), 1 << BITS))
         return self._powers[t]
 
     def bound(self) -> Fraction:
@@ -243,11 +244,11 @@ class Check:
         def pile(symbols: Stack, below: Cell) -> tuple[Cell, ...]:
             return tuple((symbols[i:] + below)[: self.size] for i in range(len(symbols)))
 
-        def moves(head: tuple[object, object]) -> list[tuple[object, tuple[object, ...]]]:
+        def moves(head: tuple[Exit, Cell]) -> list[tuple[Exit, tuple[Cell, ...]]]:
             self.on_step()
-            if head[0] is None:
+            if head == BEFORE:
                 return [((s, u), (*pile(stack, (END,)), (END,))) for _, _, (s, u, stack) in starts]
-            (s, u), cell = head  # type: ignore[misc]
+            (s, u), cell = head
             top, below = cell[0] or None, cell[1:]
             if u in self.final:
                 return []
@@ -263,8 +264,8 @@ class Check:
             return [(e, pile(pushed, below)) for e, pushed in found]
 
         starts = list(self.begins())
-        reached = saturate(moves, (None, None))
-        return frozenset(head for head in reached.heads if head[0] is not None)  # type: ignore[misc]
+        reached = saturate(moves, BEFORE)
+        return frozenset(reached.heads - {BEFORE})
 
     # --- The upper function
 
@@ -514,7 +515,7 @@ class Check:
             _, paid, x = steps[0]
             earned += self.power(t) * paid
             size += abs(paid)
-        return earned - size / 2 ** (BITS // 4)
+        return earned - size / (1 << BITS // 4)
 
     def _evaluate(self) -> Fraction:
         """What the policy earns at least, by its lower bounds."""
@@ -565,13 +566,7 @@ class Check:
 def _find_envelope(
     lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
 ) -> tuple[list[tuple[Fraction, Fraction]], list[Fraction]]:
-    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins and the last ends.
-
-    >>> one, two = Fraction(1), Fraction(2)
-    >>> found, corners = _find_envelope([(0 * one, two), (one, 0 * one), (two, -9 * one)], 0 * one, 4 * one)
-    >>> [int(slope) for slope, _ in found], [int(v) for v in corners]
-    ([0, 1], [0, 2, 4])
-    """
+    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins and the last ends."""
     highest, corners = list[tuple[Fraction, Fraction]](), [low]
     for slope, c in sorted(lines):
         while highest:
@@ -592,13 +587,6 @@ def _find_envelope(
 
 def _apply(rule: Transition, top: str | None) -> Move:
     return Fraction(rule.reward), rule.target, tuple(rule.replacement(top))
-
-
-def need(value: T | None, what: str) -> T:
-    """The value; without one the certificate is at fault."""
-    if value is None:
-        raise BadCertificate(what, fix=AGAIN)
-    return value
 
 
 def _shift(worth: Worth, paid: Fraction) -> Worth:

@@ -107,7 +107,7 @@ def load_k_policy(path: str | Path) -> KPolicy:
 def check_ks(given: int | Iterable[int]) -> list[int]:
     """One k, or some in order, each once."""
     found = set()
-    for k in [given] if isinstance(given, int | str) else given:  # type: ignore[list-item]
+    for k in [given] if isinstance(given, int | str) else given:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
             fix = f"use integers from 0 to {MOST_K}: k=1, or k=[0, 1, 2]"
             raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)

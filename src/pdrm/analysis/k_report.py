@@ -96,8 +96,8 @@ class KAnswer:
 
 def _take_sharper(one: OpenInterval, other: OpenInterval) -> OpenInterval:
     """Both bounds, each the sharper of two."""
-    highs = [high for high in (one[1], other[1]) if high is not None]
-    return max(one[0], other[0]), min(highs, default=None)
+    highs = [float(high) for high in (one[1], other[1]) if high is not None]
+    return float(max(one[0], other[0])), min(highs, default=None)
 
 
 def judge(bounds: OpenInterval, tolerance: float) -> str:

@@ -43,8 +43,8 @@ NEAR = 30_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
-NARROW, SHRINK = 0.01, 0.95
-"""Losses are searched for until they are known up to the first share, or their bounds hardly come closer."""
+NARROW = 0.01
+"""If no k is enough, losses are searched for until they are known up to this share."""
 MOST_HEADS = 20_000
 """States with symbols on top of each other for which a proof for every stack is tried."""
 GIB = 2**30
@@ -78,7 +78,6 @@ class _Search:
         self.update: Callable[[float, str], None] = lambda _done, _note: None
         self._explored_near = False
         self._tried: set[int] = set()
-        self._width = inf
         self._proofs: dict[int, Certificate] = {}
 
     def run(self, deadline: Deadline) -> None:
@@ -100,11 +99,7 @@ class _Search:
                 self._add_k(values)
             if self._is_decided() or deadline.over or len(values.product) >= self._most(values):
                 break
-            width = sum(answer.loss[1] - answer.loss[0] for answer in self.answers.values())
-            if self._is_judged() and width > SHRINK * self._width:
-                break
-            self._width = width
-            seconds *= 2
+            seconds *= 4
             self._explore_further(values, deadline.within(seconds))
             if self.bound == Bound() and not values.closed and not self.start_only:
                 self._try_every_stack(values, deadline.share(0.25))
@@ -115,13 +110,14 @@ class _Search:
         return min(self.most, values.product.most_states)
 
     def _is_decided(self) -> bool:
-        """True if nothing is left that searching on could decide, and the losses are known well."""
-        for answer in self.answers.values():
-            low, high = answer.loss
-            known = high - low <= max(self.tolerance, NARROW * high)
-            if not known and judge(answer.loss, self.tolerance) != YES:
-                return False
-        return self._is_judged()
+        """True if nothing is left to decide, and some k loses nothing or all losses are known well."""
+        if not self._is_judged():
+            return False
+        losses = [answer.loss for answer in self.answers.values()]
+        enough = any(judge(loss, self.tolerance) == YES for loss in losses)
+        return enough or all(
+            high - low <= max(self.tolerance, NARROW * high) for low, high in losses
+        )
 
     def _is_judged(self) -> bool:
         """True if nothing is left that searching on could decide."""
@@ -178,7 +174,7 @@ class _Search:
         self._measure(values)
 
     def _try_every_stack(self, values: ValuedProduct, deadline: Deadline) -> None:
-        """Look for the smallest undecided k that is enough however high the stack is."""
+        """Try to prove the smallest undecided k enough however high the stack is."""
         machine = self.task.pushdown
         heads = self.task.finite.states * len(machine.states)
         for k, answer in self.answers.items():
@@ -188,12 +184,13 @@ class _Search:
             if size > MOST_HEADS:
                 return
             try:
-                proof = certify_every_stack(self.task, values, k, deadline)
+                tolerance = self.step_tolerance
+                proof = certify_every_stack(self.task, values, k, deadline, tolerance)
             except OutOfTime:
                 return
-            except PdrmError:  # chance comes later, or ranges do not hold
+            except PdrmError:  # no action is always the best, or the operators are not known
                 self._tried.add(k)
-                continue
+                return
             self._tried.add(k)
             if proof.bound <= self.step_tolerance:
                 for more in (one for one in self.answers.values() if one.k >= k):

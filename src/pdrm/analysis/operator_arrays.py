@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pdrm.analysis.play_kernel import Operators
+from pdrm.analysis.play_kernel import LineArrays
 from pdrm.analysis.whole_stack import OperatorTable, WholeStack, world_of
 from pdrm.machines.tables import tabulate
 from pdrm.task import Task
@@ -30,7 +30,7 @@ class OperatorArrays:
         self._table = table
         places, states, symbols = table.constant.shape
         exits = places * states
-        self.arrays = Operators(
+        self.arrays = LineArrays(
             table.constant.reshape(exits, symbols),
             np.ascontiguousarray(table.first).reshape(exits, symbols),
             np.ascontiguousarray(table.count).reshape(exits, symbols),

@@ -21,7 +21,7 @@ EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
 """What `play` adds up: what is earned at least, how much more it may be, the sum of the absolute rewards, steps, classes chosen."""
 
 
-class Operators(NamedTuple):
+class LineArrays(NamedTuple):
     """The operators of a solved task: the worth of a symbol as the greatest of a constant and of lines c + slope · worth below."""
 
     constant: Floats
@@ -40,7 +40,7 @@ class Operators(NamedTuple):
 
 @njit(cache=True)
 def find_worth(
-    operators: Operators, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
+    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
 ) -> tuple[int, int, int]:
     """Find the worth at an exit of a stack and of every stack below that it depends on.
 
@@ -53,7 +53,7 @@ def find_worth(
     row = -1
     while len(todo) > 0:
         e, node = todo[-1]
-        key = np.int64(node) * exits + e
+        key = int(node) * exits + e
         probe = hash_key(key) & mask
         while slot[probe] >= 0 and keys[slot[probe]] != key:
             probe = (probe + 1) & mask
@@ -66,12 +66,12 @@ def find_worth(
         if np.isnan(best):
             return MISSING, e, symbol
         for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
-            below = np.int64(stacks.parent[node]) * exits + leads_to[line]
+            below = int(stacks.parent[node]) * exits + leads_to[line]
             other = hash_key(below) & mask
             while slot[other] >= 0 and keys[slot[other]] != below:
                 other = (other + 1) & mask
             if slot[other] < 0:
-                todo.append((np.int64(leads_to[line]), np.int64(stacks.parent[node])))
+                todo.append((int(leads_to[line]), int(stacks.parent[node])))
                 ready = False
             elif ready:
                 best = max(best, c[line] + slope[line] * worth[slot[other]])
@@ -86,13 +86,13 @@ def find_worth(
 
 @njit(cache=True)
 def find_values(
-    operators: Operators, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
+    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
     place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
     for x in range(begin, end):
-        e = np.int64(place[x]) * machine_states + state[x]
-        status, row, symbol = find_worth(operators, stacks, known, worth, e, np.int64(node[x]))
+        e = int(place[x]) * machine_states + state[x]
+        status, row, symbol = find_worth(operators, stacks, known, worth, e, int(node[x]))
         if status != OK:
             return x, status, row, symbol
         value[x] = worth[row] / discount
@@ -130,7 +130,7 @@ def classify(
                 stacks.child[at, top[position]] = child
                 stacks.made[0] = child + 1
             at = child
-        key = (np.int64(at) * places + place[x]) * machine_states + state[x]
+        key = (int(at) * places + place[x]) * machine_states + state[x]
         probe = hash_key(key) & mask
         while slot[probe] >= 0 and keys[slot[probe]] != key:
             probe = (probe + 1) & mask
@@ -175,7 +175,7 @@ def play(
                     if q > best:
                         best, a = q, b
                 action[klass[x]] = a
-                log[np.int64(total[CHOSEN])] = klass[x]
+                log[int(total[CHOSEN])] = klass[x]
                 total[CHOSEN] += 1
             if mark[x] == stamp[0]:
                 total[EARNED] = then[x, 1] + (total[EARNED] - then[x, 1]) / (1 - w / then[x, 0])

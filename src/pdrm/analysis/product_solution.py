@@ -9,7 +9,7 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.solving import PRECISION, SECONDS, Begin, Solution, find_solution
-from pdrm.analysis.values import Values, bound_values
+from pdrm.analysis.values import ValueBounds, bound_values
 from pdrm.domains.finite_domain import StateLike
 from pdrm.errors import StochasticMoves, UnknownConfiguration
 from pdrm.machines.transitions import Stack
@@ -80,7 +80,7 @@ class ProductSolution:
     task: Task
     discount: float
     product: FiniteProduct
-    _values: Values
+    _values: ValueBounds
 
     def __repr__(self) -> str:
         return f"<ProductSolution of {self.task.name} with {self.task.pushdown.name}: value from the start {self.start_value:.6g}>"

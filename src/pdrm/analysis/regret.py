@@ -56,7 +56,7 @@ def measure_regret(
     least, most = measure_gaps(values) if gaps is None else gaps
     count = len(values.product)
     classes = Classes(values.product, k)
-    klass = classes.update()[:count]
+    klass = classes.update()[:count].astype(np.int64)
     number, actions = len(classes), least.shape[1]
     if not number:
         return Regret(0.0, 0.0, 0.0, 0.0)
@@ -192,12 +192,12 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
     end = np.searchsorted(seen[order], seen[one], side="right")
     other = order[generator.integers(begin, end)]
     differ = node[one] != node[other]
-    here = np.stack([one[differ], other[differ]])
+    here: Numbers = np.stack([one[differ], other[differ]])
     length = int(generator.integers(k + 1, 2 * k + 8))
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, here.shape[1]))
-    period = generator.integers(1, LONGEST_LOOP + 1, here.shape[1])
-    repeats = generator.random(here.shape[1]) < 0.5
+    period = np.asarray(generator.integers(1, LONGEST_LOOP + 1, here.shape[1]))
+    repeats = np.asarray(generator.random(here.shape[1]) < 0.5)
     for step in range(length):
         if not here.size:
             return
@@ -205,8 +205,11 @@ def follow_pairs(values: ValuedProduct, k: int, generator: np.random.Generator) 
         free = generator.integers(0, actions, here.shape[1])
         action = np.where(repeats, loop[step % period, np.arange(here.shape[1])], free)
         outcome = generator.integers(0, product.next.shape[2])
-        here = np.where(product.expanded[here], product.next[here, action, outcome], END)
-        going = (here != END).all(axis=0) & (here[0] != here[1])
+        after: Numbers = product.next[here, action, outcome].astype(np.int64)
+        after[~product.expanded[here]] = END
+        here = after
+        one, other = here[0], here[1]
+        going = (one != END) & (other != END) & (one != other)
         here, loop, period, repeats = here[:, going], loop[:, going], period[going], repeats[going]
 
 

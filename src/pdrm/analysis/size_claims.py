@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pdrm.analysis.reach import find_views
+from pdrm.analysis.reachable_rows import find_views
 from pdrm.analysis.sizes import Record, sizes_record, theorem_4
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import FiniteDomain

@@ -12,12 +12,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pdrm.analysis.reach import MOST_ROWS, Counted, find_views, survey
+from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, find_views, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
-from pdrm.machines.checks.pushdown_analysis import StackGrowth, stack_growth
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.stack_bounds import StackGrowth, stack_growth
 from pdrm.task import COUNTED, DomainLike, MachineLike, Task
 
 EXACT = 2**53

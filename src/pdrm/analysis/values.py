@@ -42,7 +42,7 @@ SOLVING = 0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class ValueBounds:
     """Lower and upper bounds of the optimal values of a product's states."""
 
     lower: Floats
@@ -67,7 +67,7 @@ def bound_values(
     precision: float = 1e-9,
     deadline: Deadline | None = None,
     initial: tuple[Floats, Floats] | None = None,
-) -> Values:
+) -> ValueBounds:
     """Bound the optimal values of a product; `initial`: bounds to start from."""
     check_discount(discount)
     deadline = deadline or Deadline()
@@ -103,7 +103,7 @@ def bound_values(
             more, settled = tighten(*settings, few, product.expanded, anything, lower, upper)
             sweeps += more
             settled = settled or sweeps >= MOST_SWEEPS * len(first) or deadline.over
-    return Values(lower, upper, slack, int(sweeps), len(first) - 1)
+    return ValueBounds(lower, upper, slack, int(sweeps), len(first) - 1)
 
 
 def bound_frontier(
@@ -269,7 +269,7 @@ class SolvedValues(ValuedProduct):
                 states.place, states.state, states.node, self._done, count, self.value,
             )  # fmt: skip
             if status == MISSING:
-                self._operators.add(*divmod(e, machine_states), symbol)
+                self._operators.add(e // machine_states, e % machine_states, symbol)
             elif status != OK:
                 self._known = self._known.grow()
                 self._worth = lengthen(self._worth, len(self._known.key))

@@ -22,7 +22,6 @@ from pdrm.cli.output import (
     warn_of_task,
 )
 from pdrm.errors import BadSetting, ConflictingOptions, PdrmError
-from pdrm.files import check_writable
 
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
@@ -110,6 +109,8 @@ def check_k(
 
 def _check_paths(draw: Path | None, certificate: Path | None) -> None:
     """Refuse files that cannot be written, before all the work."""
+    from pdrm.files import check_writable
+
     if draw is not None:
         from pdrm.drawing.plots import check_plot_format
 

@@ -1,7 +1,8 @@
-"""`pdrm sizes`: how many rows each kind of policy takes: the theorems' bounds, what can be reached, what training reached."""
+"""`pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what training reached."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +14,12 @@ from pdrm.cli.output import Json, next_command, print_json
 from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
-    from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.task import Task
 
-LONGEST = 20
-"""Digits of a k that are read: more are too many in any case."""
+KS = re.compile(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)*")
 MACHINE_FILES = (".pdrm", ".json")
+MOST_ASKED = 3
+"""The largest k that is counted unasked."""
 
 
 def sizes(
@@ -55,22 +56,45 @@ def sizes(
 
     Example: pdrm sizes maze-10x10 --k 0,1,2 --runs runs
     """
-    from pdrm.analysis.sizes import sizes_record
+    from dataclasses import asdict
 
-    ks = None if k is None else _read_ks(k)
+    from pdrm.analysis.size_claims import MACHINE, measure_blowup
+    from pdrm.analysis.sizes import sizes_record
+    from pdrm.language.loading import catalogue
+    from pdrm.machines.counting import CountingRewardAutomaton
+    from pdrm.machines.stack_bounds import highest_stack
+    from pdrm.task import COUNTED
+
+    if k is not None and not KS.fullmatch(k):
+        raise BadSetting(f"--k {k[:60]!r} is not a list of integers", fix="--k 0,1,2")
     if steps is not None and steps < 0:
         raise BadSetting(f"--steps {steps}", fix="use a non-negative integer: --steps 20")
     found = _find_task(task, machine)
-    counting = _find_counting(found)
-    seen = [] if runs is None else count_tables(runs, found)
-    ks = _reachable_ks(found, steps) if ks is None else ks
-    record = sizes_record(found, steps=steps, k=ks, counting=counting, seen=seen)
-    record["blowup"] = _blowup(found)
+    if k is not None:
+        ks = [int(part) for part in k.split(",")]
+    else:
+        within = found.domain.step_limit if steps is None else steps
+        ks = list(range(highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
+    own = found.text is None and found.machine.name in COUNTED
+    one_counter = own or isinstance(found.machine, CountingRewardAutomaton)
+    record = sizes_record(
+        found,
+        steps=steps,
+        k=ks,
+        counting=found.counting if one_counter else None,
+        seen=[] if runs is None else count_tables(runs, found),
+    )
+    is_measured = found.pushdown == catalogue(MACHINE)  # the machine that Theorem 4 is about
+    record["blowup"] = [asdict(row) for row in measure_blowup()] if is_measured else None
     if as_json:
         print_json(record)
         return
     print_sizes(record)
-    _next(task, found, machine)
+    if found.domain.name == "all words":
+        next_command("pdrm check {}", task)
+    else:
+        with_ = "" if machine is None else f" --machine {quote(machine)}"
+        next_command(f"pdrm check-k {quote(task)}{with_}")
 
 
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
@@ -86,13 +110,9 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     found = []
     for run in sorted(file.parent for file in folder.rglob(POLICY)):
         spec = read_spec(run)
-        if not spec.agent.deep and spec.task.record() == task.record():
-            about = {
-                "run": run.name,
-                "agent": spec.agent.name,
-                "k": spec.agent.k,
-                "seed": spec.seed,
-            }
+        agent = spec.agent
+        if not agent.deep and spec.task.record() == task.record():
+            about = {"run": run.name, "agent": agent.name, "k": agent.k, "seed": spec.seed}
             found.append({**about, **_count_table(run / POLICY)})
     return found
 
@@ -117,25 +137,6 @@ def _count_table(policy: Path) -> dict[str, int | None]:
     }
 
 
-MOST_ASKED = 3
-"""The largest k that is counted unasked."""
-
-
-def _reachable_ks(task: Task, steps: int | None) -> list[int]:
-    """From 0 to the number of symbols that the stack can hold, while they are few."""
-    from pdrm.machines.checks.pushdown_analysis import highest_stack
-
-    within = task.domain.step_limit if steps is None else steps
-    return list(range(highest_stack(task.pushdown, within, most=MOST_ASKED) + 1))
-
-
-def _read_ks(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdecimal() for part in parts):
-        raise BadSetting(f"--k {text!r} is not a list of integers", fix="--k 0,1,2")
-    return [int(part[:LONGEST]) for part in parts]
-
-
 def _find_task(name: str, machine: str | None) -> Task:
     """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
     from pdrm.analysis.size_claims import all_words
@@ -156,27 +157,6 @@ def _find_task(name: str, machine: str | None) -> Task:
     return Task(all_words(pushdown_machine(given)), given)
 
 
-def _find_counting(task: Task) -> CountingRewardAutomaton | None:
-    """The automaton with one counter for the task: its machine, or the catalogue's, if there is one."""
-    from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.task import COUNTED
-
-    own = isinstance(task.machine, CountingRewardAutomaton)
-    return task.counting if own or (task.text is None and task.machine.name in COUNTED) else None
-
-
-def _blowup(task: Task) -> list[dict[str, Any]] | None:
-    """Theorem 4 measured, where the machine is the one it is about."""
-    from dataclasses import asdict
-
-    from pdrm.analysis.size_claims import MACHINE, measure_blowup
-    from pdrm.language.loading import catalogue
-
-    return (
-        [asdict(row) for row in measure_blowup()] if task.pushdown == catalogue(MACHINE) else None
-    )
-
-
 def print_sizes(record: dict[str, Any]) -> None:
     """The record as tables."""
     from rich.console import Console
@@ -192,26 +172,21 @@ def print_sizes(record: dict[str, Any]) -> None:
         f"m = {record['added']}, e = {e}; counters: {record['counting'] or 'the two that simulate the stack'}\n",
         soft_wrap=True,
     )
-    table = Table(
-        "",
-        "theorem",
-        "as printed",
-        "bound",
-        "reachable",
-        "seen in training",
-        box=None,
-        header_style="bold",
-    )
+    heads = ("", "theorem", "as printed", "bound", "reachable", "seen in training")
+    table = Table(*heads, box=None, header_style="bold")
     for size in record["sizes"]:
-        table.add_row(
-            size["what"],
-            str(size["theorem"]),
-            number_text(size["printed"])
-            + (" (too small)" if size["printed_holds"] is False else ""),
-            number_text(size["bound"]),
-            f"{size['reachable']:,}" + _walked(size, record),
-            _seen_text(size["seen"]) or "-",
+        printed = number_text(size["printed"])
+        if size["printed_holds"] is False:
+            printed += " (too small)"
+        reachable = f"{size['reachable']:,}"
+        if size["within"] != record["steps"]:
+            reachable += f" within {size['within']:,} steps"
+        seen = ", ".join(
+            f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})"
+            for one in size["seen"]
         )
+        bound = number_text(size["bound"])
+        table.add_row(size["what"], str(size["theorem"]), printed, bound, reachable, seen or "-")
     console.print(table, "")
     if record["blowup"]:
         _print_blowup(console, record["blowup"])
@@ -220,43 +195,11 @@ def print_sizes(record: dict[str, Any]) -> None:
 def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    heads = (
-        "n letters",
-        "2ⁿ",
-        "configurations",
-        "counters",
-        "counters, ≤ n letters",
-        "1-policy",
-    )
-    table = Table(
-        *heads,
-        title="Theorem 4: two counters that simulate the stack",
-        title_justify="left",
-        box=None,
-    )
+    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "1-policy")
+    title = "Theorem 4: two counters that simulate the stack"
+    table = Table(*heads, title=title, title_justify="left", box=None)
+    names = ("n", "least", "configurations", "counters", "counters_within")
     for row in rows:
-        counts = (
-            f"{row[name]:,}"
-            for name in ("n", "least", "configurations", "counters", "counters_within")
-        )
+        counts = (f"{row[name]:,}" for name in names)
         table.add_row(*counts, str(row["one_policy_rows"]))
     console.print(table, "")
-
-
-def _walked(size: dict[str, Any], record: dict[str, Any]) -> str:
-    return "" if size["within"] == record["steps"] else f" within {size['within']:,} steps"
-
-
-def _seen_text(seen: list[dict[str, Any]]) -> str:
-    return ", ".join(
-        f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})"
-        for one in seen
-    )
-
-
-def _next(name: str, task: Task, machine: str | None) -> None:
-    with_ = "" if machine is None else f" --machine {quote(machine)}"
-    if task.domain.name == "all words":
-        next_command("pdrm check {}", name)
-    else:
-        next_command(f"pdrm check-k {quote(name)}{with_}")

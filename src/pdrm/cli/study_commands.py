@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +21,6 @@ from pdrm.cli.output import (
 from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
-    from pdrm.experiments.curves import Curves
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
@@ -50,7 +49,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder that `pdrm reproduce` h
 
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
-    """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to go on from."""
+    """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to resume from."""
     from pdrm.experiments.study import run_study
 
     try:
@@ -59,21 +58,18 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
         print_error(error)
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt:
-        typer.echo(
-            f"stopped; what was done is in {folder}, and the same command resumes",
-            err=True,
-        )
+        said = f"stopped; what was done is in {folder}, and the same command resumes"
+        typer.echo(said, err=True)
         raise typer.Exit(INTERRUPTED) from None
     if results.failures:
-        typer.echo(
-            f"{len(results.failures)} runs failed; the same command tries them again:", err=True
-        )
+        said = f"{len(results.failures)} runs failed; the same command tries them again:"
+        typer.echo(said, err=True)
     for failure in results.failures:
         typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)
     return results
 
 
-# --- `pdrm run`: a study of one's own, from a file.
+# --- `pdrm run`: a study of your own, from a file.
 
 
 def run(
@@ -95,21 +91,29 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
+    from pdrm.experiments.result_tables import CURVES, SUMMARY
     from pdrm.experiments.store import Store
-    from pdrm.experiments.study import CURVES, SUMMARY
     from pdrm.experiments.study_file import load_study
+    from pdrm.experiments.study_report import write_own_report
     from pdrm.learning.execution import Workers
-    from pdrm.paper.report import write_own_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    drawn = (
-        write_own_report(outcome.lines, Store.below(outcome.folder), outcome.folder)
-        if outcome.lines
-        else []
-    )
-    rows = [_row(curves) for _, curves in outcome.lines]
+    drawn = []
+    if outcome.lines:
+        store = Store.below(outcome.folder)
+        drawn = write_own_report(outcome.lines, store, outcome.folder)
+    rows = [
+        {
+            "panel": curves.panel.name,
+            "line": curves.line.name,
+            "seeds": len(curves.seeds),
+            "final_median": curves.final_median,
+            "final_success": float(curves.final_success.mean()),
+        }
+        for _, curves in outcome.lines
+    ]
     if as_json:
         print_json(rows)
     else:
@@ -123,16 +127,7 @@ def run(
     if outcome.failures:
         raise typer.Exit(FAILED)
     if not as_json:
-        next_command("pdrm replay {}", next(iter(sorted((outcome.folder / "runs").iterdir()))))
-
-
-def _row(curves: Curves) -> dict[str, Any]:
-    about = {"panel": curves.panel.name, "line": curves.line.name, "seeds": len(curves.seeds)}
-    return {
-        **about,
-        "final_median": curves.final_median,
-        "final_success": float(curves.final_success.mean()),
-    }
+        next_command("pdrm replay {}", min((outcome.folder / "runs").iterdir()))
 
 
 # --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
@@ -250,26 +245,20 @@ def report(
     """
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies
+    from pdrm.experiments.study_report import PAGE
     from pdrm.files import ensure_folder
     from pdrm.learning.run_folder import SPEC
     from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.evidence import Evidence
     from pdrm.paper.figures import EVERY, study
     from pdrm.paper.recorded import known_lines
-    from pdrm.paper.report import PAGE, write_page
+    from pdrm.paper.report import write_page
 
     first = folders[0] if folders else Path("report")
-    store = Store.below(first)
-    own = load_studies(first, store) if len(folders or ()) < 2 else []
-    here = []
-    if own:
-        own = [one.seeded(seeds) for one in own]
-    elif len(folders or ()) < 2 and not (first / SPEC).exists():
-        lines = known_lines(
-            [study(name).seeded(seeds) for name in EVERY], Evidence(first, seeds).store
-        )
-        here = [curves for _, curves in lines if curves.origin is None]
-    if not own and not here:
+    single = len(folders or ()) < 2 and not (first / SPEC).exists()
+    paper, store = Evidence(first, seeds), Store.below(first)
+    own = [one.seeded(seeds) for one in load_studies(first, store)] if single else []
+    if not own and not (single and paper.anything):
         if not folders:
             fault = f"{first} holds no runs of the paper's figures, and no study"
             raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
@@ -280,7 +269,8 @@ def report(
         _own_report(own, store, place, markdown=markdown)
         return
     if markdown:
-        typer.echo(results_markdown(here))
+        lines = known_lines([study(name).seeded(seeds) for name in EVERY], paper.store)
+        typer.echo(results_markdown([curves for _, curves in lines if curves.origin is None]))
         return
     said = "replaced" if (first / PAGE).exists() else "wrote"
     typer.echo(f"{said} {write_page(first, seeds=seeds, theory=theory)}")
@@ -314,8 +304,8 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
     """The report of studies of your own."""
     from pdrm.experiments.study import recorded
+    from pdrm.experiments.study_report import write_own_report
     from pdrm.paper.claims_section import results_markdown
-    from pdrm.paper.report import write_own_report
 
     lines = recorded(studies, store)
     if not lines:
@@ -358,12 +348,6 @@ def reproduce(
 
     Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
-    if reading is not None or figure == ["readings"]:
-        from pdrm.learning.execution import Workers
-
-        limits = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
-        _reproduce_readings(figure or [], reading, seeds, limits, output)
-        return
     from pdrm.learning.execution import Workers
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
@@ -372,6 +356,9 @@ def reproduce(
     from pdrm.paper.report import write_report
 
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+    if reading is not None or figure == ["readings"]:
+        _reproduce_readings(figure or [], reading, seeds, chosen, output)
+        return
     studies = figures(figure or [], seeds)
     outcome = run_shown(studies, output, chosen)
     evidence = Evidence(output, seeds)
@@ -393,8 +380,9 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
+    from pdrm.experiments.result_tables import write_tables
     from pdrm.experiments.store import Store
-    from pdrm.experiments.study import recorded, write_tables
+    from pdrm.experiments.study import recorded
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 

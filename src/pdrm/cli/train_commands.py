@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,10 +26,10 @@ from pdrm.errors import (
     UnknownSetting,
     did_you_mean,
 )
-from pdrm.machines.guards import label_text
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.domains.water import WaterWorld
     from pdrm.learning.evaluation import Evaluation
     from pdrm.learning.guest import AnyAgent
     from pdrm.learning.run import OptimalValue, Run
@@ -105,7 +105,7 @@ def train(
     from pdrm.files import ensure_folder
     from pdrm.learning.execution import Keep, Planned, Workers, train_all
     from pdrm.learning.run import Run
-    from pdrm.learning.run_folder import CHECKPOINT, is_done
+    from pdrm.learning.run_folder import is_done
     from pdrm.learning.run_spec import RunSpec
     from pdrm.learning.sinks import check_sink
     from pdrm.product.task_findings import inspect_task
@@ -128,22 +128,19 @@ def train(
     root = ensure_folder(output)
     before = {spec.id for spec in specs if is_done(root / spec.name)}
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
+    trained = [Run(spec, root / spec.name) for spec in specs]
     try:
-        keep = Keep(log=log)
-        chosen_workers = Workers(count=workers)
-        failures = train_all(planned, root, chosen_workers, keep, shown=not as_json).failures
+        outcome = train_all(planned, root, Workers(count=workers), Keep(log=log), shown=not as_json)
     except KeyboardInterrupt:
-        kept = any((root / spec.name / CHECKPOINT).exists() for spec in specs) or before
         said = "before the first test: there is nothing to keep"
-        if kept or any(is_done(root / spec.name) for spec in specs):
+        if any(run.tested for run in trained):
             said = f"what was learnt is in {output}, and the same command resumes"
         typer.echo(f"stopped; {said}", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    for failure in failures:
+    for failure in outcome.failures:
         typer.echo(failure.why, err=True)
-    if failures:
+    if outcome.failures:
         raise typer.Exit(2)
-    trained = [Run(spec, root / spec.name) for spec in specs]
     if as_json:
         print_json([_summary(run) for run in trained])
         return
@@ -176,11 +173,16 @@ def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[
 def _summary(run: Run) -> dict[str, Any]:
     """A run for programs."""
     result, curve = run.result, run.curve
-    own = {"folder": str(run.folder), "id": run.spec.id, "seed": run.spec.seed}
-    trained = {"episodes": int(curve.episodes[-1]), "timesteps": int(curve.timesteps[-1])}
-    facts: dict[str, Any] = {name: result[name] for name in ("rows", "cut_off") if name in result}
-    final = {"final_return": curve.final_return, "sha256": result["policy_sha256"]}
-    return {**own, **trained, **facts, **final}
+    return {
+        "folder": str(run.folder),
+        "id": run.spec.id,
+        "seed": run.spec.seed,
+        "episodes": int(curve.episodes[-1]),
+        "timesteps": int(curve.timesteps[-1]),
+        **{name: result[name] for name in ("rows", "cut_off") if name in result},
+        "final_return": curve.final_return,
+        "sha256": result["policy_sha256"],
+    }
 
 
 def _print(run: Run, *, done_before: bool) -> None:
@@ -278,9 +280,12 @@ def evaluate(
 
 
 def _print_evaluation(record: Evaluation, optimum: OptimalValue) -> None:
-    """What episodes paid, how sure that is, what would be optimal, and how they ended."""
+    """The returns, their standard error, the optimal value, and how the episodes ended."""
+    from statistics import stdev
+
     typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
-    error = _standard_error(record["returns"])
+    returns = record["returns"]
+    error = stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
     if error > 0:
         said = "starts and moves are drawn at random"
         typer.echo(f"  standard error of the mean return: ± {error:.3g} ({said})")
@@ -291,19 +296,7 @@ def _print_evaluation(record: Evaluation, optimum: OptimalValue) -> None:
         typer.echo(f"  {line}")
 
 
-def _standard_error(returns: Sequence[float]) -> float:
-    """Of the mean of a sample: 0 if all episodes pay the same, or there is only one."""
-    from statistics import stdev
-
-    return stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
-
-
-ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "name": lambda row: row["name"],
-    "size": lambda row: (row["states"] is None, row["states"] or 0),
-}
-"""The orders of `pdrm domains --sort`; a continuous domain is larger than any other."""
-
+ORDERS = ("name", "size")
 SHOWN_STATES = 200
 """States that are printed; with --json all are."""
 
@@ -326,36 +319,35 @@ def domains(
     Example: pdrm domains maze-5x5
     """
     from pdrm.domains.domain_files import find_domain
+    from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.domains.paper_domains import names
-    from pdrm.domains.water import SIDES
+    from pdrm.domains.water import SIDES, water_world
     from pdrm.files import means_name
 
     known = [*names(), *SIDES]
     if name is not None and name not in known and means_name(name, known):
         raise UnknownDomain(f"there is no domain `{name}`", fix=did_you_mean(name, known))
-    if sort is not None and sort not in ORDERS:
-        raise UnknownChoice(
-            f"--sort takes {' or '.join(ORDERS)}, not `{sort}`", fix=did_you_mean(sort, ORDERS)
-        )
-    one = None if name is None or name in SIDES else find_domain(name)
-    rows = (
-        [_describe_domain(word) for word in known if name in (None, word)]
-        if one is None
-        else [_summarise(one)]
-    )
-    if sort is not None:
-        rows.sort(key=ORDERS[sort])
+    if sort not in (None, *ORDERS):
+        fault = f"--sort takes {' or '.join(ORDERS)}, not `{sort}`"
+        raise UnknownChoice(fault, fix=did_you_mean(str(sort), ORDERS))
+    found = [
+        water_world(word) if word in SIDES else find_domain(word)
+        for word in (known if name is None else [name])
+    ]
+    rows = [_summarise(domain) for domain in found]
+    if sort == "name":
+        rows.sort(key=lambda row: row["name"])
+    elif sort == "size":  # a continuous domain is larger than any other
+        rows.sort(key=lambda row: (row["states"] is None, row["states"] or 0))
+    one = found[0] if name is not None and isinstance(found[0], FiniteDomain) else None
     if as_json:
-        print_json(
-            rows if name is None else {**rows[0], **({} if one is None else _list_states(one))}
-        )
+        states = {} if one is None else _list_states(one)
+        print_json(rows if name is None else {**rows[0], **states})
         return
     for row in rows:
-        size = (
-            "    continuous"
-            if row["states"] is None
-            else f"{row['states']:>7} state{'s' if row['states'] != 1 else ' '}"
-        )
+        size = "    continuous"
+        if row["states"] is not None:
+            size = f"{row['states']:>7} state{'s' if row['states'] != 1 else ' '}"
         limit = f"limit {row['step_limit']:<6}"
         machine = f"machine {row['machine']}" if row["machine"] else "no machine of its own"
         typer.echo(f"{row['name']:<13}{size}  {len(row['actions'])} actions  {limit} {machine}")
@@ -365,28 +357,42 @@ def domains(
     next_command(f"pdrm train {{}}{own}", name or "letter")
 
 
+def _summarise(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
+    """A domain for programs; WaterWorld, for deep agents, has no number of states."""
+    from pdrm.domains.finite_domain import FiniteDomain
+    from pdrm.domains.water import ACTIONS, EVENTS
+
+    facts: dict[str, Any] = {"states": None, "actions": ACTIONS, "events": EVENTS}
+    if isinstance(domain, FiniteDomain):
+        facts = {
+            "states": domain.states,
+            "actions": domain.actions,
+            "events": domain.events,
+        }
+    limit = {"step_limit": domain.step_limit, "machine": domain.machine}
+    return {"name": domain.name, **facts, **limit}
+
+
 def _print_states(domain: FiniteDomain) -> None:
     """The map, and the states with their numbers."""
     from pdrm.domains.pictures import draw_text
+    from pdrm.machines.guards import label_text
 
     facts = _list_states(domain)
     if domain.picture is not None:
         typer.echo(f"\n{draw_text(domain, facts['starts'][0]['state'])}")
-    typer.echo(
-        f"\nactions: {' '.join(domain.actions)}; events: {' '.join(domain.events) or '(none)'}"
-    )
+    events = " ".join(domain.events) or "(none)"
+    typer.echo(f"\nactions: {' '.join(domain.actions)}; events: {events}")
     for start in facts["starts"][:SHOWN_STATES]:
+        place = f"{start['state']}, {domain.describe(start['state'])}"
         label = "" if start["label"] is None else f", emits {label_text(frozenset(start['label']))}"
-        typer.echo(
-            f"starts in state {start['state']}, {domain.describe(start['state'])} (chance {start['chance']:.3g}){label}"
-        )
+        typer.echo(f"starts in state {place} (chance {start['chance']:.3g}){label}")
     wide = max(map(len, domain.state_names[:SHOWN_STATES]))
     typer.echo("states, and the events that a step into each can emit:")
     for number, state in enumerate(facts["state_list"][:SHOWN_STATES]):
         ends = "  (ends the episode)" if state["terminal"] else ""
-        typer.echo(
-            f"{number:>6}  {state['name']:<{wide}}  {' '.join(state['emits'])}{ends}".rstrip()
-        )
+        emits = " ".join(state["emits"])
+        typer.echo(f"{number:>6}  {state['name']:<{wide}}  {emits}{ends}".rstrip())
     if domain.states > SHOWN_STATES:
         typer.echo(f"     …  ({domain.states:,} states; --json lists them all)")
 
@@ -395,13 +401,9 @@ def _list_states(domain: FiniteDomain) -> dict[str, Any]:
     """The starts and the states for programs."""
     arrays = domain.arrays
     emits = [set[str]() for _ in range(domain.states)]
-    for state, label in {
-        *zip(
-            arrays.next[arrays.probability > 0].tolist(),
-            arrays.label[arrays.probability > 0].tolist(),
-            strict=True,
-        )
-    }:
+    possible = arrays.probability > 0
+    pairs = zip(arrays.next[possible].tolist(), arrays.label[possible].tolist(), strict=True)
+    for state, label in set(pairs):
         emits[state] |= domain.labels[label]
     columns = (
         arrays.start_state.tolist(),
@@ -426,26 +428,3 @@ def _list_states(domain: FiniteDomain) -> dict[str, Any]:
         for name, found, terminal in described
     ]
     return {"starts": starts, "state_list": states}
-
-
-def _describe_domain(name: str) -> dict[str, Any]:
-    """A domain of the catalogue for programs; WaterWorld, for deep agents, has no number of states."""
-    from pdrm.domains.paper_domains import domain
-    from pdrm.domains.water import ACTIONS, EVENTS, SIDES, WaterWorld
-
-    if name in SIDES:
-        facts = {
-            "states": None,
-            "actions": ACTIONS,
-            "events": EVENTS,
-            "step_limit": WaterWorld().step_limit,
-        }
-        return {"name": name, **facts, "machine": "water"}
-    return _summarise(domain(name))
-
-
-def _summarise(domain: FiniteDomain) -> dict[str, Any]:
-    return {
-        key: getattr(domain, key)
-        for key in ("name", "states", "actions", "events", "step_limit", "machine")
-    }

@@ -125,7 +125,11 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
         raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
     read, example = SETTINGS[keyword]
     try:
-        given[keyword] = read(words)
+        values = tuple(map(read, words))
+        if keyword in LISTS:
+            given[keyword] = values
+        else:
+            (given[keyword],) = values
     except ValueError:
         fault = f"`{keyword}` cannot be `{' '.join(words)[:60]}`"
         raise BadDomainSetting(fault, fix=f"{keyword} {example}") from None
@@ -136,44 +140,37 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
     check_range("map", given.get("lowest"), given.get("highest"))
 
 
-def _name(words: list[str]) -> str:
-    (name,) = words
-    return name
-
-
-def _letters(words: list[str]) -> str:
-    letters = "".join(words)
-    if len(letters) != len(words):
+def _letter(word: str) -> str:
+    if len(word) != 1:
         raise ValueError
-    return letters
+    return word
 
 
-def _switch(words: list[str]) -> bool:
-    return bool(["no", "yes"].index(_name(words)))
+def _switch(word: str) -> bool:
+    return bool(["no", "yes"].index(word))
 
 
-def _integer(words: list[str]) -> int:
-    return int(_name(words))
-
-
-def _number(words: list[str]) -> float:
-    value = float(_name(words))
+def _number(word: str) -> float:
+    value = float(word)
     if not isfinite(value):
         raise ValueError
     return value
 
 
-SETTINGS: dict[str, tuple[Callable[[list[str]], Any], str]] = {
-    "name": (_name, "my-rooms"),
-    "step_limit": (_integer, "100"),
-    "start": (_letters, "x"),
+SETTINGS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "name": (str, "my-rooms"),
+    "step_limit": (int, "100"),
+    "start": (_letter, "x"),
     "directions": (_switch, "yes"),
     "standing": (_switch, "yes"),
     "slip": (_number, "0.2"),
-    "bump": (tuple, "ouch"),
+    "bump": (str, "ouch"),
     "step_reward": (_number, "-0.1"),
-    "machine": (_name, "treasure-maze"),
+    "machine": (str, "treasure-maze"),
     "lowest": (_number, "-1"),
     "highest": (_number, "1"),
 }
-"""The settings besides places: how the words are read, and an example."""
+"""The settings besides places: how a word of them is read, and an example."""
+
+LISTS = ("start", "bump")
+"""Settings that may have several words; the others have one."""

@@ -149,7 +149,7 @@ class Treasures:
 def enter(
     grid: GridMap, treasures: frozenset[Cell], progress: Treasures, there: Cell
 ) -> tuple[Treasures, Label]:
-    """What entering a cell changes, and the events it emits."""
+    """The progress after a cell is entered, and the events that this emits."""
     letter = grid.at(there)
     if letter == "s":
         events = {"s", "T"} if progress.carrying and progress.taken == treasures else {"s"}

@@ -204,7 +204,7 @@ def _draw_captioned(domain: FiniteDomain, state: int, caption: str) -> Canvas:
     if picture is None:
         body = _draw_names(domain, state)
     else:
-        body = _draw_grid(picture, state)
+        body = draw_grid(picture, state)
         if any(scene.note for scene in picture.scenes):
             lines.append(picture.scenes[picture.scene[state]].note)
     width = max(body.width + 2 * MARGIN, NARROWEST)
@@ -216,7 +216,7 @@ def _draw_captioned(domain: FiniteDomain, state: int, caption: str) -> Canvas:
     return canvas
 
 
-def _draw_grid(picture: Picture, state: int) -> Canvas:
+def draw_grid(picture: Picture, state: int) -> Canvas:
     """Walls in one piece, lines between floor cells, lettered places in a colour of their own, and the agent."""
     rows = picture.scenes[picture.scene[state]].rows
     height, width = picture.size
@@ -224,26 +224,23 @@ def _draw_grid(picture: Picture, state: int) -> Canvas:
     canvas = Canvas(width * side + 1, height * side + 1, LINE)
     drawn = {letter for scene in picture.scenes for row in scene.rows for letter in row}
     letters = sorted(drawn - {WALL, FLOOR})
-    cells = [
-        (row, column, shown) for row, line in enumerate(rows) for column, shown in enumerate(line)
-    ]
-    for row, column, shown in cells:
-        if shown != WALL:
-            canvas.fill(column * side + 1, row * side + 1, side - 1, side - 1, WHITE)
-    for row, column, shown in cells:
-        if shown == WALL:
-            canvas.fill(column * side, row * side, side + 1, side + 1, STONE)
-            continue
-        middle = ((column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5)
-        here = (row, column) == picture.cell[state]
-        if shown in letters:
-            tint = TINTS[letters.index(shown) % len(TINTS)]
-            canvas.fill_plate(middle, (0.9 * side, 0.9 * side), side // 6, tint)
-        if here:
-            canvas.fill_disc(middle, 0.86 * side, WHITE)
-            canvas.fill_disc(middle, 0.74 * side, AGENT)
-        if shown in letters:
-            canvas.write(shown, middle, WHITE if here else INK, side, round(0.56 * side))
+    for row, line in enumerate(rows):
+        for column, shown in enumerate(line):
+            left, top = column * side, row * side
+            if shown == WALL:
+                canvas.fill(left, top, side + 1, side + 1, STONE)
+                continue
+            canvas.fill(left + 1, top + 1, side - 1, side - 1, WHITE)
+            middle = (left + 0.5 * side + 0.5, top + 0.5 * side + 0.5)
+            here = (row, column) == picture.cell[state]
+            if shown in letters:
+                tint = TINTS[letters.index(shown) % len(TINTS)]
+                canvas.fill_plate(middle, (0.9 * side, 0.9 * side), side // 6, tint)
+            if here:
+                canvas.fill_disc(middle, 0.86 * side, WHITE)
+                canvas.fill_disc(middle, 0.74 * side, AGENT)
+            if shown in letters:
+                canvas.write(shown, middle, WHITE if here else INK, side, round(0.56 * side))
     return canvas
 
 

@@ -85,7 +85,7 @@ def water_world(name: str) -> WaterWorld:
 
 
 class Water(NamedTuple):
-    """Where everything is: places in [radius, side - radius]."""
+    """The places and velocities of everything: places in [radius, side - radius]."""
 
     place: Array
     """[2]: the agent's."""

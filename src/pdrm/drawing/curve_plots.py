@@ -162,15 +162,16 @@ def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) 
 def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     """Axes, labels and the legend."""
     first = lines[0]
+    longest = max(int(line.at[-1]) for line in lines)
     axes.set_xlabel(f"training {first.unit}", color=INK)
-    if max(int(line.at[-1]) for line in lines) >= 100_000:
+    if longest >= 100_000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     scaled = all(line.scaled for line in lines)
     scale = ", normalised to [−1, 1]" if scaled else ""
     axes.set_ylabel(f"{first.quantity} in evaluation{scale}", color=INK)
     if scaled:
         axes.set_ylim(-1.08, 1.08)
-    axes.set_xlim(0, max(int(line.at[-1]) for line in lines))
+    axes.set_xlim(0, longest)
     open_frame(axes)
     labels = len(axes.get_legend_handles_labels()[0])
     axes.figure.legend(

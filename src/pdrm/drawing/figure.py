@@ -15,14 +15,14 @@ from itertools import chain, count, permutations
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import (
+    EdgeLine,
     Name,
-    RuleLine,
     Tokens,
     join,
     make_line,
     spell_number,
 )
-from pdrm.machines.checks.wellformed import Machine
+from pdrm.machines.machine import Machine
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
@@ -46,25 +46,25 @@ class Family(NamedTuple):
     """A line whose open places are filled by each row of names.
 
     >>> from pdrm.drawing.label_tokens import spell
-    >>> line = RuleLine(((Name(""),),), (), (", 1",))
+    >>> line = EdgeLine(((Name(""),),), (), (", 1",))
     >>> [spell(member.tokens()) for member in Family(line, (("u",), ("d",))).members()]
     ['u, 1', 'd, 1']
     """
 
-    line: RuleLine
+    line: EdgeLine
     rows: tuple[tuple[str, ...], ...] = ((),)
     text: str = ""
     """The line of the machine's text that all members come from, if it is one."""
 
-    def members(self) -> list[RuleLine]:
+    def members(self) -> list[EdgeLine]:
         """The lines without variables."""
         return [self.line.rename(dict(zip(HOLES, row, strict=False))) for row in self.rows]
 
 
-def compress(rules: Sequence[tuple[RuleLine, str]]) -> list[Family]:
+def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
     """The rules of an edge, each with the line of its text, in as few lines as are readable."""
     texts = dict(rules)
-    loops: dict[str, list[RuleLine]] = {}
+    loops: dict[str, list[EdgeLine]] = {}
     for line, text in rules:
         loops.setdefault(text, []).append(line)
     families = [family for loop in loops.values() for family in find_families(loop, texts)]
@@ -75,17 +75,17 @@ def compress(rules: Sequence[tuple[RuleLine, str]]) -> list[Family]:
     return families
 
 
-def find_families(lines: Sequence[RuleLine], texts: Mapping[RuleLine, str]) -> list[Family]:
+def find_families(lines: Sequence[EdgeLine], texts: Mapping[EdgeLine, str]) -> list[Family]:
     """Gather lines that differ in one name throughout, or in two, the largest families first."""
-    groups: dict[tuple[int, RuleLine], dict[tuple[str, ...], RuleLine]] = {}
+    groups: dict[tuple[int, EdgeLine], dict[tuple[str, ...], EdgeLine]] = {}
     for line in lines:
         names = line.names()
         for holes in (1, 2) if len(names) <= MOST_NAMES else (1,):
             for row in permutations(names, holes):
                 opened = line.rename(dict(zip(row, HOLES, strict=False)))
                 groups.setdefault((holes, opened), {})[row] = line
-    families: dict[RuleLine, Family] = {}
-    taken: set[RuleLine] = set()
+    families: dict[EdgeLine, Family] = {}
+    taken: set[EdgeLine] = set()
     by_size = sorted(groups.items(), key=lambda item: (item[0][0], -len(item[1])))
     for (_, opened), group in by_size:
         rows = tuple(row for row, line in group.items() if line not in taken)
@@ -100,9 +100,9 @@ def find_families(lines: Sequence[RuleLine], texts: Mapping[RuleLine, str]) -> l
     ]
 
 
-def _merge_tops(lines: Iterable[RuleLine]) -> list[RuleLine]:
+def _merge_tops(lines: Iterable[EdgeLine]) -> list[EdgeLine]:
     """Merge lines that differ in the symbol they name; `z`, ε and counter tests stay apart."""
-    merged: dict[RuleLine, RuleLine] = {}
+    merged: dict[EdgeLine, EdgeLine] = {}
     for line in lines:
         named = all(isinstance(token, Name) for top in line.tops for token in top)
         key = replace(line, tops=()) if named else line
@@ -111,9 +111,9 @@ def _merge_tops(lines: Iterable[RuleLine]) -> list[RuleLine]:
     return list(merged.values())
 
 
-def _merge_guards(lines: Iterable[RuleLine]) -> list[RuleLine]:
+def _merge_guards(lines: Iterable[EdgeLine]) -> list[EdgeLine]:
     """Merge lines that differ in the label they read."""
-    merged: dict[RuleLine, RuleLine] = {}
+    merged: dict[EdgeLine, EdgeLine] = {}
     for line in lines:
         key = replace(line, guards=())
         known = merged.get(key)
@@ -165,7 +165,7 @@ class Figure:
 def make_figure(machine: Machine[Rule]) -> Figure:
     """The figure of a machine."""
     stack = _uses_stack(machine)
-    parallel: dict[tuple[str, str], list[tuple[RuleLine, str]]] = {}
+    parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = {}
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
         line = make_line(rule, machine.events, stack=stack)

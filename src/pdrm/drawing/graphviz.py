@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.machines.checks.wellformed import Machine
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
 PNG_DPI = 200

@@ -138,13 +138,13 @@ def make_printable(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleLine:
+class EdgeLine:
     """The label that is read, the top symbol (none in a reward machine), and the effect.
 
     A line may stand for several rules: every guard of `guards` with every top of `tops`.
 
     >>> tops = ((Name("u"),), (Name("d"),))
-    >>> spell(RuleLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
+    >>> spell(EdgeLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
     'a, u|d / ε, 1'
     """
 
@@ -169,22 +169,22 @@ class RuleLine:
                     found |= dict.fromkeys(events)
         return list(found)
 
-    def rename(self, names: Mapping[str, str]) -> RuleLine:
+    def rename(self, names: Mapping[str, str]) -> EdgeLine:
         """The line with some names replaced throughout."""
         guards = tuple(rename(guard, names) for guard in self.guards)
         tops = tuple(rename(top, names) for top in self.tops)
-        return RuleLine(guards, tops, rename(self.effect, names), self.opening)
+        return EdgeLine(guards, tops, rename(self.effect, names), self.opening)
 
 
-def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> RuleLine:
+def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> EdgeLine:
     """The line of one rule, with the events of labels in this order; stack: False leaves the stack's part out."""
     guards = (tokenize_guard(rule.guard, events),)
     reward = spell_number(rule.reward)
     if isinstance(rule, CountingTransition):
         tests = "[" + ", ".join(rule.tests) + "]"
         changes = ", ".join(spell_number(change, plus=True) for change in rule.changes)
-        return RuleLine(guards, ((tests,),), (f", [{changes}], {reward}⟩",), opening="⟨")
+        return EdgeLine(guards, ((tests,),), (f", [{changes}], {reward}⟩",), opening="⟨")
     if isinstance(rule, Transition) and stack:
         top = tokenize_stack(() if rule.top == NONE else (rule.top,))
-        return RuleLine(guards, (top,), (" / ", *tokenize_stack(rule.push), ", ", reward))
-    return RuleLine(guards, (), (", ", reward))
+        return EdgeLine(guards, (top,), (" / ", *tokenize_stack(rule.push), ", ", reward))
+    return EdgeLine(guards, (), (", ", reward))

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import rc_context
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
-from pdrm.domains.pictures import draw_state
+from pdrm.domains.finite_domain import FiniteDomain, Picture
+from pdrm.domains.pictures import draw_grid, draw_state
 from pdrm.errors import UnknownFormat
 from pdrm.files import write_atomically
 
@@ -34,11 +33,13 @@ PLOT_FORMATS = (".svg", ".png", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's: colour-blind readers can tell them apart."""
 TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
-INK, STONE, PLACE, SEEN, UNSEEN = "#262a33", "#3e4451", "#ffe3a3", "#ffe3a3", "#eceae4"
+INK, SEEN, UNSEEN = "#262a33", "#ffe3a3", "#eceae4"
+MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
+"""Text in the middle of its place."""
 MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
-LINE, MOST_LINES = 32, 2
-"""Letters of a line above a witness's map, and lines of a way that is written out."""
+LINE = 32
+"""Letters of a line above a witness's map."""
 MOST_COLUMNS, MOST_ROWS = 60, 24
 """Steps of an episode and symbols of its stack that are drawn."""
 LETTERED = 34
@@ -95,8 +96,14 @@ def open_frame(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def draw_legend(axes: Axes, height: float, columns: int) -> None:
+    """The legend below the axes."""
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, height)}
+    axes.legend(fontsize=8, frameon=False, ncols=columns, **place)
+
+
 def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
-    """What the best k-policy loses, for each k: a bar from the lower to the upper bound."""
+    """The loss of the best k-policy, for each k: a bar from the lower to the upper bound."""
     figure = Plot(figsize=(5, 3), layout="constrained")
     axes = figure.subplots()
     for k, (low, high) in found:
@@ -148,7 +155,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 
 
 def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
-    style: dict[str, Any] = {"ha": "center", "va": side, "fontsize": 11, "color": INK}
+    style: dict[str, Any] = {**MIDDLE, "va": side, "fontsize": 11}
     axes.text(0.5, height, text, transform=axes.transAxes, **style)
 
 
@@ -161,26 +168,24 @@ def shorten_way(way: str) -> str:
     r l r l r l r l r l r l r l r
     """
     lines = textwrap.wrap(way, LINE, break_long_words=False, break_on_hyphens=False)
-    if len(lines) <= MOST_LINES:
-        return "\n".join(lines)
-    between = sum(len(line.split(" ")) for line in lines[1:-1])
-    return f"{lines[0]}\n… {between} more …\n{lines[-1]}"
+    if len(lines) > 2:
+        between = sum(len(line.split(" ")) for line in lines[1:-1])
+        lines = [lines[0], f"… {between} more …", lines[-1]]
+    return "\n".join(lines)
 
 
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     """The stack, top first; the part that the policy sees is filled."""
     shown = one.stack[:MOST_SYMBOLS]
-    middle: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
     for row, symbol in enumerate(shown):
         colour = SEEN if row < one.seen else UNSEEN
         axes.add_patch(Rectangle((0, -row - 1), 1, 1, facecolor=colour, edgecolor=INK))
-        axes.text(0.5, -row - 0.5, symbol, fontsize=11, **middle)
+        axes.text(0.5, -row - 0.5, symbol, fontsize=11, **MIDDLE)
     if len(one.stack) > len(shown):
         more = f"… {len(one.stack) - len(shown)} more"
-        axes.text(0.5, -len(shown) - 0.5, more, fontsize=9, **middle)
+        axes.text(0.5, -len(shown) - 0.5, more, fontsize=9, **MIDDLE)
     axes.set_title(one.state, fontsize=11, color=INK)
-    axes.set_xlim(-0.2, 1.2)
-    axes.set_ylim(-max(8, len(shown) + 1), 0.2)
+    axes.set(xlim=(-0.2, 1.2), ylim=(-max(8, len(shown) + 1), 0.2))
     axes.set_axis_off()
 
 
@@ -217,35 +222,25 @@ def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
 def _plot_way(
     axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shade: dict[str, str]
 ) -> None:
-    rows = picture.scenes[picture.scene[moments[0].place]].rows
-    paint = {WALL: STONE, FLOOR: "#ffffff"}
-    axes.imshow(
-        [[to_rgb(paint.get(shown, PLACE)) for shown in line] for line in rows],
-        interpolation="nearest",
-    )
-    size = max(6, 12 - len(rows) // 3)
-    for y, line in enumerate(rows):
-        for x, shown in enumerate(line):
-            if shown not in paint:
-                axes.text(x, y, shown, ha="center", va="center", fontsize=size, color=INK)
-    # Ways there and back lie next to each other: each machine state has its own place in the cell.
-    shift = {state: (number - (len(shade) - 1) / 2) * 0.22 for number, state in enumerate(shade)}
-    for state, colour in shade.items():
-        by = shift[state]
-        ways = []
-        for before, after in itertools.pairwise(moments):
-            if before.state == state:
-                (y0, x0), (y1, x1) = picture.cell[before.place], picture.cell[after.place]
-                ways.append([(x0 + by, y0 + by), (x1 + by, y1 + by)])
+    """The map with the agent at its start, and the moves; each machine state has its own place in a cell, so that ways there and back
+    lie next to each other."""
+    height, width = picture.size
+    box = (-0.5, width - 0.5, height - 0.5, -0.5)
+    grid = draw_grid(picture, moments[0].place).pixels()
+    axes.imshow(grid, interpolation="antialiased", extent=box)
+    moves = list(itertools.pairwise(moments))
+    for number, (state, colour) in enumerate(shade.items()):
+        shift = (number - (len(shade) - 1) / 2) * 0.22
+        ways = [
+            [(x + shift, y + shift) for y, x in (picture.cell[one.place] for one in move)]
+            for move in moves
+            if move[0].state == state
+        ]
         lines = LineCollection(ways, colors=colour, linewidths=2, capstyle="round")
         lines.set_label(state if ways else "")
         axes.add_collection(lines)
-    y, x = picture.cell[moments[0].place]
-    by = shift[moments[0].state]
-    axes.plot(x + by, y + by, marker="o", color=INK, markersize=5)
-    axes.set(xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5), aspect="equal")
     axes.set(xticks=[], yticks=[])
-    axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4)
+    draw_legend(axes, -0.02, columns=4)
 
 
 def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
@@ -260,15 +255,13 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
             cell = Rectangle((x, y), 1, 1, facecolor=tint[symbol], edgecolor="#ffffff")
             axes.add_patch(cell)
             if lettered:
-                axes.text(x + 0.5, y + 0.5, symbol, ha="center", va="center", fontsize=8, color=INK)
+                axes.text(x + 0.5, y + 0.5, symbol, fontsize=8, **MIDDLE)
         above = height + 0.35
         axes.plot([x + 0.1, x + 0.9], [above, above], color=shade[moment.state], linewidth=4)
     if not lettered:
         for symbol, colour in tint.items():
             axes.fill([], [], color=colour, label=symbol)
-        axes.legend(
-            fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5
-        )
+        draw_legend(axes, -0.12, columns=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"
     axes.set(xlim=(0, max(8, len(columns))), ylim=(0, max(6, height + 0.8)))

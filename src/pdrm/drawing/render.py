@@ -27,8 +27,8 @@ from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
-from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.configurations import Run
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 from pdrm.task import Task, find_machine
 
@@ -134,10 +134,8 @@ def draw(
 
 def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
     def graph(format: str) -> bytes:
-        return render_dot(to_dot(machine, title=title), format)
-
-    def dot() -> bytes:
-        return to_dot(machine, title=title).encode()
+        dot = to_dot(machine, title=title)
+        return dot.encode() if format in ("dot", "gv") else render_dot(dot, format)
 
     def tikz(standalone: bool) -> bytes:
         return to_tikz(machine, title=title, standalone=standalone).encode()
@@ -148,11 +146,7 @@ def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
         return picture(graph("svg"), "svg", machine.name)
 
     formats: dict[str, Callable[[], bytes]] = {
-        "svg": partial(graph, "svg"),
-        "png": partial(graph, "png"),
-        "pdf": partial(graph, "pdf"),
-        "dot": dot,
-        "gv": dot,
+        **{name: partial(graph, name) for name in ("svg", "png", "pdf", "dot", "gv")},
         "tex": partial(tikz, standalone=True),
         "tikz": partial(tikz, standalone=False),
     }
@@ -180,9 +174,7 @@ def _list_rules(machine: Machine[Rule]) -> str:
 def _draw_run(run: Run[AnyStep]) -> Drawing:
     rows = trace_run(run)
     end = describe_end(run)
-
-    def dot() -> str:
-        return _table_to_dot(rows, end)
+    dot = _table_to_dot(rows, end)
 
     def write() -> str:
         return "\n".join([*align([HEADINGS, *rows]), end])
@@ -194,10 +186,10 @@ def _draw_run(run: Run[AnyStep]) -> Drawing:
         return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{end}{more}")
 
     formats: dict[str, Callable[[], bytes]] = {
-        "svg": lambda: render_dot(dot(), "svg"),
-        "png": lambda: render_dot(dot(), "png"),
-        "dot": lambda: dot().encode(),
-        "gv": lambda: dot().encode(),
+        "svg": partial(render_dot, dot, "svg"),
+        "png": partial(render_dot, dot, "png"),
+        "dot": dot.encode,
+        "gv": dot.encode,
     }
     return Drawing(formats, write, show)
 

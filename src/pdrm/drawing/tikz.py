@@ -11,7 +11,7 @@ import unicodedata
 from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
-from pdrm.machines.checks.wellformed import Machine
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
 SIGNS = {

@@ -1,7 +1,7 @@
 """Experiments: studies as data, and what came of them.
 
 `panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file, `store` knows where its runs are.
-`curves` and `statistics` are what came of it. `paper/` has the paper's figures, its claims and the readings under which they are
+`curves`, `statistics` and `tables` are what came of it; `study_report` writes the page about it (`page`, `study_section`). `paper/` has the paper's figures, its claims and the readings under which they are
 judged.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.

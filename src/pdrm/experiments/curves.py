@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
 """Both pay 1,000 for each of eight balls collected and delivered, 1 for the last one collected and 100,000 for the end."""
+
+
+class TitledStudy(Protocol):
+    """The part of a study that its tables and its page need in addition to its lines."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
 
 
 class Origin(NamedTuple):

@@ -6,16 +6,13 @@ settings for each line. `study.run(folder)` does what is not done yet, and write
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pdrm.errors import (
     BadRunFolder,
@@ -29,10 +26,9 @@ from pdrm.errors import (
 )
 from pdrm.experiments.curves import Curves, curves_of
 from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
-from pdrm.experiments.statistics import interquartile_mean
+from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.lazy import borrow
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import resolve_seeds
 from pdrm.learning.execution import Failure, Keep, Planned, Workers, train_all
@@ -228,55 +224,6 @@ def _list(given: Any) -> Sequence[Any]:
 # --- Results
 
 
-class ResultRow(NamedTuple):
-    """What became of one line: over its seeds, and the episodes of their final tests."""
-
-    study: str
-    panel: str
-    line: str
-    seeds: int
-    training: int
-    """Before the final test."""
-    unit: str
-    """Of training: episodes or timesteps."""
-    return_25: float
-    return_50: float
-    return_75: float
-    """Quartiles over the seeds of the final test's mean return."""
-    success: float
-    """The share of these episodes that solved the task."""
-
-    def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
-        return self._asdict()
-
-
-class CurveRow(NamedTuple):
-    """A test of a run: means over its episodes."""
-
-    study: str
-    panel: str
-    line: str
-    agent: str
-    k: int | str
-    ours: str
-    """`yes` if it is not in the paper."""
-    seed: int
-    episodes: float
-    timesteps: float
-    """Training before it, in both units; nan if one was not recorded."""
-    mean_return: float
-    """`return` in `curves.csv`, and in a frame."""
-    normalised: float
-    """From -1, the lowest return that the task allows, to 1, the highest; nan if the domain does not give them."""
-    steps: float
-    success: float
-
-    def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
-        return dict(zip(CURVE_COLUMNS, self, strict=True))
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
     """What came of some studies: their recorded lines, and the runs that failed. `results["cprm"]` is a line."""
@@ -318,23 +265,8 @@ class Results:
         """A row for each line: how its final tests went."""
         from pdrm.drawing.rows import Rows
 
-        def make(number: int) -> ResultRow:
-            study, curves = self.lines[number]
-            low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-            return ResultRow(
-                study.name,
-                curves.panel.name,
-                curves.line.name,
-                len(curves.seeds),
-                int(curves.at[-1]),
-                curves.unit,
-                low,
-                middle,
-                high,
-                float(curves.final_success.mean()),
-            )
-
-        return Rows(len(self.lines), make, self.notes)
+        rows = [result_row(study, curves) for study, curves in self.lines]
+        return Rows(len(rows), rows.__getitem__, self.notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -351,11 +283,7 @@ class Results:
         plot."""
         from pdrm.drawing.rows import Rows
 
-        rows = [
-            CurveRow(*_describe_line(study, curves), *row)
-            for study, curves in self.lines
-            for row in _curve_rows(curves)
-        ]
+        rows = [row for study, curves in self.lines for row in curve_rows(study, curves)]
         return Rows(len(rows), rows.__getitem__)
 
     def plot(
@@ -382,11 +310,9 @@ class Results:
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""
-        if all(study.of_the_paper for study, _ in self.lines):
-            page: Path = borrow("write_page")(self.folder)
-        else:
-            page = borrow("write_own_report")(self.lines, Store.below(self.folder), self.folder)[-1]
-        return page
+        from pdrm.experiments.study_report import write_own_report
+
+        return write_own_report(self.lines, Store.below(self.folder), self.folder)[-1]
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
@@ -473,21 +399,6 @@ def run_study(
     return results
 
 
-# --- Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line.
-
-CURVES, SUMMARY = "curves.csv", "summary.csv"
-COLUMNS = ("study", "panel", "line", "agent", "k", "ours")
-CURVE_COLUMNS = (
-    *COLUMNS,
-    *("seed", "episodes", "timesteps", "return", "normalised", "steps", "success"),
-)
-SUMMARY_COLUMNS = (
-    *COLUMNS,
-    *("seeds", "unit", "at", "return_25", "return_50", "return_75"),
-    *("normalised_25", "normalised_50", "normalised_75", "normalised_iqm", "success"),
-)
-
-
 def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have runs, in order."""
     found = [
@@ -496,52 +407,6 @@ def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves
         for panel, line in study.lines()
     ]
     return [(study, curves) for study, curves in found if curves is not None]
-
-
-def write_tables(lines: Sequence[tuple[Study, Curves]], folder: Path) -> None:
-    """Write both tables."""
-    for name, columns, rows in (
-        (CURVES, CURVE_COLUMNS, _curve_rows),
-        (SUMMARY, SUMMARY_COLUMNS, _summary_rows),
-    ):
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(columns)
-        for study, curves in lines:
-            about = _describe_line(study, curves)
-            table.writerows([*about, *map(_write, row)] for row in rows(curves))
-        write_atomically(folder / name, text.getvalue().encode())
-
-
-def _describe_line(study: Study, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
-    """The columns that both tables begin with."""
-    panel, line = curves.panel, curves.line
-    ours = "yes" if line.ours else "no"
-    return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
-
-
-def _write(value: float | str) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else str(value)
-
-
-def _curve_rows(curves: Curves) -> Iterator[list[Any]]:
-    """Means over the episodes of a test."""
-    values = (curves.returns, curves.normalised, curves.steps, curves.success)
-    means = [value.mean(axis=2) for value in values]
-    for s, seed in enumerate(curves.seeds):
-        for t, at in enumerate(curves.at.tolist()):
-            other = nan if curves.across is None else float(curves.across[s, t])
-            training = (other, at) if curves.unit == "timesteps" else (at, other)
-            yield [seed, *training, *(float(value[s, t]) for value in means)]
-
-
-def _summary_rows(curves: Curves) -> Iterator[list[Any]]:
-    raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
-    scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
-    for t, at in enumerate(curves.at.tolist()):
-        values = [float(part[t]) for part in (*raw, *normalised)]
-        means = [interquartile_mean(scores[:, t]), float(success[t])]
-        yield [len(curves.seeds), curves.unit, at, *values, *means]
 
 
 # --- Which studies a folder is about: kept next to the runs, so that their tables, curves and page can be made again.

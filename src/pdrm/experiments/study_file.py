@@ -31,55 +31,49 @@ HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]\]?")
 KEY = re.compile(r"\s*([\w\-]+)\s*=")
 
 
-class Places:
+class KeyLines:
     r"""The line of each table and key.
 
     >>> text = "name = 'a'\n[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nk = 1\n"
-    >>> str(Places("s.toml", text).of(("panels", 0, "agents", 0, "k")))
+    >>> str(KeyLines("s.toml", text).of(("panels", 0, "agents", 0, "k")))
     's.toml:5:1'
-    >>> str(Places("s.toml", text).of(("panels", 0, "agents", 7, "k")))
+    >>> str(KeyLines("s.toml", text).of(("panels", 0, "agents", 7, "k")))
     's.toml:4:1'
     """
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.lines = file, text.splitlines()
         self._found: dict[Keys, int] = {(): 1}
-        counts: dict[Keys, int] = {}
-        here: Keys = ()
+        table: Keys = ()
         for number, line in enumerate(self.lines, start=1):
             if header := HEADER.match(line):
-                here = self._table(header[2].split("."), counts, is_array=header[1] == "[[")
-                self._found.setdefault(here, number)
-                self._found.setdefault(tuple(here[:-1]), number)
+                table = self._table(header[2].split("."), is_array=header[1] == "[[")
+                self._found.setdefault(table, number)
+                self._found.setdefault(table[:-1], number)
             elif key := KEY.match(line):
-                self._found.setdefault((*here, key[1]), number)
+                self._found.setdefault((*table, key[1]), number)
 
-    @staticmethod
-    def _table(words: list[str], counts: dict[Keys, int], *, is_array: bool) -> Keys:
-        """The path of a header: names of arrays are followed by the number of their latest table."""
+    def _table(self, words: list[str], *, is_array: bool) -> Keys:
+        """The path of a header: names of arrays are followed by the number of their latest table, which `[[…]]` begins."""
         path: Keys = ()
         for place, word in enumerate(words):
             path = (*path, word)
+            tables = 0
+            while (*path, tables) in self._found:
+                tables += 1
             if is_array and place == len(words) - 1:
-                counts[path] = counts.get(path, 0) + 1
-                for inner in [
-                    known
-                    for known in counts
-                    if len(known) > len(path) and known[: len(path)] == path
-                ]:
-                    del counts[inner]
-            if path in counts:
-                path = (*path, counts[path] - 1)
+                return (*path, tables)
+            if tables:
+                path = (*path, tables - 1)
         return path
 
     def has(self, path: Keys) -> bool:
         """Return True if there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
+        if path in self._found:
+            return True
         around = self._found.get(path[:-1])
-        inline = (
-            around is not None
-            and re.search(rf"[{{,]\s*{path[-1]}\s*=", self.lines[around - 1]) is not None
-        )
-        return path in self._found or inline
+        inline = rf"[{{,]\s*{path[-1]}\s*="
+        return around is not None and bool(re.search(inline, self.lines[around - 1]))
 
     def of(self, path: Keys) -> Where:
         """The line of a key, or of the nearest table around it."""
@@ -90,15 +84,14 @@ class Places:
         return Where(self.file, number, 1, text, max(1, len(text)))
 
 
-def words(path: Keys) -> str:
+def path_text(path: Keys) -> str:
     """A path as people write it, counting from 1.
 
-    >>> words(("panels", 0, "agents", 1, "k"))
+    >>> path_text(("panels", 0, "agents", 1, "k"))
     'panels[1].agents[2].k'
     """
-    return "".join(
-        f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path
-    ).removeprefix(".")
+    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
 
 
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
@@ -132,13 +125,13 @@ def read_toml_study(path: Path) -> Study:
         where = Where(str(path), line, column, lines[min(line, len(lines)) - 1])
         fault = f"this is not valid TOML: {found[1] if found else error}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    return _Reader(path, Places(str(path), text)).study(record)
+    return _TomlStudy(path, KeyLines(str(path), text)).study(record)
 
 
-class _Reader:
+class _TomlStudy:
     """Turns tables into the parts of a study, with the place of each for messages."""
 
-    def __init__(self, path: Path, places: Places) -> None:
+    def __init__(self, path: Path, places: KeyLines) -> None:
         self.folder, self.stem, self.places = path.parent, path.stem, places
 
     def study(self, record: dict[str, Any]) -> Study:
@@ -164,11 +157,9 @@ class _Reader:
         lines = tuple(self.line(agent, (*keys, "agents", number)) for number, agent in agents)
         machine = None
         if "machine" in record:
-            machine = self.locate(
-                (*keys, "machine"), lambda: find_machine(record["machine"], self.folder)
-            )
-        if machine is not None:
-            self.locate((*keys, "success"), lambda: find_success(machine, success))
+            given = partial(find_machine, record["machine"], self.folder)
+            machine = self.locate((*keys, "machine"), given)
+            self.locate((*keys, "success"), partial(find_success, machine, success))
         make = partial(
             Panel,
             name=record.get("name", domain.stem),
@@ -207,26 +198,23 @@ class _Reader:
     ) -> None:
         """Raise unless all keys are known, of the right kind, and there."""
         if not isinstance(record, dict):
-            raise self.fault(keys, f"{words(keys)} is {record!r}, not a table", SHAPE)
+            raise self.fault(keys, f"{path_text(keys)} is {record!r}, not a table", SHAPE)
         for key, value in record.items():
+            path = (*keys, key)
             if key not in known:
-                raise self.fault(
-                    (*keys, key), f"{words((*keys, key))}: no such key", did_you_mean(key, known)
-                )
+                raise self.fault(path, f"{path_text(path)}: no such key", did_you_mean(key, known))
             kinds = known[key] if isinstance(known[key], tuple) else (known[key],)
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            if not isinstance(value, kinds) or isinstance(value, bool):
                 wanted = " or ".join(KINDS[kind] for kind in kinds)
-                raise self.fault(
-                    (*keys, key), f"{words((*keys, key))} is {value!r}", f"give {wanted}"
-                )
+                raise self.fault(path, f"{path_text(path)} is {value!r}", f"give {wanted}")
         for key in required:
             if key not in record:
-                raise self.fault(keys, f"{words(keys)} has no `{key}`", f'add {key} = "…"')
+                raise self.fault(keys, f"{path_text(keys)} has no `{key}`", f'add {key} = "…"')
 
     def tables(self, record: dict[str, Any], keys: Keys) -> list[Any]:
         found = record.get(str(keys[-1]), [])
         if not found:
-            raise self.fault(keys[:-1], f"{words(keys)} is missing or empty", SHAPE)
+            raise self.fault(keys[:-1], f"{path_text(keys)} is missing or empty", SHAPE)
         return list(found)
 
     def locate(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
@@ -235,12 +223,10 @@ class _Reader:
             return make()
         except PdrmError as error:
             if error.where is None:
-                named = [
-                    (*scope, word) for scope in scopes for word in re.findall(r"\w+", error.message)
-                ]
-                error.where = self.places.of(
-                    next((place for place in named if self.places.has(place)), keys)
-                )
+                words = re.findall(r"\w+", error.message)
+                named = ((*scope, word) for scope in scopes for word in words)
+                found = (place for place in named if self.places.has(place))
+                error.where = self.places.of(next(found, keys))
             raise
 
     def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:

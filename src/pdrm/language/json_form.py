@@ -24,9 +24,9 @@ from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
 from pdrm.language.source import Line, check_size
 from pdrm.language.syntax import Word, number_of, read_guard
 from pdrm.limits import DEEPEST
-from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
+from pdrm.machines.machine import states_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Transition

@@ -35,9 +35,9 @@ from pdrm.language.peer_formats import (
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
-from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
+from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 # --- Machine files

@@ -9,8 +9,8 @@ from itertools import groupby
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import parse_line
-from pdrm.machines.checks.wellformed import states_of
 from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.machines.machine import states_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 # --- Layout: spacing and columns are made regular; words, order, blocks and comments are kept

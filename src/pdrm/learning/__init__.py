@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from pdrm.learning.run_loop import Status
     from pdrm.learning.run_spec import RunSpec
     from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
-    from pdrm.learning.tabular.policy import policy_of
-    from pdrm.learning.tabular.training import HierarchicalTraining, QTraining
+    from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
 
 __all__ = [
     "Agent",
@@ -75,9 +74,8 @@ __all__ = [
     "Curve",
     "Test",
     "Evaluation",
-    "QTraining",
-    "HierarchicalTraining",
-    "policy_of",
+    "QLearner",
+    "HierarchicalLearner",
     "load_policy",
     "DeepPolicy",
     "load_deep_policy",

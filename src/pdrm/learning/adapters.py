@@ -17,8 +17,9 @@ from pdrm.task import Task
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
+    from pdrm.learning.deep.many_envs import Episodes
+    from pdrm.learning.tabular.learner import TabularLearner
     from pdrm.learning.tabular.summary_learner import SummaryLearner
-    from pdrm.learning.tabular.tabular_learner import TabularLearner
 
 
 class SeeingPolicy:
@@ -41,64 +42,60 @@ class TableLearner:
 
     def __init__(self, task: Task, agent: Tabular | Summary, seed: int) -> None:
         self.own = _table_learner(task, agent, seed)
+        self.total = agent.total
 
     @property
     def episodes(self) -> int:
         """Training episodes so far."""
-        return self.own.done
+        return self.own.episodes
 
     @property
     def steps(self) -> int:
         """Environment steps of training so far."""
-        return int(self.own.facts(0)["steps"])
+        return self.own.steps
 
     def advance(self, until: Until, /) -> None:
         """Train until then, in whole episodes."""
         if until.episodes is not None:
-            self.own.advance(max(0, until.episodes - self.episodes))
-        while not until.reached(self) and self.episodes < self.own.total:
-            self.own.advance(1)
+            self.own.advance(until.episodes)
+        while not until.reached(self) and self.episodes < self.total:
+            self.own.advance(self.episodes + 1)
 
     def policy(self) -> SeeingPolicy:
         """What was learnt so far."""
-        from pdrm.learning.tabular.policy import policy_of
-        from pdrm.learning.tabular.summary_learner import SummaryLearner
-
-        if isinstance(self.own, SummaryLearner):
-            return SeeingPolicy(self.own.policy())
-        return SeeingPolicy(policy_of(self.own.training))
+        return SeeingPolicy(self.own.policy())
 
     def test(self, _episodes: int, _seed: int, /) -> Test:
         """Greedy episodes, with the run's own generator."""
-        (test,) = self.own.test()
-        return test
+        return self.own.test()
 
     def save(self) -> Arrays:
         """Where the run stands."""
-        return self.own.snapshot(0)
+        return self.own.save()
 
     def load(self, arrays: Arrays, /) -> None:
         """Continue from there."""
-        self.own.restore([arrays])
+        self.own.load(arrays)
 
     def save_policy(self, path: Path, about: dict[str, Any], largest: int | None) -> Fingerprint:
         """Write the policy, unless it has more bytes than `largest`."""
-        return self.own.save_policy(0, path, about, largest)
+        return self.own.policy(about).save(path, largest)
 
     def facts(self) -> dict[str, float]:
         """Where the run stands, in numbers."""
-        return self.own.facts(0)
+        return self.own.facts()
 
 
 def _table_learner(
     task: Task, agent: Tabular | Summary, seed: int
 ) -> TabularLearner | SummaryLearner:
-    from pdrm.learning.tabular.summary_learner import SummaryLearner
-    from pdrm.learning.tabular.tabular_learner import TabularLearner
-
     if isinstance(agent, Summary):
+        from pdrm.learning.tabular.summary_learner import SummaryLearner
+
         return SummaryLearner(task, agent, seed)
-    return TabularLearner(task, agent, seed)
+    from pdrm.learning.tabular.learner import make_learner
+
+    return make_learner(task, agent, seed)
 
 
 class NetworkLearner:
@@ -141,7 +138,10 @@ class NetworkLearner:
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        played = self.training.test(episodes, self.training.iterations)
+        return self.read_test(self.training.test(episodes, self.training.iterations))
+
+    def read_test(self, played: Episodes) -> Test:
+        """The episodes of this run."""
         ends = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
         returns = np.asarray(played.returns[self.run], np.float64)
         steps = np.asarray(played.steps[self.run], np.int64)

@@ -5,6 +5,7 @@ Tables are played with the readable machine, and break ties as in training; ever
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.domains.finite_env import FiniteEnv
 from pdrm.errors import NotHere, did_you_mean
-from pdrm.learning.curve import Test, format_return
+from pdrm.learning.curve import Test, find_successes, format_return, settle_returns
 from pdrm.learning.protocol import Policy, Remembering
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
@@ -43,6 +44,41 @@ class Evaluation(dict[str, Any]):
     >>> found["success"], found.success
     (0.5, 0.5)
     """
+
+    @classmethod
+    def of(
+        cls,
+        task: Task,
+        seed: int,
+        test: Test,
+        discounted: npt.ArrayLike,
+        truncated: npt.NDArray[np.bool_],
+    ) -> Evaluation:
+        """Sum up the episodes of one run.
+
+        Args:
+            task: Where they were played.
+            seed: Of the run.
+            test: The episodes.
+            discounted: The discounted return of each.
+            truncated: The episodes that a limit ended.
+        """
+        pairs = zip(test.ends.tolist(), truncated.tolist(), strict=True)
+        ends = Counter(TRUNCATED * cut + end for end, cut in pairs)
+        returns = settle_returns(test.returns)
+        return cls(
+            domain=task.name,
+            seed=seed,
+            episodes=len(returns),
+            mean_return=float(returns.mean()),
+            mean_discounted_return=float(np.mean(np.asarray(discounted, np.float64))),
+            discount=task.discount,
+            returns=returns.tolist(),
+            mean_steps=float(test.steps.mean()),
+            success=float(find_successes(test.ends, task.success).mean()),
+            ends=dict(ends.most_common()),
+            truncated=int(truncated.sum()),
+        )
 
     def __missing__(self, name: str) -> Any:
         raise NotHere(f"an evaluation has no `{name}`", fix=did_you_mean(str(name), self))
@@ -190,6 +226,11 @@ def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int
     each = [
         one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
     ]
+    return test_of(each)
+
+
+def test_of(each: Sequence[Episode]) -> Test:
+    """The test that these episodes are."""
     return Test(
         np.array([one.reward for one in each]),
         np.array([one.steps for one in each], np.int64),

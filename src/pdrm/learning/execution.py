@@ -14,7 +14,7 @@ import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from math import inf
@@ -37,7 +37,7 @@ BACKENDS = ("loky", "dask", "ray")
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 GIGABYTES_PER_WORKER = 7.0
 LEAST_GIGABYTES = 14.0
-"""What runs may take at once by default: so much per worker, as far as the machine has it, and at least this."""
+"""What runs may take at once by default: this much per worker, as far as the machine has it, and at least this."""
 SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
@@ -400,18 +400,14 @@ SECONDS_TO_COMPILE = 3.0
 """After which it is said why nothing has happened yet."""
 
 
-@dataclass(slots=True)
 class Display:
     """What is known of the runs: how many are done, and how far others are."""
 
-    runs: Sequence[Planned]
-    root: Path
-    began: float = field(default_factory=time.monotonic)
-    before: float = 0.0
-    """The work done when it began."""
-
-    def __post_init__(self) -> None:
-        self.before = self.work()
+    def __init__(self, runs: Sequence[Planned], root: Path) -> None:
+        self.runs, self.root = runs, root
+        self.began = time.monotonic()
+        self.before = self._work([self.share(run) for run in runs])
+        """The work that was done when it began."""
 
     def share(self, run: Planned) -> float:
         """How far a run is."""
@@ -421,33 +417,28 @@ class Display:
         found = read_progress(folder)
         return 0.0 if found is None else found.share
 
-    def work(self) -> float:
+    def _work(self, shares: Sequence[float]) -> float:
         """The work done, in guessed seconds."""
-        return sum(_guess(run) * self.share(run) for run in self.runs)
+        return sum(_guess(run) * share for run, share in zip(self.runs, shares, strict=True))
 
-    def words(self) -> str:
-        """Done, under way and left, in words."""
+    def look(self) -> tuple[float, str]:
+        """The runs that are done, with parts of others, and a note: done, under way and left."""
         shares = [self.share(run) for run in self.runs]
         done = sum(share == 1 for share in shares)
         parts = [f"{done:,} of {len(self.runs):,} run{'s' * (len(self.runs) != 1)} done"]
-        begun = [run for run in self.runs if self._last_return(run) is not None]
-        parts += [
-            f"{run.title}: return {format_return(self._last_return(run) or 0.0)}"
-            for run in begun[:SHOWN_RUNS]
-        ]
-        elapsed, gained = time.monotonic() - self.began, self.work() - self.before
-        whole = sum(map(_guess, self.runs))
+        begun = [run for run, share in zip(self.runs, shares, strict=True) if share < 1]
+        for run in begun:
+            found = read_progress(self.root / run.spec.name)
+            if found is not None and found.last_return is not None and len(parts) <= SHOWN_RUNS:
+                parts.append(f"{run.title}: return {format_return(found.last_return)}")
+        elapsed = time.monotonic() - self.began
+        gained = self._work(shares) - self.before
         if gained > 0 and done < len(self.runs):
-            left = (whole - self.before - gained) * elapsed / gained
-            parts += [f"about {duration(left)} left"]
+            left = sum(map(_guess, self.runs)) - self.before - gained
+            parts.append(f"about {duration(left * elapsed / gained)} left")
         elif gained <= 0 and elapsed > SECONDS_TO_COMPILE:
-            parts += [COMPILING]
-        return "; ".join(parts)
-
-    def _last_return(self, run: Planned) -> float | None:
-        folder = self.root / run.spec.name
-        found = None if is_done(folder) else read_progress(folder)
-        return None if found is None else found.last_return
+            parts.append(COMPILING)
+        return sum(shares), "; ".join(parts)
 
 
 @contextmanager
@@ -462,12 +453,9 @@ def _show(runs: Sequence[Planned], root: Path, workers: Workers) -> Iterator[Non
         return
     with show_progress(len(runs), "runs") as update:
 
-        def look() -> None:
-            update(sum(map(display.share, runs)), display.words())
-
         def watch() -> None:
             while not stop.wait(SECONDS_BETWEEN_LOOKS):
-                look()
+                update(*display.look())
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -476,4 +464,4 @@ def _show(runs: Sequence[Planned], root: Path, workers: Workers) -> Iterator[Non
         finally:
             stop.set()
             thread.join()
-            look()
+            update(*display.look())

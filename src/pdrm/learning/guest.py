@@ -8,9 +8,10 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
-from pdrm.learning.agents import AGENTS, PAPER_SETTINGS, TESTS_PER_RUN, kind_of
+from pdrm.learning.agents import AGENTS, kind_of
 from pdrm.learning.protocol import Agent, Learner
 from pdrm.learning.settings import BuiltInAgent, check_count, check_known
+from pdrm.learning.usual_settings import PAPER_SETTINGS, TESTS_PER_RUN
 from pdrm.task import Task, hash_source
 
 EPISODES, TIMESTEPS = 10_000, 100_000

@@ -43,8 +43,7 @@ from pdrm.files import (
     read_arrays,
     read_bytes,
 )
-from pdrm.lazy import borrow
-from pdrm.learning.adapters import SeeingPolicy
+from pdrm.learning.adapters import SeeingPolicy, network_learners
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -57,8 +56,8 @@ from pdrm.learning.agents import (
     read_agent,
     resolve_seeds,
 )
-from pdrm.learning.curve import Curve, find_successes, format_return, settle_returns
-from pdrm.learning.evaluation import TRUNCATED, Episode, Evaluation, Moment, Trained, play_policy
+from pdrm.learning.curve import Curve, find_successes, format_return
+from pdrm.learning.evaluation import Episode, Evaluation, Moment, Trained, play_policy, test_of
 from pdrm.learning.execution import Keep, Planned, train_all
 from pdrm.learning.guest import GuestAgent, agent_for
 from pdrm.learning.protocol import Agent, LoadsPolicy, Policy, Resumable
@@ -111,7 +110,7 @@ class Run:
         if found := read_progress(self.folder):
             state += f", {found.share:.0%} trained"
         with suppress(PdrmError):  # a damaged folder is told when it is read
-            if self._tested:
+            if self.tested:
                 state += f", return {format_return(self.curve.final_return)}"
                 if spec.task.success:
                     solved = find_successes(self.curve.ends[-1], spec.task.success).mean()
@@ -120,15 +119,15 @@ class Run:
         return f"<Run of {name}: {state}>"
 
     @property
-    def _tested(self) -> bool:
-        """True if a test was kept: it is done, or was stopped after one."""
+    def tested(self) -> bool:
+        """True if a test is kept: it is done, or was stopped after one."""
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
         said = html("p", repr(self).strip("<>"))
-        if not self._tested:
+        if not self.tested:
             return said
         said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
         return said + picture(self.plot()._repr_png_(), "png", "the return of each test")
@@ -170,7 +169,7 @@ class Run:
         path = self.folder / CURVE
         try:
             data = path.read_bytes()
-            curve = _parse_curve(data.decode(), unit)
+            curve = Curve.parse(data.decode(), unit)
             same = hashlib.sha256(data).hexdigest() == self.result["curve_sha256"]
         except (*MALFORMED, csv.Error) as error:
             fault = f"{path} is damaged: {describe_fault(error)}"
@@ -211,7 +210,7 @@ class Run:
             x: "steps" or "episodes" (default: what the agent's training is counted in).
             y: "return" or "success".
         """
-        return plot_runs([self], path, x, y)
+        return Runs([self]).plot(path, x=x, y=y)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -274,23 +273,9 @@ class Run:
         if isinstance(self.spec.agent, Deep) and task is None:
             return self._evaluate_networks(episodes, seed)
         played = list(self._play(where, episodes, seed))
-        discount = where.discount
-        ends = [TRUNCATED * one.truncated + one.end for one in played]
-        returns = settle_returns([one.reward for one in played])
-        states = np.array([one.end for one in played])
-        return Evaluation(
-            domain=where.name,
-            seed=self.spec.seed,
-            episodes=episodes,
-            mean_return=float(returns.mean()),
-            mean_discounted_return=float(np.mean([one.discounted(discount) for one in played])),
-            discount=discount,
-            returns=returns.tolist(),
-            mean_steps=float(np.mean([one.steps for one in played])),
-            success=float(find_successes(states, where.success).mean()),
-            ends=dict(Counter(ends).most_common()),
-            truncated=sum(one.truncated for one in played),
-        )
+        discounted = [one.discounted(where.discount) for one in played]
+        truncated = np.array([one.truncated for one in played])
+        return Evaluation.of(where, self.spec.seed, test_of(played), discounted, truncated)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
         """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
@@ -312,7 +297,8 @@ class Run:
         Args:
             discount: γ (default: the task's).
         """
-        return optimal_value(self.spec.task, discount)
+        task = self.spec.task
+        return optimal_value(task, task.discount if discount is None else discount)
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """Play one episode without exploration, moment by moment."""
@@ -385,37 +371,23 @@ class Run:
 
     def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
         """Episodes of a network, all at once."""
-        from pdrm.learning.deep.deep_learner import train_together
         from pdrm.learning.deep.networks import stack_trees
 
         task, agent = self.spec.task, self.spec.agent
         policy: DeepPolicy = self.policy
         assert isinstance(agent, Deep)
         settings = replace(agent, discount=task.discount)
-        training = train_together([task], [settings], [self.spec.seed])
+        (learner,) = network_learners([task], [settings], [self.spec.seed])
+        training = learner.training
         training.state = training.state._replace(network=stack_trees([policy.network]))
         played = training.test(episodes, seed)
-        machine = task.pushdown
-        ends = np.array((*machine.states, *machine.final))[np.asarray(played.ends[0])]
-        full, steps = np.asarray(played.cut_off[0]), np.asarray(played.steps[0])
-        limit = full | (steps >= task.domain.step_limit)
-        truncated = ~np.isin(ends, machine.final) & limit
-        pairs = zip(ends.tolist(), truncated.tolist(), strict=True)
-        returns = settle_returns(np.asarray(played.returns[0], np.float64))
-        return Evaluation(
-            domain=task.name,
-            seed=self.spec.seed,
-            episodes=episodes,
-            mean_return=float(returns.mean()),
-            mean_discounted_return=float(np.mean(np.asarray(played.discounted[0], np.float64))),
-            discount=task.discount,
-            returns=returns.tolist(),
-            mean_steps=float(steps.mean()),
-            success=float(find_successes(ends, task.success).mean()),
-            ends=dict(Counter(TRUNCATED * cut + end for end, cut in pairs).most_common()),
-            truncated=int(truncated.sum()),
-            cut_off=int(full.sum()),
-        )
+        test = learner.read_test(played)
+        full = np.asarray(played.cut_off[0])
+        limit = full | (test.steps >= task.domain.step_limit)
+        truncated = ~np.isin(test.ends, task.machine.final) & limit
+        discounted = np.asarray(played.discounted[0])
+        found = Evaluation.of(task, self.spec.seed, test, discounted, truncated)
+        return Evaluation({**found, "cut_off": int(full.sum())})
 
 
 class OptimalValue(NamedTuple):
@@ -433,42 +405,15 @@ class OptimalValue(NamedTuple):
 
 
 @lru_cache(maxsize=100)
-def optimal_value(task: Task, discount: float | None = None) -> OptimalValue:
+def optimal_value(task: Task, discount: float) -> OptimalValue:
     """The optimal value of a task from the start, if it is found within seconds."""
-    own = task.discount if discount is None else discount
-    value: float | None = None
-    why = "it needs a finite domain"
-    if isinstance(task.domain, FiniteDomain):
-        value, why = (
-            borrow("find_optimal_value")(task, own),
-            "moves are random, or the domain is large",
-        )
-    return OptimalValue(value, own, "" if value is not None else why)
+    from pdrm.analysis.solving import find_optimal_value
 
-
-def plot_runs(
-    runs: Sequence[Run],
-    path: str | os.PathLike[str] | None,
-    x: str | None,
-    y: str,
-) -> Plot:
-    """Draw the curve of one run over the episodes of its tests, or of several over the runs."""
-    from pdrm.drawing.curve_plots import CurveLine, run_plot
-
-    curves, spec = [run.curve for run in runs], runs[0].spec
-    check_axes(x, y)
-    unit = curves[0].unit if x is None else UNIT_OF[x]
-    at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
-    if y == "success":
-        values = [find_successes(curve.ends, spec.task.success) for curve in curves]
-    else:
-        values = [curve.returns for curve in curves]
-    several = np.array([one.mean(axis=1) for one in values]) if len(runs) > 1 else values[0].T
-    low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
-    seeds = ", ".join(str(run.spec.seed) for run in runs)
-    name = f"{spec.agent.name}, k = {spec.agent.k}, seed{'s' * (len(runs) > 1)} {seeds}"
-    line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
-    return run_plot(line).saved(path)
+    if not isinstance(task.domain, FiniteDomain):
+        return OptimalValue(None, discount, "it needs a finite domain")
+    value = find_optimal_value(task, discount)
+    why = "moves are random, or the domain is large" if value is None else ""
+    return OptimalValue(value, discount, why)
 
 
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
@@ -516,23 +461,23 @@ class Runs(list[Run]):
     def __repr__(self) -> str:
         if not self:
             return "<no runs>"
-        return f"<{len(self)} run{'s' * (len(self) != 1)} of {self._describe()}>"
+        spec = self[0].spec
+        about = f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, {self._seeds()}"
+        return f"<{len(self)} run{'s' * (len(self) != 1)} of {about}>"
 
-    def _describe(self) -> str:
-        spec, seeds = self[0].spec, ", ".join(str(run.spec.seed) for run in self)
-        return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed{'s' * (len(self) != 1)} {seeds}"
+    def _seeds(self) -> str:
+        numbers = ", ".join(str(run.spec.seed) for run in self)
+        return f"seed{'s' * (len(self) != 1)} {numbers}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
-        said = html("p", repr(self).strip("<>"))
+        about = repr(self).strip("<>")
+        said = html("p", about)
         if not self or not all(run.done for run in self):
             return said
-        return (
-            said
-            + self.table()._repr_html_()
-            + picture(self.plot()._repr_png_(), "png", f"tests of {self._describe()}")
-        )
+        plot = picture(self.plot()._repr_png_(), "png", f"tests of {about}")
+        return said + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
         """A row for each run: how its final test went."""
@@ -547,7 +492,7 @@ class Runs(list[Run]):
         return Rows(len(self), make)
 
     def frame(self) -> Any:
-        """The table as a pandas `DataFrame`, where pandas is installed."""
+        """The table as a pandas `DataFrame`, if pandas is installed."""
         return self.table().frame()
 
     def plot(
@@ -559,10 +504,24 @@ class Runs(list[Run]):
     ) -> Plot:
         """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each test, and a band from the 25th
         to the 75th percentile."""
-        return plot_runs(self, path, x, y)
+        from pdrm.drawing.curve_plots import CurveLine, run_plot
+
+        check_axes(x, y)
+        spec, curves = self[0].spec, [run.curve for run in self]
+        unit = spec.agent.unit if x is None else UNIT_OF[x]
+        at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
+        if y == "success":
+            values = [find_successes(curve.ends, spec.task.success) for curve in curves]
+        else:
+            values = [curve.returns for curve in curves]
+        several = np.array([one.mean(axis=1) for one in values]) if len(self) > 1 else values[0].T
+        low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
+        name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
+        line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
+        return run_plot(line).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
-        """Episodes of all runs without exploration, summed up in one dictionary. episodes: of each run. seed: of the episodes."""
+        """Play episodes of all runs without exploration, and sum them up in one dictionary."""
         each = [run.evaluate(episodes, seed) for run in self]
         ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
         return Evaluation(
@@ -582,8 +541,9 @@ def load_policy(
 ) -> AnyPolicy | SummaryPolicy | DeepPolicy:
     """A policy that was saved: a table or networks, as its file says.
 
-    path: a run's folder, or a `.npz` file of a run or of `policy.save`, with what is beside it. domain: where it was learnt; None: that
-    of the run's own record, or beside the file.
+    Args:
+        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the files next to it.
+        domain: Where it was learnt (default: the run's own, or the one next to the file).
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -593,11 +553,11 @@ def load_policy(
     True
     """
     file = Path(path)
-    if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
-        found_there: AnyPolicy | SummaryPolicy | DeepPolicy = Run.load(
-            file if file.is_dir() else file.parent
-        ).policy
-        return found_there
+    is_of_run = file.name == POLICY and domain is None and (file.parent / SPEC).exists()
+    if file.is_dir() or is_of_run:
+        run = Run.load(file if file.is_dir() else file.parent)
+        own: AnyPolicy | SummaryPolicy | DeepPolicy = run.policy
+        return own
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
@@ -607,32 +567,32 @@ def load_policy(
         if "pdrm_deep_policy" in description:
             agent = read_agent(description["agent"], description["settings"])
     except (*MALFORMED, PdrmError) as error:
-        fault = f"{file} is not a policy, or is damaged: {describe_fault(error, file.with_suffix('.json').name)}"
-        raise BadPolicyFile(
-            fault, fix="restore a copy of it, or train again; a run's folder will do, too"
-        ) from error
+        why = describe_fault(error, file.with_suffix(".json").name)
+        fault = f"{file} is not a policy, or is damaged: {why}"
+        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        raise BadPolicyFile(fault, fix=fix) from error
     if "pdrm_deep_policy" not in description:
         from pdrm.learning.tabular.policy import load_table
 
         where = domain if task is None else task.finite
-        return _place(load_table(file), where if isinstance(where, FiniteDomain) else None, task)
+        finite = where if isinstance(where, FiniteDomain) else None
+        return _place(load_table(file), finite, task)
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
     from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
 
-    if task is None and domain is None and (beside := file.with_suffix(DOMAIN)).exists():
-        domain = load_domain(beside)
-    if task is None and domain is None:
-        fault = f"{file} was learnt in a domain of its own, which is not beside it"
-        raise BadPolicyFile(
-            fault, fix=f'pdrm.learning.load_policy("{file}", domain), with that domain'
-        )
-    found = Task(domain, description["machine"]) if task is None and domain is not None else task
-    assert found is not None and isinstance(agent, Deep)
-    return load_deep_policy(file, _domain_of(found, agent))
+    if task is None:
+        saved = file.with_suffix(DOMAIN)
+        if domain is None and not saved.exists():
+            fault = f"{file} was learnt in a domain of its own, which is not next to it"
+            fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
+            raise BadPolicyFile(fault, fix=fix)
+        task = Task(load_domain(saved) if domain is None else domain, description["machine"])
+    assert isinstance(agent, Deep)
+    return load_deep_policy(file, _domain_of(task, agent))
 
 
 def _task_of(spec: Any) -> Task | None:
-    """The task of a spec's record, where its domain is one of the catalogue's."""
+    """The task of a spec's record, if its domain is one of the catalogue's."""
     where = spec.get("task") if isinstance(spec, dict) else None
     if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
         return None
@@ -649,22 +609,15 @@ def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
 def _place(
     policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
 ) -> AnyPolicy | SummaryPolicy:
-    """The policy, with the domain where it was learnt; where it sees counters, with the machine that shows a stack in their place, if
-    there is one."""
+    """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
     from pdrm.learning.tabular.policy import Policy
 
     placed = replace(policy, domain=domain)
     if task is None or not isinstance(placed, Policy) or not placed.counts:
         return placed
-    with suppress(CannotTranslate):  # several counters of one's own
+    with suppress(CannotTranslate):  # several counters
         return replace(placed, pushdown=task.pushdown)
     return placed
-
-
-@lru_cache(maxsize=2_000)
-def _parse_curve(text: str, unit: str) -> Curve:
-    """The curve of a text; a report asks for each several times."""
-    return Curve.parse(text, unit)
 
 
 TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
@@ -759,7 +712,7 @@ def train(
 def _task_of_call(
     task: TaskLike, agent: object, machine: MachineLike | None, success: str | Sequence[str]
 ) -> Task:
-    """The task that is meant; refuse an agent in its place, and several tasks or agents."""
+    """The task that is meant; refuse an agent instead of one, and several tasks or agents."""
     if isinstance(task, BuiltInAgent):
         raise WrongKind(
             f"{task!r} is an agent", fix="the task comes first: pdrm.train(task, agent)"
@@ -784,7 +737,7 @@ def _train(
         keep = Keep(watch=watch, in_process=True)
         outcome = train_all(planned, root, keep=keep, shown=shown)
     except KeyboardInterrupt:
-        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run._tested]
+        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run.tested]
         if not kept:
             raise Interrupted("stopped before the first test: there is nothing to keep") from None
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)

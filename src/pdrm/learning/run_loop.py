@@ -35,11 +35,11 @@ from pdrm.files import (
     encode_arrays,
     ensure_folder,
     need,
-    read_arrays,
     write_atomically,
 )
 from pdrm.learning.adapters import NetworkLearner, TableLearner, network_learners
 from pdrm.learning.agents import Deep
+from pdrm.learning.checkpoint import decode_checkpoint, encode_checkpoint
 from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.evaluation import make_test
 from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, SelfTesting, Until
@@ -202,7 +202,7 @@ class Course:
         if isinstance(self.learner, Resumable):
             own = {f"learner.{name}": array for name, array in self.learner.save().items()}
             arrays = {"done": np.int64(self.done), **self.curve.arrays(), **own}
-            write_atomically(self.folder / CHECKPOINT, encode_arrays(arrays))
+            write_atomically(self.folder / CHECKPOINT, encode_checkpoint(arrays))
 
     def resume(self) -> None:
         """Continue from the checkpoint, if there is one."""
@@ -426,7 +426,7 @@ def _save_checkpoints(courses: list[Course]) -> float:
 def read_checkpoint(path: Path) -> Arrays:
     """The arrays of a checkpoint."""
     try:
-        return read_arrays(path.read_bytes())
+        return decode_checkpoint(path.read_bytes())
     except MALFORMED as error:
         raise damaged_checkpoint(path, error) from error
 

@@ -1,10 +1,12 @@
-"""What is rewarded: machines that read labels and pay (Sections 2, 3 and 5 of the paper).
+"""Reward machines: they read labels and pay (Sections 2, 3 and 5 of the paper).
 
 Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule), `configurations`
 (state and stack, steps, runs) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
-machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows
-it. A machine is checked when it is built: the folder `checks`, with `reach` for what occurs on a stack. `tables`, `stacks` and
-`step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/` holds the paper's machines.
+machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows it.
+A machine is checked when it is built: `machine` (names), `determinism` (at most one rule applies) and `silent_moves` (they end);
+`findings` and `paying_loops` warn of what is allowed and probably not meant. What occurs on a stack is found by `reach` and `heads`,
+its bounds by `stack_bounds`. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step.
+`catalogue/` holds the paper's machines.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -16,14 +18,6 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.machines.checks.pushdown_analysis import (
-        StackGrowth,
-        highest_stack,
-        pops_in_a_step,
-        reachable_heads,
-        stack_growth,
-        symbols_that_matter,
-    )
     from pdrm.machines.configurations import Configuration, Run, Step
     from pdrm.machines.conversions import (
         counting_configuration,
@@ -37,7 +31,15 @@ if TYPE_CHECKING:
         CountingTransition,
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
+    from pdrm.machines.heads import reachable_heads
     from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.machines.stack_bounds import (
+        StackGrowth,
+        highest_stack,
+        pops_in_a_step,
+        stack_growth,
+        symbols_that_matter,
+    )
     from pdrm.machines.tables import (
         CountingTable,
         Table,

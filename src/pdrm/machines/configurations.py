@@ -69,7 +69,7 @@ C_co = TypeVar("C_co", covariant=True)
 
 
 class Read(Protocol[C_co]):
-    """What the steps of all three kinds of machine have: where they lead (a configuration) and what they pay."""
+    """A step of any kind of machine: the configuration after it, and its reward."""
 
     @property
     def after(self) -> C_co: ...
@@ -105,11 +105,11 @@ class Run(Displayed, Generic[S_co]):
 
     @property
     def reward(self) -> float:
-        """What the whole word pays, undiscounted."""
+        """The reward of the whole word, undiscounted."""
         return add_up(step.reward for step in self.steps)
 
     def frame(self) -> Any:
-        """A pandas `DataFrame`, where pandas is installed, with a row for each label: where it led, and what it paid."""
+        """A pandas `DataFrame`, if pandas is installed, with a row for each label: the configuration after it, and its reward."""
         return borrow("frame_word")(self)
 
 

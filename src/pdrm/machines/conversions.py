@@ -6,8 +6,6 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
-from pdrm.machines.checks.pushdown_analysis import Head, rules_at
-from pdrm.machines.checks.wellformed import labels_left
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     CountingConfiguration,
@@ -15,7 +13,9 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.heads import Head, rules_at
 from pdrm.machines.labels import LabelSets
+from pdrm.machines.machine import labels_left
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
@@ -37,13 +37,17 @@ LONGEST_NAME = 90
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
-    """The pushdown machine of Appendix B; `CannotTranslate` where there is none.
+    """The pushdown machine of Appendix B; `CannotTranslate` if there is none.
 
     >>> from pdrm.language.loading import catalogue
     >>> counting_to_pushdown(catalogue("letter-cra")).run([frozenset(event) for event in "AABCCC"]).reward
     0.95
     """
-    _check_translatable(machine)
+    if machine.counters > 1:
+        raise CannotTranslate(
+            f"`{machine.name}` has {machine.counters} counters: two can do what no stack can (Section 5)",
+            fix="only counting automata with one counter become pushdown machines",
+        )
     names = dict.fromkeys((*machine.states, *machine.final))
     rules = [
         rule
@@ -69,25 +73,17 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
         raise CannotTranslate(fault, where=error.where, fix=error.fix) from error
 
 
-def _check_translatable(machine: CountingRewardAutomaton) -> None:
-    if machine.counters > 1:
-        raise CannotTranslate(
-            f"`{machine.name}` has {machine.counters} counters: two can do what no stack can (Section 5)",
-            fix="only counting automata with one counter become pushdown machines",
-        )
-    for rule in machine.transitions:
-        if abs(rule.changes[0]) > MOST_CHANGE:
-            fault = f"a change by {rule.changes[0]} takes that many stack symbols: rule {rule}"
-            raise CannotTranslate(
-                fault, where=rule.where, fix=f"changes up to {MOST_CHANGE:,} are translated"
-            )
-
-
 def _translate(
     rule: CountingTransition, number: int, top: str, names: dict[str, None]
 ) -> Iterator[Transition]:
     """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
-    change = rule.changes[0]
+    (change,) = rule.changes
+    if abs(change) > MOST_CHANGE:
+        raise CannotTranslate(
+            f"a change by {change} takes that many stack symbols: rule {rule}",
+            where=rule.where,
+            fix=f"changes up to {MOST_CHANGE:,} are translated",
+        )
     if change >= 0:
         push = (*[BOX] * change, top)
         yield Transition(rule.source, rule.target, rule.guard, top, push, rule.reward, rule.where)
@@ -104,7 +100,7 @@ def _translate(
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, cut where it is too long for a name, and numbered where it is taken: `u0~2`."""
+    """The wanted name, cut if it is too long for a name, and numbered if it is taken: `u0~2`."""
     stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
     name, number = stem, 0
     while name in taken:
@@ -223,97 +219,81 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     >>> print(after, pushdown_configuration(machine, after), sep="; ")
     u0@A, [17, 0]; u0, A A A #
     """
-    simulation = _Simulation(machine)
-    names, final = simulation.names, simulation.final
+    sets = LabelSets(machine.alphabet)
+    heads = head_names(machine)
+    names: dict[Place, str] = dict(heads.items())
+    taken = set(heads.values())
+    rules: list[CountingTransition] = []
+    todo: list[Place] = [*heads]
+    while todo:
+        place = todo.pop()
+        for target, guard, tests, changes, reward in _leave(machine, sets, place):
+            if target not in names:
+                names[target] = fresh_name(str(target), taken)
+                taken.add(names[target])
+                todo.append(target)
+            rule = CountingTransition(
+                names[place], names[target], guard, tuple(tests), changes, reward
+            )
+            rules.append(rule)
+    final = tuple(name for head, name in heads.items() if head.state in machine.final)
     # where `go` leads depends on the top symbol, so it has been written as rules
     otherwise = Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise
-    start = names[Head(machine.start, machine.stack[0])]
-    rules, states = (
-        tuple(simulation.rules),
+    return CountingRewardAutomaton(
+        machine.name,
+        machine.events,
+        2,
+        heads[Head(machine.start, machine.stack[0])],
+        final,
+        otherwise,
+        tuple(rules),
+        machine.exclusive,
         tuple(name for name in names.values() if name not in final),
     )
-    return CountingRewardAutomaton(
-        machine.name, machine.events, 2, start, final, otherwise, rules, machine.exclusive, states
-    )
 
 
-class _Simulation:
-    """The automaton's rules, made place by place as rules lead to them."""
-
-    def __init__(self, machine: PushdownRewardMachine) -> None:
-        self.machine = machine
-        self.sets = LabelSets(machine.alphabet)
-        self.base = len(machine.stack) + 1
-        heads = head_names(machine)
-        self.names: dict[Place, str] = dict(heads.items())
-        self.taken = set(heads.values())
-        self.rules: list[CountingTransition] = []
-        self.todo: list[Place] = [*heads]
-        self.final = tuple(name for head, name in heads.items() if head.state in machine.final)
-        while self.todo:
-            self._leave(self.todo.pop())
-
-    def _leave(self, place: Place) -> None:
-        """Add the rules that leave a place."""
-        match place:
-            case Multiply(head, left):
-                self._silent(place, place, "1-", (-1, self.base))
-                self._silent(
-                    place, Return(head, left[:-1]), "0-", (encode(self.machine, left[-1:]), 0)
-                )
-            case Return(head, left):
-                self._silent(place, place, "-1", (1, -1))
-                self._silent(place, Multiply(head, left) if left else head, "-0", (0, 0))
-            case Divide(state, remainder):
-                following = (remainder + 1) % self.base
-                self._silent(
-                    place, Divide(state, following), "1-", (-1, 1 if following == 0 else 0)
-                )
-                # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
-                top = self.machine.stack[remainder - 1] if remainder else None
-                self._silent(place, Return(Head(state, top), ()), "0-", (0, 0))
-            case Head(state, _) if state not in self.machine.final:
-                self._leave_head(place)
-
-    def _leave_head(self, head: Head) -> None:
-        """The pushdown machine's own rules at a head, and its `otherwise go`."""
-        rules = rules_at(self.machine, self.sets, head)
-        left = self.sets.left(rule.guard for rule in rules if rule.top != ANY)
-        for rule in rules:
-            guard = rule.guard
-            if rule.top == ANY and not rule.silent:
-                # rules that name the top come first, and an automaton knows no precedence
-                read = self.sets.of(guard)
-                guard = guard if read - left == self.sets.none else (read & left).formula()
-            self._add(head, _first_place(rule, head), guard, rule.reward)
-        otherwise = self.machine.otherwise
-        if otherwise.target is not None:
-            rest = labels_left(self.machine, self.sets, head.state, rules)
-            if rest:
-                target = Head(otherwise.target, head.top)
-                self._add(head, target, rest.formula(), otherwise.reward)
-
-    def _add(self, source: Place, target: Place, guard: Guard, reward: float) -> None:
-        names = self._name(source), self._name(target)
-        self.rules.append(CountingTransition(*names, guard, ("-", "-"), (0, 0), reward))
-
-    def _silent(self, source: Place, target: Place, tests: str, changes: tuple[int, int]) -> None:
-        names = self._name(source), self._name(target)
-        self.rules.append(CountingTransition(*names, SILENT, tuple(tests), changes, 0))
-
-    def _name(self, place: Place) -> str:
-        """The name of a place; the rules that leave a new one are added later."""
-        if place not in self.names:
-            self.names[place] = fresh_name(str(place), self.taken)
-            self.taken.add(self.names[place])
-            self.todo.append(place)
-        return self.names[place]
+_Leaving = tuple[Place, Guard, str, tuple[int, int], float]
+"""A rule of the automaton: the place that it leads to, the guard, the tests, the changes, and the reward."""
 
 
-def _first_place(rule: Transition, head: Head) -> Place:
-    """Where a rule's first move leads: to the next head if the stack below the top stays, else on the way to it."""
-    pushed = rule.replacement(head.top)
-    if not pushed:
-        return Divide(rule.target, 0)
-    after = Head(rule.target, pushed[0])
-    return Multiply(after, pushed[1:]) if len(pushed) > 1 else after
+def _leave(machine: PushdownRewardMachine, sets: LabelSets, place: Place) -> Iterator[_Leaving]:
+    """The rules that leave a place."""
+    base = len(machine.stack) + 1
+    match place:
+        case Multiply(head, left):
+            yield place, SILENT, "1-", (-1, base), 0
+            yield Return(head, left[:-1]), SILENT, "0-", (encode(machine, left[-1:]), 0), 0
+        case Return(head, left):
+            yield place, SILENT, "-1", (1, -1), 0
+            yield Multiply(head, left) if left else head, SILENT, "-0", (0, 0), 0
+        case Divide(state, remainder):
+            following = (remainder + 1) % base
+            yield Divide(state, following), SILENT, "1-", (-1, int(following == 0)), 0
+            # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
+            top = machine.stack[remainder - 1] if remainder else None
+            yield Return(Head(state, top), ()), SILENT, "0-", (0, 0), 0
+        case Head(state, _) if state not in machine.final:
+            yield from _leave_head(machine, sets, place)
+
+
+def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> Iterator[_Leaving]:
+    """The pushdown machine's own rules at a head, and its `otherwise go`."""
+    rules = rules_at(machine, sets, head)
+    left = sets.left(rule.guard for rule in rules if rule.top != ANY)
+    for rule in rules:
+        guard = rule.guard
+        if rule.top == ANY and not rule.silent:
+            # rules that name the top come first, and an automaton knows no precedence
+            read = sets.of(guard)
+            guard = (read & left).formula() if read - left else guard
+        pushed = rule.replacement(head.top)
+        target: Place = Divide(rule.target, 0)
+        if pushed:
+            after = Head(rule.target, pushed[0])
+            target = Multiply(after, pushed[1:]) if len(pushed) > 1 else after
+        yield target, guard, "--", (0, 0), rule.reward
+    otherwise = machine.otherwise
+    rest = labels_left(machine, sets, head.state, rules)
+    if otherwise.target is not None and rest:
+        target = Head(otherwise.target, head.top)
+        yield target, rest.formula(), "--", (0, 0), otherwise.reward

@@ -1,4 +1,4 @@
-"""Constant counting reward automata (Section 5): counters in place of the stack, tested for zero and changed by constants.
+"""Constant counting reward automata (Section 5): counters instead of the stack, tested for zero and changed by constants.
 
 A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
 undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
@@ -24,12 +24,12 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
-from pdrm.machines.checks.determinism import Clash, Reading, find_clashes, find_overlaps
-from pdrm.machines.checks.findings import find_no_pay, give_up, inspect
-from pdrm.machines.checks.wellformed import Machine, find_faults, labels_left
-from pdrm.machines.configurations import Run, add_up, read_word
+from pdrm.machines.configurations import Run, read_word
+from pdrm.machines.determinism import Clash, Reading, find_clashes, find_overlaps
+from pdrm.machines.findings import find_no_pay, give_up, inspect
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
+from pdrm.machines.machine import Machine, find_faults, labels_left
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Rule
 
@@ -41,7 +41,7 @@ MOST_CASES = 10_000
 """States and zero patterns looked at for warnings."""
 
 MOST_CHANGED = 999_999_999
-"""What a rule may add to a counter or take off it: as many digits as the language reads."""
+"""The largest change of a counter by a rule: as many digits as the language reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,9 @@ class CountingTransition(Rule):
         object.__setattr__(self, "changes", tuple(_integer(change) for change in self.changes))
 
     def allows(self, counters: tuple[int, ...]) -> bool:
-        """Whether the counters pass the tests."""
-        for test, value in zip(self.tests, counters, strict=True):
-            if test != ANY_VALUE and (test == ZERO) != (value == 0):
-                return False
-        return True
+        """Return True if the counters pass the tests."""
+        pairs = zip(self.tests, counters, strict=True)
+        return all(test in (ANY_VALUE, NONZERO if value else ZERO) for test, value in pairs)
 
     def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
         """The counters after the changes, none below zero."""
@@ -162,17 +160,17 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     """
 
     name: str
-    """What it is called."""
+    """Its name."""
     events: tuple[str, ...]
     """Σ is made of these: a label is a set of them."""
     counters: int
-    """How many."""
+    """The number of counters."""
     start: str
     """u₀."""
     final: tuple[str, ...]
     """F: the states in which the task is over."""
     otherwise: Otherwise
-    """What happens where no rule applies."""
+    """What happens if no rule applies."""
     transitions: tuple[CountingTransition, ...]
     """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
@@ -263,17 +261,19 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             raise self.undefined_move(label, before)
         else:
             after = CountingConfiguration(otherwise.target or before.state, before.counters)
-        reward = add_up([(rule or otherwise).reward])
-        return self._after_silent(CountingStep(label, before, rule, after, reward, 1), most_silent)
+        paid = 0.0 + (rule or otherwise).reward  # -0.0 is paid as 0.0
+        return self._after_silent(CountingStep(label, before, rule, after, paid, 1), most_silent)
 
     def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
-        state, counters, reward, moves = step.after.state, step.after.counters, step.reward, 0
+        state, counters = step.after.state, step.after.counters
+        reward = step.reward
+        moves = 0
         while (rule := self.rule(state, None, counters)) is not None:
             if moves == most_silent:
+                place = f"{state}, {pattern_text(counters)}"
                 raise EndlessSilentMoves(
-                    f"machine `{self.name}` made {moves:,} silent moves in one step, the last to {state}, "
-                    f"{pattern_text(counters)}",
+                    f"machine `{self.name}` made {moves:,} silent moves in one step, the last to {place}",
                     where=rule.where,
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
@@ -341,42 +341,28 @@ def _reach_cases(
 ) -> dict[Case, list[CountingTransition]]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     states = (*machine.states, *machine.final)
-    start = Case(machine.start, (ZERO,) * machine.counters)
+    target = machine.otherwise.target
     found: dict[Case, list[CountingTransition]] = {}
-    todo = [start]
+    todo = [Case(machine.start, (ZERO,) * machine.counters)]
     while todo:
         case = todo.pop()
         if case in found:
             continue
-        found[case] = _rules_in(machine, sets, case)
-        todo += _successors(machine, sets, case, found[case])
-        if len(found) > MOST_CASES:
+        if len(found) == MOST_CASES:
             raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
-    ordered = sorted(found, key=lambda case: (states.index(case.state), case.zeros))
-    return {case: found[case] for case in ordered}
-
-
-def _rules_in(
-    machine: CountingRewardAutomaton, sets: LabelSets, case: Case
-) -> list[CountingTransition]:
-    """The rules that apply in a case for some label."""
-    if case.state in machine.final:
-        return []
-    counters = tuple(map(int, case.zeros))
-    rules = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
-    return [rule for rule in rules if rule.silent or sets.satisfiable(rule.guard)]
-
-
-def _successors(
-    machine: CountingRewardAutomaton, sets: LabelSets, case: Case, rules: list[CountingTransition]
-) -> Iterator[Case]:
-    for rule in rules:
-        pairs = zip(case.zeros, rule.changes, strict=True)
-        ways = [_zeros_after(zero, change) for zero, change in pairs]
-        yield from (Case(rule.target, zeros) for zeros in product(*ways))
-    target = machine.otherwise.target
-    if target is not None and labels_left(machine, sets, case.state, rules):
-        yield Case(target, case.zeros)
+        counters = tuple(map(int, case.zeros))
+        allowed = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
+        rules = [rule for rule in allowed if rule.silent or sets.satisfiable(rule.guard)]
+        found[case] = rules
+        for rule in rules:
+            ways = map(_zeros_after, case.zeros, rule.changes)
+            todo += [Case(rule.target, zeros) for zeros in product(*ways)]
+        if target is not None and labels_left(machine, sets, case.state, rules):
+            todo.append(Case(target, case.zeros))
+    return {
+        case: found[case]
+        for case in sorted(found, key=lambda case: (states.index(case.state), case.zeros))
+    }
 
 
 def _zeros_after(zero: str, change: int) -> str:

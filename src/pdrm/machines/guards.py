@@ -63,7 +63,7 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Holds where the event is in the label, whatever else is.
+    """Holds if the event is in the label, whatever else is.
 
     >>> Event("a").holds(frozenset("at")), Event("a").holds(frozenset())
     (True, False)

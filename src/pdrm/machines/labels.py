@@ -76,12 +76,11 @@ class Alphabet:
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
             like = name_alike(event, self.events)
-            raise UnknownEvent(
-                f"event `{event}` of label {label_text(label)} is not one of the machine's events",
-                fix=f"did you mean `{like}`?"
-                if like
-                else f"add `{event}` to the machine's `events` line",
+            fix = f"did you mean `{like}`?" if like else f"add `{event}` to the `events` line"
+            fault = (
+                f"event `{event}` of label {label_text(label)} is not one of the machine's events"
             )
+            raise UnknownEvent(fault, fix=fix)
         for group in self.exclusive:
             both = [event for event in group if event in label]
             if len(both) > 1:
@@ -95,22 +94,22 @@ class Alphabet:
         layer: list[tuple[int, ...]] = [()]
         while layer:  # a part of a label is a label, so larger ones are found from smaller ones
             yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
-            larger = (
+            layer = [
                 (*chosen, more)
                 for chosen in layer
                 for more in range(chosen[-1] + 1 if chosen else 0, len(self.events))
-            )
-            layer = [one for one in larger if self._possible(sum(1 << place for place in one))]
-
-    def _possible(self, held: int) -> bool:
-        return all((held & group).bit_count() <= 1 for group in self.groups)
+                if not any(
+                    group >> more & 1 and group >> held & 1
+                    for group in self.groups
+                    for held in chosen
+                )
+            ]
 
     def formula(self, cube: Cube) -> Formula:
         """The cube as a formula."""
-        required = tuple(Event(event) for event in self._named(cube.required))
-        forbidden = tuple(Not(Event(event)) for event in self._named(cube.forbidden))
-        parts: tuple[Formula, ...] = required + forbidden
-        return parts[0] if len(parts) == 1 else And(parts)
+        parts: list[Formula] = [Event(event) for event in self._named(cube.required)]
+        parts += [Not(Event(event)) for event in self._named(cube.forbidden)]
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def within(self, events: Collection[str]) -> Alphabet:
         """The same with these events alone."""
@@ -126,16 +125,12 @@ class Alphabet:
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
-    several = (
-        () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
-    )
-    if (not several and names not in ((), [])) or not all(
-        isinstance(name, str) for name in several
-    ):
-        raise BadShape(
-            f"`{field}` is {str(names)[:40]!r}, not names", fix=f'write {field}=("a", "b")'
-        )
-    return several
+    if isinstance(names, Iterable) and not isinstance(names, str | bytes):
+        several = tuple(names)
+        if all(isinstance(name, str) for name in several):
+            return several
+    fault = f"`{field}` is {str(names)[:40]!r}, not names"
+    raise BadShape(fault, fix=f'write {field}=("a", "b")')
 
 
 def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -267,9 +262,12 @@ class Diagrams:
         """The function that is true if all are."""
         return reduce(lambda one, other: self.choose(one, other, FALSE), nodes, TRUE)
 
-    def join(self, nodes: Iterable[int]) -> int:
-        """The function that is true if one is."""
-        return reduce(lambda one, other: self.choose(one, TRUE, other), nodes, FALSE)
+    def join(self, nodes: Sequence[int]) -> int:
+        """The function that is true if one is; halves are joined, since small diagrams share more."""
+        if len(nodes) < 2:
+            return nodes[0] if nodes else FALSE
+        half = len(nodes) // 2
+        return self.choose(self.join(nodes[:half]), TRUE, self.join(nodes[half:]))
 
     def substitute(self, node: int, given: Mapping[int, int], done: dict[int, int]) -> int:
         """The function with variables replaced by functions; `done` is shared by calls with the same ones."""
@@ -350,7 +348,7 @@ class Diagrams:
             case And(parts):
                 return self.meet(self.of_guard(part, alphabet) for part in parts)
             case Or(parts):
-                return self.join(self.of_guard(part, alphabet) for part in parts)
+                return self.join([self.of_guard(part, alphabet) for part in parts])
 
     def cover(self, least: int, most: int) -> list[Cube]:
         """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992)."""
@@ -487,9 +485,9 @@ class LabelSets:
 
     def of(self, guard: Guard) -> LabelSet:
         """The labels that a guard reads (none if it is silent)."""
-        return self._holding(guard) & self.all
+        return self.holding(guard) & self.all
 
-    def _holding(self, guard: Guard) -> LabelSet:
+    def holding(self, guard: Guard) -> LabelSet:
         """The sets of events that a guard holds for, exclusive or not."""
         return LabelSet(self, self.store.of_guard(guard, self.alphabet))
 
@@ -502,12 +500,5 @@ class LabelSets:
 
     def left(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""
-        return self.all - join([self._holding(guard) for guard in guards], self.none)
-
-
-def join(parts: Sequence[LabelSet], none: LabelSet) -> LabelSet:
-    """The labels in any of the sets; halves are joined, since small diagrams share more."""
-    if len(parts) < 2:
-        return parts[0] if parts else none
-    half = len(parts) // 2
-    return join(parts[:half], none) | join(parts[half:], none)
+        read = [self.store.of_guard(guard, self.alphabet) for guard in guards]
+        return self.all - LabelSet(self, self.store.join(read))

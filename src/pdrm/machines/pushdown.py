@@ -22,7 +22,8 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
-from pdrm.machines.checks.determinism import (
+from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
+from pdrm.machines.determinism import (
     Clash,
     Reading,
     find_clashes,
@@ -30,12 +31,12 @@ from pdrm.machines.checks.determinism import (
     find_overlaps_between,
     join_labels,
 )
-from pdrm.machines.checks.findings import inspect_pushdown
-from pdrm.machines.checks.pushdown_analysis import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.checks.wellformed import RESERVED, find_bad_names, find_faults
-from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
+from pdrm.machines.findings import inspect_pushdown
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import PushdownSystem
 from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.machine import RESERVED, find_bad_names, find_faults
+from pdrm.machines.silent_moves import find_endless_silent_moves
 from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
 
 
@@ -55,7 +56,7 @@ class PushdownRewardMachine(PushdownSystem):
     """
 
     name: str
-    """What it is called."""
+    """Its name."""
     events: tuple[str, ...]
     """Σ is made of these: a label is a set of them."""
     stack: tuple[str, ...]
@@ -65,7 +66,7 @@ class PushdownRewardMachine(PushdownSystem):
     final: tuple[str, ...]
     """F: the states in which the task is over."""
     otherwise: Otherwise
-    """What happens where no rule applies."""
+    """What happens if no rule applies."""
     transitions: tuple[Transition, ...]
     """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
@@ -107,7 +108,7 @@ class PushdownRewardMachine(PushdownSystem):
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
         """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
-        silent rule. top: the topmost symbol; None: the stack is empty."""
+        silent rule. top: the topmost symbol (None: the stack is empty)."""
         for looked in (NONE,) if top is None else (top, NONE, ANY):
             for rule in self._at.get((state, looked, label is None), ()):
                 if label is None or rule.guard.holds(label):
@@ -213,23 +214,23 @@ def _find_meetings(
     anywhere, any_top = tops.pop(NONE, []), tops.pop(ANY, [])
     for clash in find_overlaps(anywhere):
         yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
+    silent = [reading for reading in any_top if reading.rule.silent]
     for top, named in tops.items():
-        for clash in chain(find_overlaps(named), find_overlaps_between(named, anywhere)):
+        readers = [reading for reading in named if not reading.rule.silent]
+        with_others = chain(
+            find_overlaps_between(named, anywhere), find_overlaps_between(readers, silent)
+        )
+        for clash in chain(find_overlaps(named), with_others):
             yield clash._replace(place=f" and top {top}")
     if not any_top:
         return
     sets = any_top[0].labels.sets
     free = dict.fromkeys(machine.stack, sets.all)
     for top, named in tops.items():
-        silent = any(reading.rule.silent for reading in named)
-        free[top] = sets.none if silent else sets.all - join_labels(named)
+        is_silent = any(reading.rule.silent for reading in named)
+        free[top] = sets.none if is_silent else sets.all - join_labels(named)
     open_labels = reduce(or_, set(free.values()))
     left = [reading._replace(labels=reading.labels & open_labels) for reading in any_top]
     for clash in chain(find_overlaps(left), find_overlaps_between(left, anywhere)):
         top = next(top for top in machine.stack if clash.labels & free[top])
         yield clash._replace(labels=clash.labels & free[top], place=f" and top {top}")
-    silent_rules = [reading for reading in any_top if reading.rule.silent]
-    for top, named in tops.items():
-        readers = [reading for reading in named if not reading.rule.silent]
-        for clash in find_overlaps_between(silent_rules, readers):
-            yield clash._replace(place=f" and top {top}")

@@ -42,7 +42,7 @@ class Stacks(NamedTuple):
     height: Integers
     """[node]: how many symbols the stack holds."""
     child: Integers
-    """[node, symbol]: the stack with the symbol pushed; 0 where it has not been made yet (column 0 is unused)."""
+    """[node, symbol]: the stack with the symbol pushed; 0 if it has not been made yet (column 0 is unused)."""
     made: npt.NDArray[np.int64]
     """[1]: how many nodes have been made. The rest of the arrays is room."""
 
@@ -80,7 +80,7 @@ class Stacks(NamedTuple):
         return Stacks(symbol, parent, height, child, self.made.copy())
 
     def node_of(self, stack: Iterable[int]) -> int:
-        """The node of a stack given top first, made where it is new; `StackFull` where that needs more room."""
+        """The node of a stack given top first, made if it is new; `StackFull` if that needs more room."""
         node = EMPTY
         for symbol in reversed(tuple(stack)):
             node = int(self.child[node, symbol]) or self._add(node, symbol)

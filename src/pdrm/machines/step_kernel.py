@@ -1,7 +1,7 @@
 """The Numba step: a machine's table run on hash-consed stacks, one label at a time.
 
 A configuration is two integers, a state and a node. The kernels check nothing: states, nodes and labels must be in range.
-A kernel that meets a new stack where there is no room returns FULL with the configuration it was given; make room with
+A kernel that meets a new stack without room for it returns FULL with the configuration it was given; make room with
 `stacks.room()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
 """
 

@@ -54,7 +54,7 @@ class Table(NamedTuple):
     target: Integers
     """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they come up."""
     pops: Integers
-    """[move]: 1 where the top symbol goes, else 0 (also where it is popped and put straight back)."""
+    """[move]: 1 if the top symbol goes, else 0 (also where it is popped and put straight back)."""
     pushes: Integers
     """[move]: how many symbols it pushes."""
     push: Integers
@@ -70,18 +70,22 @@ class Table(NamedTuple):
 
 
 class MoveRow(NamedTuple):
-    """The move at one state, top and label: where it leads, what it does to the stack, and what it pays."""
+    """The move at one state, top and label: its target, its change of the stack, and its reward."""
 
     target: str
     pops: bool
     """The top goes. False if it is put straight back."""
     pushed: Stack
-    """What is put on the stack, the new top first."""
+    """The symbols put on the stack, the new top first."""
     reward: float
 
     def replace(self, top: str | None) -> TopSymbols:
         """The symbols that take the place of `top` (None: the empty stack, which is never popped)."""
         return self.pushed if self.pops else (*self.pushed, top)
+
+    def apply(self, stack: Stack) -> Stack:
+        """The stack after the move."""
+        return self.pushed + (stack[1:] if self.pops else stack)
 
 
 def rule_at(
@@ -188,8 +192,7 @@ class Rows:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._reading: dict[tuple[str, str | None, Label], MoveRow] = {}
-        self._silent: dict[tuple[str, str | None], MoveRow | None] = {}
+        self._known: dict[tuple[str, str | None, Label | None], MoveRow | None] = {}
         self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -198,38 +201,29 @@ class Rows:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        row = self._reading.get((state, stack[0] if stack else None, label))
+        row = self._find(state, stack, label)
         if row is None:
-            row = self._find(state, stack, label)
-        if row.pops or row.pushed:
-            stack = row.pushed + (stack[1:] if row.pops else stack)
-        if row.target in self._may_be_silent:
-            return self._settle(row.target, stack, row.reward)
-        return row.target, stack, row.reward
+            raise self.machine.undefined_move(label, Configuration(state, stack))
+        return self._settle(row.target, row.apply(stack), row.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Make silent moves until none applies; rewards are added in the order of the moves."""
-        while state in self._may_be_silent:
-            top = stack[0] if stack else None
-            if (state, top) not in self._silent:
-                self._silent[state, top] = rule_at(self.machine, state, top, None)
-            row = self._silent[state, top]
-            if row is None:
-                break
-            state, paid = row.target, paid + row.reward
-            stack = row.pushed + (stack[1:] if row.pops else stack)
+        while state in self._may_be_silent and (row := self._find(state, stack, None)):
+            state = row.target
+            stack = row.apply(stack)
+            paid += row.reward
         return state, stack, paid
 
-    def _find(self, state: str, stack: Stack, label: Label) -> MoveRow:
-        self.machine.alphabet.check(label)
+    def _find(self, state: str, stack: Stack, label: Label | None) -> MoveRow | None:
         top = stack[0] if stack else None
-        row = rule_at(self.machine, state, top, label)
-        if row is None:
-            raise self.machine.undefined_move(label, Configuration(state, stack))
-        if len(self._reading) >= MOST_KEPT:
-            self._reading.clear()
-        self._reading[state, top, label] = row
-        return row
+        key = state, top, label
+        if key not in self._known:
+            if label is not None:
+                self.machine.alphabet.check(label)
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            self._known[key] = rule_at(self.machine, state, top, label)
+        return self._known[key]
 
 
 class TableStep(NamedTuple):
@@ -298,7 +292,7 @@ class CountingTable(NamedTuple):
     """
 
     first: Integers
-    """[state, label + 1]: where the rules of each state and label begin; they end where the next begin."""
+    """[state, label + 1]: the first rule of each state and label; they end where the next begin."""
     test: Integers
     """[rule, counter]: IS_ZERO, IS_NOT_ZERO or IS_ANY."""
     change: npt.NDArray[np.int64]

@@ -29,7 +29,7 @@ TopSymbols = tuple[str | None, ...]
 
 
 class Rule:
-    """What the rules of all three kinds of machine have."""
+    """The parts that the rules of all kinds of machine share."""
 
     __slots__ = ()
     source: str
@@ -55,7 +55,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Transition(Rule):
-    """One rule: where it starts, where it leads, what it reads, looks at, pushes and pays.
+    """One rule: its source, its target, what it reads, looks at, pushes and pays.
 
     >>> from pdrm.machines.guards import Event
     >>> rule = Transition("u0", "u1", Event("A"), "z", ("A", "z"), -0.01)
@@ -72,11 +72,11 @@ class Transition(Rule):
     top: str
     """The symbol on top that it looks at: a stack symbol, `z` for any, `eps` for none."""
     push: Stack
-    """What takes the place of the top, the new top first; `z` stands for the old one."""
+    """The symbols that replace the top, the new top first; `z` stands for the old one."""
     reward: float
-    """What it pays."""
+    """Its reward."""
     where: Where | None = field(default=None, compare=False, repr=False)
-    """Where it stands in a file, for messages."""
+    """Its place in a file, for messages."""
 
     def __post_init__(self) -> None:
         Rule.__post_init__(self)
@@ -98,7 +98,7 @@ class Transition(Rule):
         return self.top == NONE and not self.push
 
     def looks_at(self, top: str | None) -> bool:
-        """Whether the rule applies to a symbol on top. top: None: the stack is empty."""
+        """Return True if the rule applies to a symbol on top (None: the stack is empty)."""
         return self.top in (top, NONE) or (self.top == ANY and top is not None)
 
     def replacement(self, top: str | None) -> Stack:
@@ -115,7 +115,7 @@ class Transition(Rule):
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """What happens when no rule applies to a label: stay, go to a state (the stack kept), or an error.
+    """The move when no rule applies to a label: stay, go to a state (the stack kept), or an error.
 
     >>> print(Otherwise.stay(-0.01), Otherwise.go("lost", -1e5), Otherwise.error(), sep="; ")
     stay -0.01; go lost -1e5; error
@@ -124,11 +124,11 @@ class Otherwise:
     action: str
     """`stay`, `go` or `error`."""
     target: str | None = None
-    """Where `go` leads."""
+    """The state that `go` leads to."""
     reward: float = 0.0
-    """What is paid."""
+    """Its reward."""
     where: Where | None = field(default=None, compare=False, repr=False)
-    """Where it stands in a file, for messages."""
+    """Its place in a file, for messages."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reward", reward_of(self.reward))

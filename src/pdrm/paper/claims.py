@@ -1,4 +1,4 @@
-"""Every claim of the paper, in its order, and their judgement. A new claim is a rule and one more entry of `CLAIMS`."""
+"""Every claim of the paper, in its order, and their judgement. A new claim is one more entry of `CLAIMS`, a text and its rules."""
 
 from __future__ import annotations
 
@@ -28,45 +28,40 @@ from pdrm.paper.evidence import (
     ClaimPart,
     Evidence,
     JudgedClaim,
-    achieves,
-    as_fast,
-    does_not_achieve,
-    ends_below,
+    Rule,
+    achieve,
+    end_below,
+    fail,
     judge,
-    learns_before,
+    learn_as_fast,
+    learn_before,
     or_never,
-    rule_of_success,
     success,
 )
-from pdrm.paper.figures import RECURRENT, WATER_MAPS, WITH, WITHOUT
+from pdrm.paper.figures import (
+    COUNTERFACTUAL,
+    HIERARCHICAL,
+    PLAIN,
+    RECURRENT,
+    WATER_MAPS,
+    WITH,
+    WITHOUT,
+)
 from pdrm.task import pushdown_machine
 
 # --- LetterEnv (Section 7.1).
 
 BEST = ("1-pdRM", "1-CpRM", "CpRM", "CQL-CRA")
 LATE = ("Q-CRA", "pdRM")
-COUNTERFACTUAL = ("1-CpRM", "CpRM")
 BY_MEANS = (
     "that a test counts by the mean of its ten episodes; counted by single episodes, pdRM and Q-CRA end above 1-pdRM and "
     "1-CpRM, and the claim does not hold"
 )
 
-
-def _best(evidence: Evidence) -> list[ClaimPart]:
-    best = [achieves(evidence, "letter", line) for line in BEST]
-    below = [ends_below(evidence, "letter", line, BEST) for line in LATE]
-    return [*best, *below, learns_before(evidence, "letter", BEST, LATE)]
-
-
-def _speed(evidence: Evidence) -> list[ClaimPart]:
-    others = [line for line in evidence.paper_lines("letter") if line not in COUNTERFACTUAL]
-    first = learns_before(evidence, "letter", COUNTERFACTUAL, others)
-    return [first, as_fast(evidence, "letter", "1-pdRM", "CQL-CRA")]
-
-
 # --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3).
 
-SMALL, LARGE = ("maze-5x5",), ("maze-10x10", "maze-20x20")
+SMALL = "maze-5x5"
+LARGE = ("maze-10x10", "maze-20x20")
 MULTI = ("multi-10x10", "multi-20x20")
 NOT_ONE = ("pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA")
 IF_NOTHING_IS_LEFT = (
@@ -101,87 +96,37 @@ def _soon(evidence: Evidence) -> list[ClaimPart]:
 # --- DeliverWorld (Section 7.4).
 
 EIGHT, FOUR_EIGHT, LONGER = "deliver-8", "deliver-4-8", "deliver-4-8-longer"
+ONE_AND_TWO = PLAIN[:2]
+"""The Q-learning agents of DeliverWorld-4-8."""
+ON_FOUR_EIGHT = (*COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
+"""The other agents there."""
 BOTTOM = -0.9
 """The normalised return below which an agent counts as at the bottom."""
 
 
-def _eight(evidence: Evidence) -> list[ClaimPart]:
-    achieving = ("1-CpRM", "2-CpRM", "CpRM", "1-pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
-    others = [line for line in evidence.paper_lines(EIGHT) if line != "pdRM"]
-    return [
-        *(achieves(evidence, EIGHT, line) for line in achieving),
-        _less_consistent(evidence),
-        *(does_not_achieve(evidence, EIGHT, line) for line in ("2-pdRM", "pdRM")),
-        ends_below(evidence, EIGHT, "pdRM", others),
-        _at_the_bottom(evidence),
-    ]
-
-
-def _less_consistent(evidence: Evidence) -> ClaimPart:
+def _less_consistent(evidence: Evidence) -> list[ClaimPart]:
     names = ("hierarchical pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
     shares = {line: success(evidence, EIGHT, line)["mean_success"] for line in names}
     holds = 0.5 <= shares[names[0]] < min(shares[name] for name in names[1:])
-    return ClaimPart(
-        "hierarchical pdRM achieves it, but less consistently than 1 and 2", holds, shares
-    )
+    text = "hierarchical pdRM achieves it, but less consistently than 1 and 2"
+    return [ClaimPart(text, holds, shares)]
 
 
-def _at_the_bottom(evidence: Evidence) -> ClaimPart:
+def _at_the_bottom(evidence: Evidence) -> list[ClaimPart]:
     curves = evidence.curves(EIGHT, "pdRM")
     highest = float(curves.quartiles(curves.normalised).median.max())
-    return ClaimPart(
-        "pdRM stays at the bottom", highest <= BOTTOM, {"highest normalised median": highest}
-    )
+    numbers = {"highest normalised median": highest}
+    return [ClaimPart("pdRM stays at the bottom", highest <= BOTTOM, numbers)]
 
 
-def _order(evidence: Evidence) -> list[ClaimPart]:
+def _rise(evidence: Evidence) -> list[ClaimPart]:
     parts = []
-    for panel in (EIGHT, FOUR_EIGHT):
-        groups: dict[str, list[str]] = {"cprm": [], "hrm": [], "q": []}
-        for line in evidence.paper_lines(panel):
-            groups[evidence.curves(panel, line).line.agent_name].append(line)
-        parts += [learns_before(evidence, panel, groups["cprm"], groups["hrm"] + groups["q"])]
-        parts += [learns_before(evidence, panel, groups["hrm"], groups["q"])]
-    return [
-        *parts,
-        learns_before(evidence, EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"]),
-    ]
-
-
-def _four_eight(evidence: Evidence) -> list[ClaimPart]:
-    plain = ("1-pdRM", "2-pdRM")
-    achieving = [line for line in evidence.paper_lines(FOUR_EIGHT) if line not in plain]
-    return [
-        *(achieves(evidence, FOUR_EIGHT, line) for line in achieving),
-        *(does_not_achieve(evidence, FOUR_EIGHT, line) for line in plain),
-        *(_rises(evidence, line) for line in plain),
-    ]
-
-
-def _best_of_q(evidence: Evidence) -> list[ClaimPart]:
-    """Section 7.4: "for the Q-learning agents, the 1-pdRM agent has the best performance in both plots"."""
-    parts = []
-    for panel in (EIGHT, FOUR_EIGHT):
-        others = [line for line in ("2-pdRM", "pdRM") if line in evidence.paper_lines(panel)]
-        parts += [ends_below(evidence, panel, line, ["1-pdRM"], named=panel) for line in others]
+    for line in ONE_AND_TWO:
+        curves = evidence.curves(FOUR_EIGHT, line)
+        median = curves.quartiles(curves.returns).median
+        numbers = {"first": float(median[0]), "final": float(median[-1])}
+        parts.append(ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers))
     return parts
-
-
-def _same_pace(evidence: Evidence) -> list[ClaimPart]:
-    """Section 7.4: "in the plot of DeliverWorld-4-8 the 1-pdRM and the 2-pdRM seem to converge at the same pace"."""
-    return [as_fast(evidence, FOUR_EIGHT, "hierarchical 1-pdRM", "hierarchical 2-pdRM")]
-
-
-def _longer(evidence: Evidence) -> list[ClaimPart]:
-    """Section 7.4: "with a longer training they should also converge to policies that achieve the test task"."""
-    return [achieves(evidence, LONGER, line) for line in ("1-pdRM", "2-pdRM")]
-
-
-def _rises(evidence: Evidence, line: str) -> ClaimPart:
-    curves = evidence.curves(FOUR_EIGHT, line)
-    median = curves.quartiles(curves.returns).median
-    numbers = {"first": float(median[0]), "final": float(median[-1])}
-    return ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers)
 
 
 # --- PaintWorld (Appendix C).
@@ -213,45 +158,62 @@ EARLY = 0.5
 """The share of training by which an agent that achieves early has learnt."""
 
 
-def _early(evidence: Evidence, panel: str) -> list[ClaimPart]:
+def _achieve_early(panel: str) -> Rule:
     """With the machine the task is achieved, and early."""
-    steps = int(evidence.curves(panel, WITH).at[-1])
-    achieved, learnt = achieves(evidence, panel, WITH), evidence.training(panel, WITH)
-    early = achieved.holds and learnt is not None and learnt <= EARLY * steps
-    return [achieved, ClaimPart(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})]
+
+    def rule(evidence: Evidence) -> list[ClaimPart]:
+        steps = int(evidence.curves(panel, WITH).at[-1])
+        (achieved,) = achieve(panel, WITH)(evidence)
+        learnt = evidence.training(panel, WITH)
+        early = achieved.holds and learnt is not None and learnt <= EARLY * steps
+        numbers = {"steps": learnt, "of": steps}
+        return [achieved, ClaimPart(f"{WITH} achieves early", early, numbers)]
+
+    return rule
 
 
-def water_17(evidence: Evidence, panel: str = WATER_MAPS[0]) -> list[ClaimPart]:
-    """The parts of the claim about 17 × 17, by the runs of a panel."""
-    machine, recurrent = (evidence.curves(panel, line) for line in (WITH, RECURRENT))
-    before, after = (float(recurrent.quartiles(recurrent.returns).median[test]) for test in (0, -1))
-    spreads = {
-        curves.line.name: float(curves.final_returns.std()) for curves in (recurrent, machine)
-    }
-    shown = {line: round(spread, 1) for line, spread in spreads.items()}
-    improves = after - before > spreads[RECURRENT]
-    gains = {"before": before, "after": after, "spread": shown[RECURRENT]}
-    return [
-        *_early(evidence, panel),
-        ClaimPart(f"{RECURRENT} improves by more than it varies", improves, gains),
-        ends_below(evidence, panel, RECURRENT, [WITH]),
-        ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown),
-        ends_below(evidence, panel, WITHOUT, [RECURRENT]),
-    ]
+def water_17(panel: str = WATER_MAPS[0]) -> tuple[Rule, ...]:
+    """The rules of the claim about 17 × 17, for the runs of a panel."""
+
+    def improve(evidence: Evidence) -> list[ClaimPart]:
+        curves = evidence.curves(panel, RECURRENT)
+        median = curves.quartiles(curves.returns).median
+        before, after = float(median[0]), float(median[-1])
+        spread = _spread(curves)
+        numbers = {"before": before, "after": after, "spread": round(spread, 1)}
+        text = f"{RECURRENT} improves by more than it varies"
+        return [ClaimPart(text, after - before > spread, numbers)]
+
+    def vary_more(evidence: Evidence) -> list[ClaimPart]:
+        spreads = {line: _spread(evidence.curves(panel, line)) for line in (RECURRENT, WITH)}
+        shown = {line: round(spread, 1) for line, spread in spreads.items()}
+        text = f"{RECURRENT} varies more"
+        return [ClaimPart(text, spreads[RECURRENT] > spreads[WITH], shown)]
+
+    return (
+        _achieve_early(panel),
+        improve,
+        end_below(panel, [RECURRENT], [WITH]),
+        vary_more,
+        end_below(panel, [WITHOUT], [RECURRENT]),
+    )
 
 
-def water_20(evidence: Evidence, panel: str = WATER_MAPS[1]) -> list[ClaimPart]:
-    """The parts of the claim about 20 × 20, by the runs of a panel."""
-    others = [does_not_achieve(evidence, panel, line) for line in (RECURRENT, WITHOUT)]
-    return [achieves(evidence, panel, WITH), *others]
+def _spread(curves: Curves) -> float:
+    return float(curves.final_returns.std())
 
 
-def _two_17(evidence: Evidence, panel: str) -> list[ClaimPart]:
-    return [*_early(evidence, panel), ends_below(evidence, panel, WITHOUT, [WITH])]
+def water_20(panel: str = WATER_MAPS[1]) -> tuple[Rule, ...]:
+    """The rules of the claim about 20 × 20, for the runs of a panel."""
+    return (achieve(panel, WITH), fail(panel, RECURRENT, WITHOUT))
 
 
-def _two_20(evidence: Evidence, panel: str) -> list[ClaimPart]:
-    return [achieves(evidence, panel, WITH), does_not_achieve(evidence, panel, WITHOUT)]
+def _two_17(panel: str) -> tuple[Rule, ...]:
+    return (_achieve_early(panel), end_below(panel, [WITHOUT], [WITH]))
+
+
+def _two_20(panel: str) -> tuple[Rule, ...]:
+    return (achieve(panel, WITH), fail(panel, WITHOUT))
 
 
 BY_TWO_AGENTS = {"water-17": _two_17, "water-20": _two_20}
@@ -267,8 +229,7 @@ def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
     claims = [claim for claim in CLAIMS if claim.id in BY_TWO_AGENTS]
     found = []
     for claim, panel in zip(claims, study.panels, strict=True):
-        rule = partial(BY_TWO_AGENTS[claim.id], panel=panel.name)
-        judged = judge(replace(claim, rule=rule), evidence)
+        judged = judge(replace(claim, rules=BY_TWO_AGENTS[claim.id](panel.name)), evidence)
         if judged.verdict == HOLDS:
             judged = replace(judged, verdict=NOT_RUN, why=TWO_AGENTS)
         found.append(judged)
@@ -369,143 +330,174 @@ def _translate(_evidence: Evidence) -> list[ClaimPart]:
     return parts
 
 
-# --- Every claim, in the paper's order: its id, what it says, the study whose figure shows it, its rule, and what was chosen afterwards.
+# --- Every claim, in the paper's order: its id, what it says, the study whose figure shows it, its rules, and what was chosen afterwards.
 
 CLAIMS = (
     Claim(
         "letter-best",
         "1-pdRM, 1-CpRM, CpRM and CQL-CRA end best; Q-CRA and full pdRM rise late and end below",
         "letter",
-        _best,
+        (
+            achieve("letter", *BEST),
+            end_below("letter", LATE, BEST),
+            learn_before("letter", BEST, LATE),
+        ),
         BY_MEANS,
     ),
     Claim(
         "letter-speed",
         "both CpRM agents converge first; 1-pdRM about as fast as CQL-CRA",
         "letter",
-        _speed,
+        (
+            learn_before("letter", ("1-CpRM", "CpRM"), ("pdRM", "1-pdRM", "Q-CRA", "CQL-CRA")),
+            learn_as_fast("letter", "1-pdRM", "CQL-CRA"),
+        ),
     ),
     Claim(
         "maze-5",
         "all -pdRM agents and Q-CRA achieve 5×5",
         "maze",
-        rule_of_success(product(SMALL, ("pdRM", "1-pdRM", "Q-CRA"))),
+        (achieve(SMALL, "pdRM", "1-pdRM", "Q-CRA"),),
     ),
     Claim(
         "maze-large",
         "on 10×10 and 20×20 only 1-pdRM does",
         "maze",
-        rule_of_success(product(LARGE, ("1-pdRM",)), product(LARGE, NOT_ONE)),
+        (
+            *(achieve(maze, "1-pdRM") for maze in LARGE),
+            *(fail(maze, *NOT_ONE) for maze in LARGE),
+        ),
         IF_NOTHING_IS_LEFT + TREASURE,
     ),
     Claim(
         "maze-cprm",
         "exhaustive CpRM, as printed, achieves 5×5 and runs out of its budget beyond",
         "maze",
-        rule_of_success(product(SMALL, ("CpRM", "1-CpRM")), product(LARGE, ("CpRM", "1-CpRM"))),
+        (
+            achieve(SMALL, "CpRM", "1-CpRM"),
+            *(fail(maze, "CpRM", "1-CpRM") for maze in LARGE),
+        ),
         A_MICROSECOND,
     ),
     Claim(
         "maze-cql",
         "CQL-CRA never achieves a maze",
         "maze",
-        rule_of_success(failing=product((*SMALL, *LARGE), ("CQL-CRA",))),
+        tuple(fail(maze, "CQL-CRA") for maze in (SMALL, *LARGE)),
     ),
     Claim(
         "multi",
         "1-pdRM achieves both MultipleTreasureMazes, full pdRM neither",
         "multi",
-        rule_of_success(product(MULTI, ("1-pdRM",)), product(MULTI, ("pdRM",))),
+        (
+            *(achieve(maze, "1-pdRM") for maze in MULTI),
+            *(fail(maze, "pdRM") for maze in MULTI),
+        ),
         IF_NOTHING_IS_LEFT,
     ),
     Claim(
         "multi-soon",
         "given the longer episodes, 1-pdRM learns both in a relatively small number of episodes",
         "multi",
-        _soon,
+        (_soon,),
     ),
     Claim(
         "deliver-8",
         "CpRM (1, 2, full), Q 1-pdRM and hierarchical 1, 2 achieve; hierarchical full less consistently; Q 2 and full do not, "
         "full stays at the bottom",
         "deliver",
-        _eight,
+        (
+            achieve(EIGHT, *COUNTERFACTUAL, "1-pdRM", *HIERARCHICAL[:2]),
+            _less_consistent,
+            fail(EIGHT, "2-pdRM", "pdRM"),
+            end_below(EIGHT, ["pdRM"], (*ONE_AND_TWO, *COUNTERFACTUAL, *HIERARCHICAL)),
+            _at_the_bottom,
+        ),
     ),
     Claim(
         "deliver-order",
         "CpRM converges first, then hierarchical, then Q; hierarchical 2 before hierarchical 1",
         "deliver",
-        _order,
+        (
+            learn_before(EIGHT, COUNTERFACTUAL, (*HIERARCHICAL, *PLAIN)),
+            learn_before(EIGHT, HIERARCHICAL, PLAIN),
+            learn_before(FOUR_EIGHT, COUNTERFACTUAL[:2], (*HIERARCHICAL[:2], *ONE_AND_TWO)),
+            learn_before(FOUR_EIGHT, HIERARCHICAL[:2], ONE_AND_TWO),
+            learn_before(EIGHT, ["hierarchical 2-pdRM"], ["hierarchical 1-pdRM"]),
+        ),
     ),
     Claim(
         "deliver-4-8",
         "CpRM and hierarchical achieve 8 deliveries after training on 4; Q rises without achieving",
         "deliver",
-        _four_eight,
+        (achieve(FOUR_EIGHT, *ON_FOUR_EIGHT), fail(FOUR_EIGHT, *ONE_AND_TWO), _rise),
     ),
     Claim(
         "deliver-q-best",
         "1-pdRM is the best of the Q-learning agents in both plots",
         "deliver",
-        _best_of_q,
+        (
+            end_below(EIGHT, ["2-pdRM", "pdRM"], ["1-pdRM"], named=True),
+            end_below(FOUR_EIGHT, ["2-pdRM"], ["1-pdRM"], named=True),
+        ),
     ),
     Claim(
         "deliver-pace",
         "in DeliverWorld-4-8 hierarchical 1 and 2 converge at the same pace",
         "deliver",
-        _same_pace,
+        (learn_as_fast(FOUR_EIGHT, "hierarchical 1-pdRM", "hierarchical 2-pdRM"),),
     ),
     Claim(
         "deliver-longer",
         "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
         "deliver-longer",
-        _longer,
+        (achieve(LONGER, *ONE_AND_TWO),),
     ),
     Claim(
         "water-17",
         "PPO + 1-pdRM achieves early; recurrent PPO improves, below it and with high variance; plain PPO lower",
         "water",
-        water_17,
+        water_17(),
     ),
     Claim(
         "water-17-dip",
         "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers",
         "water",
-        _dip,
+        (_dip,),
     ),
-    Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20),
+    Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20()),
     Claim(
         "water-20-from",
         "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on",
         "water",
-        _from_the_20th,
+        (_from_the_20th,),
     ),
     Claim(
         "paint",
         "the more symbols seen, the higher the return; only k = 5 is optimal",
         "paint",
-        _paint,
+        (_paint,),
     ),
     Claim(
         "size-full",
         "Theorem 1: rows of full policies against the bound",
         "",
-        partial(_size, "size-full"),
+        (partial(_size, "size-full"),),
     ),
     Claim(
-        "size-k", "Theorem 2: rows of k-policies against the bound", "", partial(_size, "size-k")
+        "size-k", "Theorem 2: rows of k-policies against the bound", "", (partial(_size, "size-k"),)
     ),
     Claim(
         "size-cra",
         "Theorems 3 and 4: counters need no more than whole stacks, and 2ⁿ configurations for marked palindromes",
         "",
-        partial(_size, "size-cra"),
+        (partial(_size, "size-cra"),),
     ),
     Claim(
         "translate",
         "Appendices A and B: the translated machine pays the same on every word",
         "",
-        _translate,
+        (_translate,),
     ),
 )
 

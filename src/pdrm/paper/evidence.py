@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
@@ -102,8 +102,8 @@ class ClaimPart(NamedTuple):
     """True if a single seed decides it."""
 
 
-Rule = Callable[[Evidence], list[ClaimPart]]
-"""Raises `NotRecorded` if a run is missing."""
+Rule = Callable[[Evidence], Sequence[ClaimPart]]
+"""The parts of a claim that one rule judges; it raises `NotRecorded` if a run is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Claim:
     text: str
     study: str
     """The study whose figure shows it; empty if none does."""
-    rule: Rule
+    rules: tuple[Rule, ...]
     afterwards: str = ""
     """A choice made after seeing results, without which the verdict would be another."""
 
@@ -183,7 +183,7 @@ def judge(claim: Claim, evidence: Evidence) -> JudgedClaim:
     """Judge a claim: it holds if all of its parts do."""
     asked = replace(evidence, used=[])
     try:
-        parts = tuple(claim.rule(asked))
+        parts = tuple(part for rule in claim.rules for part in rule(asked))
     except NotRecorded as error:
         return JudgedClaim(claim, NOT_RUN, why=error.message)
     verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
@@ -196,7 +196,7 @@ def write_claims(judged: Sequence[JudgedClaim], folder: Path) -> None:
     write_atomically(folder / CLAIMS_FILE, f"{text}\n".encode())
 
 
-# --- The parts of claims: an agent achieves a task or does not, ends below another, learns before another.
+# --- The rules: agents achieve a task or do not, end below others, learn before others.
 
 AS_FAST = 1.5
 """The factor within which two numbers of episodes count as about the same."""
@@ -217,67 +217,72 @@ def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
     }
 
 
-def achieves(evidence: Evidence, panel: str, line: str, *, expected: bool = True) -> ClaimPart:
-    """In the median over the seeds, all episodes of the final test achieve the task; or, if that is expected, not."""
-    numbers = success(evidence, panel, line)
-    needed = int(numbers["seeds"]) // 2 + 1
-    return ClaimPart(
-        f"{line} {'achieves' if expected else 'does not achieve'} {panel}",
-        (numbers["median_success"] == 1) == expected,
-        numbers,
-        close=numbers["seeds_achieving"] in (needed - 1, needed),
-    )
-
-
-def does_not_achieve(evidence: Evidence, panel: str, line: str) -> ClaimPart:
-    """The opposite of `achieves`."""
-    return achieves(evidence, panel, line, expected=False)
-
-
 def _seeds_text(numbers: Mapping[str, Any]) -> str:
     share = f"{numbers['share_from']:.0%} to {numbers['share_to']:.0%}"
     achieving = f"{numbers['seeds_achieving']} of {numbers['seeds']} seeds achieve it"
     return f"{achieving} (95 % interval of the share: {share})"
 
 
-def rule_of_success(
-    achieving: Iterable[tuple[str, str]] = (), failing: Iterable[tuple[str, str]] = ()
+def achieve(panel: str, *lines: str, expected: bool = True) -> Rule:
+    """For each agent: in the median over the seeds, all episodes of the final test achieve the task; or, if that is expected, not."""
+
+    def part(evidence: Evidence, line: str) -> ClaimPart:
+        numbers = success(evidence, panel, line)
+        needed = int(numbers["seeds"]) // 2 + 1
+        return ClaimPart(
+            f"{line} {'achieves' if expected else 'does not achieve'} {panel}",
+            (numbers["median_success"] == 1) == expected,
+            numbers,
+            close=numbers["seeds_achieving"] in (needed - 1, needed),
+        )
+
+    return lambda evidence: [part(evidence, line) for line in lines]
+
+
+def fail(panel: str, *lines: str) -> Rule:
+    """The opposite of `achieve`."""
+    return achieve(panel, *lines, expected=False)
+
+
+def end_below(
+    panel: str, lower: Sequence[str], higher: Sequence[str], *, named: bool = False
 ) -> Rule:
-    """The rule that some agents achieve their tasks and others do not, each given as panel and line."""
-    yes = tuple(achieving)
-    no = tuple(failing)
-    return lambda evidence: [
-        *(achieves(evidence, panel, line) for panel, line in yes),
-        *(does_not_achieve(evidence, panel, line) for panel, line in no),
-    ]
+    """For each of the lower agents: the median return of its final tests is below those of the higher ones.
+
+    named: say on which panel."""
+    on = f" on {panel}" if named else ""
+
+    def part(evidence: Evidence, line: str) -> ClaimPart:
+        finals = {name: evidence.curves(panel, name).final_median for name in (line, *higher)}
+        holds = finals[line] < min(finals[name] for name in higher)
+        return ClaimPart(f"{line} ends below {', '.join(higher)}{on}", holds, finals)
+
+    return lambda evidence: [part(evidence, line) for line in lower]
 
 
-def ends_below(
-    evidence: Evidence, panel: str, lower: str, higher: Sequence[str], *, named: str = ""
-) -> ClaimPart:
-    """The median return of one agent's final tests is below those of the others."""
-    finals = {line: evidence.curves(panel, line).final_median for line in (lower, *higher)}
-    on = f" on {named}" if named else ""
-    holds = finals[lower] < min(finals[line] for line in higher)
-    return ClaimPart(f"{lower} ends below {', '.join(higher)}{on}", holds, finals)
-
-
-def learns_before(
-    evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]
-) -> ClaimPart:
+def learn_before(panel: str, first: Sequence[str], later: Sequence[str]) -> Rule:
     """Each of the first agents needs fewer episodes than each of the later ones."""
-    needed = {line: evidence.training(panel, line) for line in (*first, *later)}
-    latest = max(or_never(needed[line]) for line in first)
-    soonest = min(or_never(needed[line]) for line in later)
-    text = f"{', '.join(first)} before {', '.join(later)} on {panel}"
-    return ClaimPart(text, latest < soonest, needed)
+
+    def rule(evidence: Evidence) -> list[ClaimPart]:
+        needed = {line: evidence.training(panel, line) for line in (*first, *later)}
+        latest = max(or_never(needed[line]) for line in first)
+        soonest = min(or_never(needed[line]) for line in later)
+        text = f"{', '.join(first)} before {', '.join(later)} on {panel}"
+        return [ClaimPart(text, latest < soonest, needed)]
+
+    return rule
 
 
-def as_fast(evidence: Evidence, panel: str, one: str, other: str) -> ClaimPart:
+def learn_as_fast(panel: str, one: str, other: str) -> Rule:
     """Two agents need about the same number of episodes."""
-    needed = {line: evidence.training(panel, line) for line in (one, other)}
-    low, high = sorted(map(or_never, needed.values()))
-    return ClaimPart(f"{one} about as fast as {other}", high <= AS_FAST * low < inf, needed)
+
+    def rule(evidence: Evidence) -> list[ClaimPart]:
+        needed = {line: evidence.training(panel, line) for line in (one, other)}
+        low, high = sorted(map(or_never, needed.values()))
+        text = f"{one} about as fast as {other}"
+        return [ClaimPart(text, high <= AS_FAST * low < inf, needed)]
+
+    return rule
 
 
 def or_never(episodes: int | None) -> float:

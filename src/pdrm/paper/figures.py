@@ -168,18 +168,17 @@ def _multi() -> Study:
 
 # --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents).
 
-EIGHT = (
-    *("1-pdRM", "2-pdRM", "pdRM", "1-CpRM", "2-CpRM", "CpRM"),
-    *("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM"),
-)
-FOUR_EIGHT = tuple(name for name in EIGHT if AGENTS[name][1] != "full")
+PLAIN = ("1-pdRM", "2-pdRM", "pdRM")
+COUNTERFACTUAL = ("1-CpRM", "2-CpRM", "CpRM")
+HIERARCHICAL = ("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM")
 LONGER = 4
 """The factor of the longer training of Q-learning on DeliverWorld-4-8."""
 
 
 def _deliver() -> Study:
-    nine = _lines(*EIGHT, NO_STACK, DEDUPLICATED)
-    six = _lines(*FOUR_EIGHT, NO_STACK, DEDUPLICATED)
+    nine = _lines(*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL, NO_STACK, DEDUPLICATED)
+    k_only = (*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
+    six = _lines(*k_only, NO_STACK, DEDUPLICATED)
     eight = _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", "done", nine)
     four = _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", "done", six)
     return Study(name="deliver", title="DeliverWorld", panels=(eight, four))

@@ -8,9 +8,10 @@ and shown unless a folder holds its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.agents import PAPER_SETTINGS
+from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.paper.claims import judge_claims, judge_physics
 from pdrm.paper.evidence import HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.figures import SECONDS, STUDIES, WATER_READINGS, study
@@ -64,7 +65,7 @@ class PaperReading:
         )
 
 
-# --- The changes that readings make to a panel: another task, another setting of some lines.
+# --- The changes that readings make to a panel: another task, another machine, other settings of some lines.
 
 
 def _with_task(panel: Panel, task: Task) -> Panel:
@@ -75,85 +76,92 @@ def _with_task(panel: Panel, task: Task) -> Panel:
     return replace(panel, domain=changed, settings=settings)
 
 
-def _with_domain(name: str, make: Callable[[], FiniteDomain], panel: Panel) -> Panel:
-    return _with_task(panel, Task(make())) if panel.name == name else panel
+def _domain(name: str, make: Callable[[], FiniteDomain]) -> Change:
+    """Another domain of this name."""
+    return lambda panel: _with_task(panel, Task(make())) if panel.name == name else panel
 
 
-def _with_otherwise(text: str, panel: Panel) -> Panel:
+def _otherwise(text: str) -> Change:
     """The same machine with another answer to a label that no rule reads."""
-    machine = catalogue_text(str(panel.task.machine.name))
-    return replace(panel, machine=machine.replace("otherwise stay 0", f"otherwise {text}"))
+
+    def change(panel: Panel) -> Panel:
+        machine = catalogue_text(str(panel.task.machine.name))
+        return replace(panel, machine=machine.replace("otherwise stay 0", f"otherwise {text}"))
+
+    return change
 
 
-def _with_lines(change: Callable[[Line], Mapping[str, Any]], panel: Panel) -> Panel:
-    """Some settings of each line changed."""
-    lines = (replace(one, settings={**one.settings, **change(one)}) for one in panel.lines)
-    return replace(panel, lines=tuple(lines))
+def _settings(
+    agents: Collection[str], settings: Mapping[str, Any], *, read: bool = False
+) -> Change:
+    """Some agents with other settings; read: as `paper_agents` has them, which have more settings."""
 
+    def line(one: Line) -> Line:
+        if one.agent not in agents:
+            return one
+        agent = READ[one.agent_name] if read else one.agent
+        return replace(one, agent=agent, settings={**one.settings, **settings})
 
-def _with_setting(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
-    """Some agents with other settings."""
-    return _with_lines(lambda line: settings if line.agent in agents else {}, panel)
-
-
-def _with_reading(agents: tuple[str, ...], settings: Mapping[str, Any], panel: Panel) -> Panel:
-    """Some agents as the kernels have them for a reading."""
-    lines = tuple(
-        replace(one, agent=READ[one.agent_name]) if one.agent in agents else one
-        for one in panel.lines
-    )
-    names = {one.name for one in panel.lines if one.agent in agents}
-    changed = replace(panel, lines=lines)
-    return _with_lines(lambda line: settings if line.name in names else {}, changed)
+    return lambda panel: replace(panel, lines=tuple(map(line, panel.lines)))
 
 
 def _at_python_speed(panel: Panel) -> Panel:
     """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
     budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
-    limit = "updates_per_episode"
-    return _with_lines(lambda line: {limit: budget} if limit in line.settings else {}, panel)
-
-
-def _on_maze(seed: int, panel: Panel) -> Panel:
-    """A generated maze; the 5×5 one is printed in the paper and stays."""
-    size = int(panel.name.partition("x")[2])
-    if size not in TREASURES:
-        return panel
-    default = domain(panel.name)
-    made = grid_domain(
-        panel.name,
-        draw_maze(size, seed, away=TREASURES[size]),
-        {"t": "t", "x": "x"},
-        step_limit=MAZE_STEP_LIMITS[size],
-        directions=True,
+    limit = {"updates_per_episode": budget}
+    lines = (
+        replace(one, settings={**one.settings, **limit})
+        if limit.keys() <= one.settings.keys()
+        else one
+        for one in panel.lines
     )
-    made = replace(made, machine=default.machine, lowest=default.lowest, highest=default.highest)
-    return _with_task(panel, Task(made))
+    return replace(panel, lines=tuple(lines))
 
 
-def _delivering(tasks: Callable[[], tuple[Task, Task]], panel: Panel) -> Panel:
-    return _with_task(panel, tasks()[panel.name == "deliver-4-8"])
+def _maze(seed: int) -> Change:
+    """A generated maze; the 5×5 one is printed in the paper and stays."""
+
+    def change(panel: Panel) -> Panel:
+        size = int(panel.name.partition("x")[2])
+        if size not in TREASURES:
+            return panel
+        default = domain(panel.name)
+        made = grid_domain(
+            panel.name,
+            draw_maze(size, seed, away=TREASURES[size]),
+            {"t": "t", "x": "x"},
+            step_limit=MAZE_STEP_LIMITS[size],
+            directions=True,
+        )
+        lowest, highest = default.lowest, default.highest
+        made = replace(made, machine=default.machine, lowest=lowest, highest=highest)
+        return _with_task(panel, Task(made))
+
+    return change
 
 
-@cache
+def _deliver(draw: Callable[[], tuple[Task, Task]]) -> Change:
+    """Another DeliverWorld-8 and DeliverWorld-4-8, drawn once."""
+    tasks = cache(draw)
+    return lambda panel: _with_task(panel, tasks()[panel.name == "deliver-4-8"])
+
+
 def four_sequences() -> tuple[Task, Task]:
     """DeliverWorld with the sequences that we first chose by hand."""
     return deliver_tasks(*sequences_of(catalogue("deliver-four")))
 
 
-@cache
-def drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
+def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
     """DeliverWorld with another set of sequences."""
     return deliver_tasks(draw_sequences(8, count, seed), draw_sequences(4, count, seed))
 
 
-@cache
-def drawn_places(seed: int) -> tuple[Task, Task]:
+def _drawn_places(seed: int) -> tuple[Task, Task]:
     """DeliverWorld with the same sequences on another map."""
     return deliver_tasks(*sequences_of(catalogue("deliver")), draw_places(seed))
 
 
-# --- All of them.
+# --- All of them, by figure and name: the choice in a sentence, and the change.
 
 PYTHON_UPDATES = 45_000
 """Updates a second of a plain Python program."""
@@ -164,112 +172,85 @@ SLOW_RATES = {
     name: PAPER_SETTINGS["deliver-8"][name]
     for name in ("learning_rate", "epsilon_decay", "epsilon_least")
 }
-REPOSITORY = (
-    "the environment of the repository that the paper names: A may turn into B before it is read, "
-    "and C shows only after that"
-)
 
-
-def _letter_readings() -> dict[str, tuple[str, Change]]:
-    repository = partial(_with_domain, "letter", letter_of_the_repository)
-    rare = partial(_with_domain, "letter", partial(letter_of_the_repository, 0.1))
-    plain = ("q", "cprm", "cra-q", "cra-cql")
-    return {
-        "repository": (REPOSITORY, repository),
-        "repository-0.1": (
-            "the same, with the repository's probability of 0.1 instead of the paper's ½",
-            rare,
-        ),
-        "first-tie": (
-            "of several best actions the first is taken, unless all are worth 0, as in the "
-            "learners of that repository",
-            partial(_with_reading, plain, {"ties": "first"}),
-        ),
-        "limit-ends": (
-            "Q-learning takes an episode that the limit truncates for one that has ended, as in "
-            "that repository",
-            partial(_with_reading, ("q", "cra-q"), {"limit_ends": True}),
-        ),
-        "counters-0-19": (
-            "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in "
-            "that repository",
-            partial(_with_reading, ("cra-cql",), {"counter_values": 20}),
-        ),
-    }
-
-
+LETTER: dict[str, tuple[str, Change]] = {
+    "repository": (
+        "the environment of the repository that the paper names: A may turn into B before it is read, "
+        "and C shows only after that",
+        _domain("letter", letter_of_the_repository),
+    ),
+    "repository-0.1": (
+        "the same, with the repository's probability of 0.1 instead of the paper's ½",
+        _domain("letter", partial(letter_of_the_repository, 0.1)),
+    ),
+    "first-tie": (
+        "of several best actions the first is taken, unless all are worth 0, as in the "
+        "learners of that repository",
+        _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, read=True),
+    ),
+    "limit-ends": (
+        "Q-learning takes an episode that the limit truncates for one that has ended, as in "
+        "that repository",
+        _settings(("q", "cra-q"), {"limit_ends": True}, read=True),
+    ),
+    "counters-0-19": (
+        "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in "
+        "that repository",
+        _settings(("cra-cql",), {"counter_values": 20}, read=True),
+    ),
+}
 NOTHING_LEFT: dict[str, tuple[str, Change]] = {
     "end": (
         "with nothing left to retrace, the episode ends and pays 0",
-        partial(_with_otherwise, "go lost 0"),
+        _otherwise("go lost 0"),
     ),
     "lose": (
         "with nothing left to retrace, the task is lost (−1e5)",
-        partial(_with_otherwise, "go lost -1e5"),
+        _otherwise("go lost -1e5"),
     ),
 }
-
-
-def _maze_readings() -> dict[str, tuple[str, Change]]:
-    limited = partial(domain, "maze-10x10", step_limit=15)
-    generated = {
-        f"maze-{n}": (f"generated mazes of 10×10 and 20×20, seed {n}", partial(_on_maze, n))
-        for n in MAZES
-    }
-    return {
-        **NOTHING_LEFT,
-        "limit-15": (
-            "10×10 with the printed limit of 15 steps",
-            partial(_with_domain, "maze-10x10", limited),
-        ),
-        "python": ("exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
-        **generated,
-    }
-
-
-def _deliver_readings() -> dict[str, tuple[str, Change]]:
-    sets = {
+MAZE: dict[str, tuple[str, Change]] = {
+    "limit-15": (
+        "10×10 with the printed limit of 15 steps",
+        _domain("maze-10x10", partial(domain, "maze-10x10", step_limit=15)),
+    ),
+    "python": ("exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
+    **{f"maze-{n}": (f"generated mazes of 10×10 and 20×20, seed {n}", _maze(n)) for n in MAZES},
+}
+DELIVER: dict[str, tuple[str, Change]] = {
+    "four": (
+        "the four sequences of 8, and five of 4, that we first chose",
+        _deliver(four_sequences),
+    ),
+    **{
         f"set-{count}-{seed}": (
             f"{count} sequences of each length, drawn with seed {seed}",
-            partial(_delivering, partial(drawn_sequences, count, seed)),
+            _deliver(partial(_drawn_sequences, count, seed)),
         )
-        for count in SETS
-        for seed in SET_SEEDS
-    }
-    maps = {
-        f"map-{n}": (
-            f"the places put elsewhere, seed {n}",
-            partial(_delivering, partial(drawn_places, n)),
-        )
-        for n in MAPS
-    }
-    return {
-        "four": (
-            "the four sequences of 8, and five of 4, that we first chose",
-            partial(_delivering, four_sequences),
-        ),
-        **sets,
-        **maps,
-        "r-plus-1000": (
-            "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
-            partial(_with_setting, ("hrm",), {"r_plus": 1_000.0}),
-        ),
-    }
-
-
-BY_FIGURE: dict[str, dict[str, tuple[str, Change]]] = {
-    "letter": _letter_readings(),
-    "maze": _maze_readings(),
-    "multi": NOTHING_LEFT,
-    "deliver": _deliver_readings(),
-    "paint": {
-        "slow": (
-            "the rates of DeliverWorld, not those of the mazes",
-            partial(_with_setting, ("q",), SLOW_RATES),
-        )
+        for count, seed in product(SETS, SET_SEEDS)
     },
+    **{
+        f"map-{n}": (f"the places put elsewhere, seed {n}", _deliver(partial(_drawn_places, n)))
+        for n in MAPS
+    },
+    "r-plus-1000": (
+        "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
+        _settings(("hrm",), {"r_plus": 1_000.0}),
+    ),
 }
-
+PAINT: dict[str, tuple[str, Change]] = {
+    "slow": (
+        "the rates of DeliverWorld, not those of the mazes",
+        _settings(("q",), SLOW_RATES),
+    )
+}
+BY_FIGURE = {
+    "letter": LETTER,
+    "maze": {**NOTHING_LEFT, **MAZE},
+    "multi": NOTHING_LEFT,
+    "deliver": DELIVER,
+    "paint": PAINT,
+}
 READINGS = tuple(
     PaperReading(name, figure, about, change)
     for figure, readings in BY_FIGURE.items()

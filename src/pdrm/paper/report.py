@@ -1,50 +1,37 @@
-"""The report: one self-contained page, of the paper's figures or of a study of your own. It begins with the pictures."""
+"""The report of the paper's figures: one self-contained page, which begins with the pictures."""
 
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pdrm import __version__
-from pdrm.drawing.curve_plots import study_plot
-from pdrm.drawing.markup import Markup, html, join, picture, table
+from pdrm.drawing.curve_plots import CurveLine, overview_plot, panel_plot
+from pdrm.drawing.markup import Markup, html, join, picture
 from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
+from pdrm.experiments.page import Section, page
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, load_studies, recorded
+from pdrm.experiments.study_report import FIGURES, PAGE, by_study, making_section, write_own_report
+from pdrm.experiments.study_section import anchor, figure_svg, plain_name, study_section
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_folder import POLICY
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
-from pdrm.paper.figures import EVERY, STUDIES, study
-from pdrm.paper.page import Section, page
+from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.study_section import (
-    anchor,
-    paper_figures,
-    seconds_of,
-    study_section,
-    with_optimum,
-)
 from pdrm.paper.theory_section import k_section, machines_section, sizes_section, theory_facts
 
-PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 """The agents whose episode is shown first, among those that end best."""
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
-OWN_RULES = Markup(
-    '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
-    "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
-)
 INTRODUCTION = Markup(
     '<p class="lead">The experiments of the paper, run again from nothing by one command (WaterWorld: recorded on a GPU, if not run '
     "here), and the verdicts on its claims.</p>"
@@ -60,41 +47,27 @@ def write_report(
     folder = evidence.folder
     store = evidence.store
     figures = ensure_folder(folder / FIGURES)
-    studies = _by_study(lines)
+    studies = by_study(lines)
     shown = [(of, mine) for of, mine in studies if of.name in (*STUDIES, "water")]
     row = [figure for of, mine in shown for figure in paper_figures(of, mine, figures)]
     sections = [
         Section("figures", "The paper's figures", html("div", *row, class_="row")),
         claims_section(judged, {of.name: anchor(of) for of, _ in studies}),
-        *(study_section(of, mine, store, figures) for of, mine in studies),
+        *(
+            study_section(of, mine, store, figures, note=NOTES.get(of.name, ""))
+            for of, mine in studies
+        ),
         _episodes_section([curves for _, curves in lines], store),
     ]
     if theory:
         facts = theory_facts(folder)
         sections.append(readings_section(cells(folder, evidence.seeds)))
         sections += [k_section(facts), sizes_section(facts)]
-    sections += [machines_section(), _making_section(lines, store, "make reproduce")]
+    sections += [machines_section(), making_section(lines, store, "make reproduce")]
     introduction = INTRODUCTION + _counts(judged, lines)
     text = page("Pushdown reward machines, reproduced", introduction, sections)
     write_atomically(folder / PAGE, text.encode())
     return folder / PAGE
-
-
-def write_own_report(lines: Lines, store: Store, folder: Path) -> list[Path]:
-    """Write `curves.svg` and `index.html` about studies of your own, and return the files."""
-    figures = ensure_folder(folder / FIGURES)
-    studies = _by_study(lines)
-    panels = [
-        [with_optimum(curves) for curves in mine if curves.panel is panel]
-        for of, mine in studies
-        for panel in of.panels
-    ]
-    study_plot([panel for panel in panels if panel]).save(folder / CURVES)
-    sections = [study_section(of, mine, store, figures, with_tasks=True) for of, mine in studies]
-    sections.append(_making_section(lines, store, f"pdrm report {folder}"))
-    title = ", ".join(of.title or of.name for of, _ in studies)
-    write_atomically(folder / PAGE, page(title, OWN_RULES, sections).encode())
-    return [folder / CURVES, folder / PAGE]
 
 
 def write_page(
@@ -131,13 +104,6 @@ def write_page(
     return write_report(lines, judge_claims(evidence), evidence, theory=theory)
 
 
-def _by_study(lines: Lines) -> list[tuple[Study, list[Curves]]]:
-    found: dict[str, tuple[Study, list[Curves]]] = {}
-    for of, curves in lines:
-        found.setdefault(of.name, (of, []))[1].append(curves)
-    return list(found.values())
-
-
 def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
     """The number of claims that hold, and of runs that were made here."""
     verdicts = [one.verdict for one in judged]
@@ -145,6 +111,37 @@ def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
     counts["runs"] = sum(len(curves.seeds) for _, curves in lines if curves.origin is None)
     boxes = (html("div", html("b", f"{count:,}"), name) for name, count in counts.items())
     return html("div", *boxes, class_="count")
+
+
+# --- The row of the paper's figures
+
+
+def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[Markup]:
+    """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
+    by_panel: dict[str, list[CurveLine]] = {}
+    for curves in lines:
+        if not curves.line.ours:
+            by_panel.setdefault(curves.panel.name, []).append(curves.to_plot())
+    panels = list(by_panel.values())
+    if study.figure and len(panels) > 1:
+        stem = folder / plain_name(f"{study.name}-overview")
+        drawn = figure_svg(stem, panels, partial(overview_plot, panels))
+        return [_linked(study, drawn, f"{study.figure}: {study.title}")]
+    titles = {
+        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
+    }
+    return [
+        _linked(
+            study,
+            figure_svg(folder / plain_name(f"{name}-paper"), [mine], partial(panel_plot, mine)),
+            titles[name],
+        )
+        for name, mine in by_panel.items()
+    ]
+
+
+def _linked(study: Study, svg: bytes, caption: str) -> Markup:
+    return html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
 
 
 # --- A greedy episode of the best seed on each map, with the stack along it.
@@ -185,23 +182,3 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
         )
         return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
     return Markup("")
-
-
-def _making_section(lines: Lines, store: Store, again: str) -> Section:
-    """Versions, computer, time, and the files with the numbers."""
-    here = [curves for _, curves in lines if curves.origin is None]
-    timings = [store.run(spec).timing for curves in here for spec in curves.specs]
-    minutes = sum(map(seconds_of, timings)) / 60
-    when = sorted(timing["finished"] for timing in timings)
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    files = [html("a", name, href=name) for name in ("curves.csv", "summary.csv")]
-    rows = [
-        ["pdrm", __version__],
-        ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"],
-        ["packages", packages],
-        ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
-        ["made", f"{when[0]} to {when[-1]}" if when else "–"],
-        ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],
-        ["again", html("code", again) + ": finished runs are not repeated"],
-    ]
-    return Section("making", "How it was made", table(["", ""], rows))

@@ -9,10 +9,10 @@ from pdrm.analysis.k_search import check_k
 from pdrm.analysis.sizes import sizes_record
 from pdrm.drawing.markup import Markup, html, join, table
 from pdrm.drawing.render import draw
+from pdrm.experiments.page import Section, badge, bullets, details
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
-from pdrm.learning.agents import PAPER_SETTINGS
+from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.paper.claims import read_or_find
-from pdrm.paper.page import Section, badge, bullets, details
 from pdrm.task import Task
 
 CHECKED = (

@@ -1,8 +1,8 @@
 """The configurations of a machine reached so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
 
-What a configuration does on a label is found by the machine's step and, for the first so many, looked up from then on, whatever the
-height of its stack. Each configuration also has a number for what a policy sees of it: its state and the view of its stack. Stacks may have
-values, too: what they are worth to the machine alone, by which rewards are shaped.
+A configuration's number is (node of the stack) * machine states + state. The counter vectors of a
+counting automaton are numbered like stacks. What a label does is found by the machine's step and
+looked up from then on, whatever the height of the stack.
 """
 
 from __future__ import annotations
@@ -12,118 +12,94 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import lengthen
-from pdrm.errors import BadSetting
+from pdrm.arrays import A, lengthen
+from pdrm.errors import StackFull
 from pdrm.machines.stacks import Stacks
-from pdrm.machines.tables import Integers, Rewards, Table
-from pdrm.product.views import FullStack, View
+from pdrm.machines.tables import CountingTable, Integers, Rewards, Table
+from pdrm.product.hash_kernel import Index
 
 UNKNOWN = -1
-"""A configuration or successor that has not been explored."""
-
+"""A successor or a view that has not been found yet."""
+ENDED = -3
+"""In `Explored.seen`: the machine has ended."""
 FULL_VIEW = -1
-"""The k of a view of the whole stack."""
-
+"""The k of a view of the whole stack, or of all counters."""
 LARGEST_KEY = 2**62
-
-MOST_KEPT = 2**18
-"""Configurations of a pushdown machine whose successors are kept. A full policy meets millions, most of them once: then a step anew is
-cheaper than the memory."""
-
-
-class Configurations(NamedTuple):
-    """Configurations by number, and where each leads.
-
-    >>> found = Configurations.room(labels=2, states=3, nodes=4, capacity=5)
-    >>> found.after.shape, found.number.shape, int(found.made[0])
-    ((5, 2), (4, 3), 0)
-    """
-
-    state: Integers
-    """[configuration]: the machine state."""
-    node: Integers
-    """[configuration]: the stack."""
-    seen: npt.NDArray[np.int64]
-    """[configuration]: the number of what a policy sees: (code of the view) * states + state."""
-    after: Integers
-    """[configuration that is kept, label]: the configuration a label leads to, or UNKNOWN (or, for counters, UNDEFINED_LABEL)."""
-    paid: Rewards
-    """[configuration that is kept, label]: what the machine pays for it."""
-    moves: npt.NDArray[np.int64]
-    """[configuration, label]: the moves a counting automaton makes for it. A pushdown machine's are not counted: [0, label]."""
-    number: Integers
-    """[node, state]: the configuration of a stack and a state, plus 1; 0: it has no number yet, and its memory need not be written to."""
-    counters: npt.NDArray[np.int64]
-    """[node, counter]: the values of a counting automaton's counters, whose vectors are numbered like stacks; else [0, 0]."""
-    made: npt.NDArray[np.int64]
-    """[1]: how many configurations there are."""
-    wanted: npt.NDArray[np.int64]
-    """[2]: the configuration and label whose successor a kernel cannot find itself (see `counters.py`)."""
-
-    @classmethod
-    def room(
-        cls, labels: int, states: int, nodes: int, capacity: int, counters: int = 0
-    ) -> Configurations:
-        """No configuration yet, and room for some."""
-        kept = capacity if counters else min(capacity, MOST_KEPT)
-        return cls(
-            np.zeros(capacity, np.int32),
-            np.zeros(capacity, np.int32),
-            np.zeros(capacity, np.int64),
-            np.full((kept, labels), UNKNOWN, np.int32),
-            np.zeros((kept, labels), np.float64),
-            np.zeros((capacity if counters else 0, labels), np.int64),
-            np.zeros((nodes, states), np.int32),
-            np.zeros((nodes if counters else 0, counters), np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(2, np.int64),
-        )
-
-    def grow(self, nodes: int) -> Configurations:
-        """The same configurations with room for `nodes` stacks and, if they fill half of theirs, twice as many."""
-        made, capacity = int(self.made[0]), len(self.state)
-        larger = 2 * capacity if 2 * made >= capacity else capacity
-        counted = self.counters.shape[1] > 0
-        kept = larger if counted else min(larger, MOST_KEPT)
-        return Configurations(
-            lengthen(self.state, larger),
-            lengthen(self.node, larger),
-            lengthen(self.seen, larger),
-            lengthen(self.after, kept, UNKNOWN),
-            lengthen(self.paid, kept),
-            lengthen(self.moves, larger if counted else 0),
-            lengthen(self.number, nodes),
-            lengthen(self.counters, nodes if counted else 0),
-            self.made.copy(),
-            self.wanted.copy(),
-        )
+"""The tops of stacks are numbers up to this."""
+MOST_KEPT = 2**21
+"""Successors of a pushdown machine that are kept. A full policy meets millions of configurations,
+most of them once: making the step again is then cheaper than the memory."""
+MOST_CONFIGURATIONS = 2**31 - 1
+"""Configurations are 32-bit integers."""
 
 
 class Explored(NamedTuple):
-    """A machine under exploration: its table, the stacks and configurations reached, and the k of the view."""
+    """A machine under exploration, as arrays that kernels read and extend in place."""
 
     table: Table
+    """The moves of a pushdown machine; empty for a counting automaton."""
+    rules: CountingTable
+    """The rules of a counting automaton; empty for a pushdown machine."""
     stacks: Stacks
-    configurations: Configurations
+    """The stacks; of a counting automaton only their number, `made`, is used."""
+    counters: npt.NDArray[np.int64]
+    """[node, counter]: the values of a vector of counters; [0, 0] for a pushdown machine."""
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    """The numbers of the tops that a k-policy sees, or the nodes of counter vectors."""
+    seen: Integers
+    """[configuration]: the number of what a policy sees of it, (number of the view of the stack) *
+    machine states + state; ENDED for final states; UNKNOWN until its stack is met."""
+    after: Integers
+    """[label, configuration]: the configuration a label leads to, UNKNOWN or UNDEFINED_LABEL."""
+    paid: Rewards
+    """[label, configuration]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[label, configuration]: the moves a counting automaton makes for it; else [label, 0]."""
+    start: int
+    """The configuration that an episode begins with."""
+    start_reward: float
+    """What the silent moves before the first label pay."""
+    states: int
+    """How many states the machine has; the final ones come last."""
+    first_final: int
+    """The lowest number of a final state."""
     k: int
+    """How many symbols are seen, or FULL_VIEW."""
+    operations: int
+    """A step of a counting automaton with more moves is not made; 0: a long one is an error."""
+    highest: int
+    """A step with larger counters may lead beyond 64 bits."""
 
-    @classmethod
-    def new(cls, table: Table, view: View, states: int, capacity: int = 1024) -> Explored:
-        """Nothing reached yet. `states` is how many environment states there are: keys must tell them all apart."""
-        symbols = table.move.shape[2] - 1
-        k = FULL_VIEW if isinstance(view, FullStack) else view.k
-        powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
-        if k > powers or (k > 0 and (symbols + 1) ** k * len(table.silent) * states > LARGEST_KEY):
-            fix = 'use a smaller k, or k="full" (--k full)'
-            raise BadSetting(f"k = {k} is more than a table can be indexed by", fix=fix)
-        stacks = Stacks.empty(symbols, capacity)
-        found = Configurations.room(table.move.shape[1], len(table.silent), capacity, capacity)
-        return cls(table, stacks, found, k)
+    @property
+    def counts(self) -> bool:
+        """Whether the machine is a counting automaton."""
+        return len(self.counters) > 0
 
     def grow(self) -> Explored:
-        """The same, with more room."""
-        stacks = self.stacks.room(max(1, self.stacks.capacity // 2))
-        return Explored(self.table, stacks, self.configurations.grow(stacks.capacity), self.k)
+        """The same, with room for twice as many stacks."""
+        stacks = self.stacks.room(self.stacks.capacity)
+        nodes, used = stacks.capacity, int(self.index.used[0])
+        configurations, labels = nodes * self.states, len(self.after)
+        if configurations > MOST_CONFIGURATIONS:
+            fault = f"more than {MOST_CONFIGURATIONS:,} configurations are reached"
+            raise StackFull(fault, fix="use a smaller k, or a smaller step_limit")
+        kept = configurations if self.counts else min(configurations, MOST_KEPT // labels)
+        return self._replace(
+            stacks=stacks,
+            counters=lengthen(self.counters, nodes) if self.counts else self.counters,
+            index=Index.of(self.index.key[:used], nodes),
+            seen=lengthen(self.seen, configurations, UNKNOWN),
+            after=widen(self.after, kept, UNKNOWN),
+            paid=widen(self.paid, kept),
+            moves=widen(self.moves, kept if self.counts else 0),
+        )
+
+
+def widen(array: npt.NDArray[A], columns: int, value: int = 0) -> npt.NDArray[A]:
+    """The columns of an array, followed by columns of a value."""
+    wider = np.full((len(array), columns), value, array.dtype)
+    wider[:, : array.shape[1]] = array
+    return wider
 
 
 class Potentials(NamedTuple):
@@ -140,7 +116,7 @@ class Potentials(NamedTuple):
     gain: Rewards
     weight: Rewards
     value: Rewards
-    """[node, state]: γV, as far as it is filled. Where nothing is shaped there is no node."""
+    """[node, state]: γV, as far as it is filled; no nodes if nothing is shaped."""
     filled: npt.NDArray[np.int64]
     """[1]: how many nodes have their values."""
     factor: float
@@ -156,8 +132,5 @@ class Potentials(NamedTuple):
         return cls(nothing, lines.astype(np.int32), lines, lines, nothing, filled, 1.0, 0.0)
 
     def grow(self) -> Potentials:
-        """The same with twice the room, if half of it is filled."""
-        filled, nodes = int(self.filled[0]), len(self.value)
-        if nodes == 0 or 2 * filled < nodes:
-            return self
-        return self._replace(value=lengthen(self.value, 2 * nodes))
+        """The same with twice the room."""
+        return self._replace(value=lengthen(self.value, 2 * len(self.value)))

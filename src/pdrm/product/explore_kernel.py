@@ -1,30 +1,165 @@
-"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step and kept; and what the stacks
-met so far are worth to the machine alone (`potentials.py`).
+"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step
+and kept; and what the stacks met so far are worth to the machine alone (`potentials.py`).
 
-A negative number says why there is none yet: no room (call `explored.grow()`), or a counting automaton's step that Python
-makes (call `Counters.find`). Then ask again; nothing is lost or counted twice. The readable twins are the machines' own `begin`
-and `step`; that of `count` is `CountingRewardAutomaton.step`.
+NO_ROOM asks for `explored.grow()` and the same call again; nothing is lost or counted twice. The
+readable twins are the machines' own `begin` and `step`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from numba import njit
 
+from pdrm.errors import BadSetting
+from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import OK, UNDEFINED, Stacks
-from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import IS_ANY, IS_ZERO, CountingTable, Values
-from pdrm.product.exploration import UNKNOWN, Configurations, Explored, Potentials
+from pdrm.machines.step_kernel import step
+from pdrm.machines.tables import (
+    IS_ANY,
+    IS_ZERO,
+    LARGEST_VALUE,
+    CountingTable,
+    Table,
+    Values,
+    begin_table,
+    tabulate,
+    tabulate_counting,
+)
+from pdrm.product.exploration import (
+    ENDED,
+    FULL_VIEW,
+    LARGEST_KEY,
+    MOST_KEPT,
+    UNKNOWN,
+    Explored,
+    Potentials,
+)
+from pdrm.product.hash_kernel import Index, find_key, hash_key
+from pdrm.product.views import FullStack, View
 
-NO_ROOM = -1
 UNDEFINED_LABEL = -2
 """The machine says `otherwise error` and no rule applies."""
-UNEXPLORED = -3
-"""The successor is to be found by `Counters.find`; `Configurations.wanted` says which."""
+NO_ROOM = -4
+ENDLESS = -5
+"""A counting automaton makes more than MOST_SILENT_MOVES silent moves."""
+BEYOND = -6
+"""The counters may grow beyond 64 bits."""
+
+_INTEGERS, _NUMBERS = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.int64)
+NO_TABLE = Table(
+    move=_INTEGERS.reshape(0, 0, 0),
+    silent=_INTEGERS,
+    target=_INTEGERS.ravel(),
+    pops=_INTEGERS.ravel(),
+    pushes=_INTEGERS.ravel(),
+    push=_INTEGERS,
+    reward=np.zeros(0),
+    start=0,
+    bottom=0,
+    first_final=0,
+)
+NO_RULES = CountingTable(_INTEGERS, _INTEGERS, _NUMBERS, _INTEGERS.ravel(), np.zeros(0), silent=0)
+
+
+def begin_exploring(
+    machine: PushdownRewardMachine | CountingRewardAutomaton,
+    labels: Sequence[Label],
+    view: View,
+    operations: int | None = None,
+    capacity: int = 1024,
+) -> Explored:
+    """A machine with nothing reached but the configuration that an episode begins with.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> explored = begin_exploring(catalogue("letter-cra"), [frozenset("A")], FullStack())
+    >>> there, _ = explore(explored, explored.start, 0)
+    >>> explored.counters[there // explored.states].tolist(), int(explored.moves[0, 0])
+    ([1], 1)
+    """
+    states = len(machine.states) + len(machine.final)
+    k = FULL_VIEW if isinstance(view, FullStack) else view.k
+    counters, most = 0, operations or MOST_SILENT_MOVES
+    table, rules, highest = NO_TABLE, NO_RULES, 0
+    if isinstance(machine, CountingRewardAutomaton):
+        if k != FULL_VIEW:
+            raise BadSetting("a policy over counters sees all of them", fix='use k="full"')
+        rules, counters = tabulate_counting(machine, labels), machine.counters
+        highest = LARGEST_VALUE - (most + 2) * int(np.abs(rules.change).max(initial=1))
+        stacks = Stacks.empty(1, capacity)
+    else:
+        table, symbols = tabulate(machine, labels), len(machine.stack)
+        powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
+        if k > powers or (k > 0 and (symbols + 1) ** k > LARGEST_KEY):
+            fault = f"k = {k} is more than a table can be indexed by"
+            raise BadSetting(fault, fix='use a smaller k, or k="full"')
+        stacks = Stacks.empty(symbols, capacity)
+    configurations = capacity * states
+    kept = configurations if counters else min(configurations, MOST_KEPT // max(1, len(labels)))
+    explored = Explored(
+        table,
+        rules,
+        stacks,
+        np.zeros((capacity if counters else 0, counters), np.int64),
+        Index.room(capacity),
+        np.full(configurations, UNKNOWN, np.int32),
+        np.full((len(labels), kept), UNKNOWN, np.int32),
+        np.zeros((len(labels), kept)),
+        np.zeros((len(labels), kept if counters else 0), np.int64),
+        start=0,
+        start_reward=0.0,
+        states=states,
+        first_final=len(machine.states),
+        k=k,
+        operations=operations or 0,
+        highest=highest,
+    )
+    if isinstance(machine, CountingRewardAutomaton):
+        begun = machine.begin()
+        stacks.made[0] = 0
+        explored, node = add_vector(explored, begun.after.counters)
+        state, paid = (*machine.states, *machine.final).index(begun.after.state), begun.reward
+    else:
+        state, symbols_begun, paid = begin_table(table)
+        while stacks.capacity < len(symbols_begun) + 2:
+            explored = explored.grow()
+            stacks = explored.stacks
+        node = stacks.node_of(symbols_begun)
+        see(explored, node)
+    return explored._replace(start=node * states + state, start_reward=float(paid))
+
+
+def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int]:
+    """The node of a counter vector, given one (in larger arrays if there is no room) if it is new."""
+    values = np.array(vector, np.int64)
+    while (node := number_vector(explored, values)) == NO_ROOM:
+        explored = explored.grow()
+    see(explored, node)
+    return explored, int(node)
+
+
+@njit(cache=True)
+def see(explored: Explored, node: int) -> None:
+    """Number what a policy sees of the configurations with a stack."""
+    seen, states, number = explored.seen, explored.states, node
+    if len(explored.counters) == 0:
+        code = stack_code(explored.stacks, node, explored.k)
+        slot, keys, used = explored.index
+        number, probe = find_key(slot, keys, code)
+        if number < 0:
+            number = used[0]
+            slot[probe], keys[number], used[0] = number, code, number + 1
+    for state in range(states):
+        ended = state >= explored.first_final
+        seen[node * states + state] = ENDED if ended else number * states + state
 
 
 @njit(cache=True, inline="always")
 def stack_code(stacks: Stacks, node: int, depth: int) -> int:
-    """A stack as one number: the node itself (depth -1), or its top symbols as digits (0 where there are none)."""
+    """A stack as one number: its top symbols as digits, 0 if there are none; the node itself for a depth of -1."""
     code, base = 0, stacks.child.shape[1]
     for _ in range(depth):
         code = code * base + stacks.symbol[node]
@@ -33,57 +168,64 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 
 
 @njit(cache=True)
-def configuration(explored: Explored, state: int, node: int) -> int:
-    """The number of a configuration, given one where it is new."""
-    found = explored.configurations
-    number = int(found.number[node, state]) - 1
-    if number == UNKNOWN:
-        number = int(found.made[0])
-        if number == len(found.state):
+def number_vector(explored: Explored, vector: Values) -> int:
+    """The node of a counter vector, given one if it is new, or NO_ROOM."""
+    slot, keys, used = explored.index
+    counters, key = explored.counters, np.int64(0)
+    for value in vector:
+        key = np.int64(hash_key(key ^ value))
+    node, probe = find_key(slot, keys, int(key))
+    while node >= 0 and not np.array_equal(counters[node], vector):
+        key += 1
+        node, probe = find_key(slot, keys, int(key))
+    if node < 0:
+        node = used[0]
+        if node == len(counters):
             return NO_ROOM
-        found.state[number] = state
-        found.node[number] = node
-        found.seen[number] = (
-            stack_code(explored.stacks, node, explored.k) * found.number.shape[1] + state
-        )
-        found.number[node, state] = number + 1
-        found.made[0] = number + 1
-    return number
-
-
-@njit(cache=True)
-def first_configuration(explored: Explored) -> tuple[int, float]:
-    """The configuration that an episode begins with, and what the silent moves before the first label pay."""
-    state, node, paid, status = begin(explored.table, explored.stacks)
-    if status != OK:
-        return NO_ROOM, 0.0
-    return configuration(explored, state, node), paid
+        slot[probe], keys[node], used[0] = node, key, node + 1
+        counters[node] = vector
+        explored.stacks.made[0] = node + 1
+    return node
 
 
 @njit(cache=True)
 def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
-    """Where a label leads from a configuration and what the machine pays, found by its step, and kept while there is room for it."""
-    found: Configurations = explored.configurations
-    # A counting automaton: its step is looked up, or left for Python to find.
-    if len(found.moves) > 0:
-        after = int(found.after[here, label])
-        if after == UNKNOWN:
-            found.wanted[0], found.wanted[1] = here, label
-            after = UNEXPLORED
-        return after, float(found.paid[here, label])
-    # A pushdown machine: its step, made here, and kept.
-    state, node, paid, status = step(
-        explored.table, explored.stacks, found.state[here], found.node[here], label
-    )
+    """The configuration that a label leads to and what the machine pays, found by its step, and
+    kept while there is room for it; or a negative number that says why there is none."""
+    states, after, moves = explored.states, explored.after, 0
+    node = here // states
+    state = here - node * states
+    if len(explored.counters) > 0:
+        vector, operations = explored.counters[node].copy(), explored.operations
+        if vector.max() > explored.highest:
+            return BEYOND, 0.0
+        most = operations if operations > 0 else MOST_SILENT_MOVES
+        state, paid, moves = count(explored.rules, state, vector, label, most)
+        if operations == 0 and moves == most + 2:
+            return ENDLESS, 0.0
+        if 0 < operations < moves:  # more than an episode has: it is never made
+            explored.after[label, here], explored.moves[label, here] = here, operations + 1
+            return here, 0.0
+        status = UNDEFINED if moves == 0 else OK
+        if status == OK:
+            node = number_vector(explored, vector)
+            if node == NO_ROOM:
+                return NO_ROOM, 0.0
+    else:
+        state, node, paid, status = step(explored.table, explored.stacks, state, node, label)
     if status == UNDEFINED:
+        if here < after.shape[1]:
+            after[label, here] = UNDEFINED_LABEL
         return UNDEFINED_LABEL, 0.0
     if status != OK:
         return NO_ROOM, 0.0
-    after = configuration(explored, state, node)
-    if after >= 0 and here < len(found.after):
-        found.after[here, label] = after
-        found.paid[here, label] = paid
-    return after, paid
+    there = node * states + state
+    if here < after.shape[1]:
+        after[label, here] = there
+        explored.paid[label, here] = paid
+        if moves > 0:
+            explored.moves[label, here] = moves
+    return there, paid
 
 
 @njit(cache=True)

@@ -1,11 +1,6 @@
-"""The one hash table of the engines: 64-bit keys to rows, numbered in the order in which the keys first come.
+"""The hash table of the engines: 64-bit keys to rows, numbered in the order in which the keys first come.
 
-Open addressing with linear probing in a power of two of slots, at most half of them taken. Learners and searches write the
-probe loop into their own flat loops (a function called with arrays costs more than the probe); it is always
-
-    probe = hash_key(key) & mask
-    while slot[probe] >= 0 and keys[slot[probe]] != key:
-        probe = (probe + 1) & mask
+Open addressing with linear probing in a power of two of slots, at most half of them taken.
 """
 
 from __future__ import annotations
@@ -20,19 +15,19 @@ from pdrm.arrays import lengthen
 from pdrm.machines.tables import Integers
 
 FREE = -1
-"""An empty slot, or no entry."""
-
+"""An empty slot, or no row."""
 FIRST_ROOM = 1024
 """Rows that a table has room for at first."""
-
-AT_ONCE = 64
-"""Rows whose slots are read at once."""
 
 Keys = npt.NDArray[np.int64]
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """The golden ratio's fraction of 2^64 (Knuth's multiplicative hashing)."""
 _HALF = np.uint64(32)
+
+# An unsigned index: at a signed one Numba tests whether it counts from the end, which made the
+# loops of the learners a third slower.
+ix = np.uint64
 
 
 class Index(NamedTuple):
@@ -53,47 +48,52 @@ class Index(NamedTuple):
     @classmethod
     def room(cls, rows: int) -> Index:
         """No key yet, and room for `rows`."""
-        return cls(_slots(rows), np.zeros(rows, np.int64), np.zeros(1, np.int64))
+        return cls.of(np.zeros(0, np.int64), rows)
 
     @classmethod
     def of(cls, keys: Keys, rows: int | None = None) -> Index:
-        """These keys, all different, as the first rows, and room for `rows` in all (twice as many unless given)."""
-        index = cls.room(max(2 * len(keys), FIRST_ROOM) if rows is None else rows)
-        index.key[: len(keys)], index.used[0] = keys, len(keys)
-        place_rows(index.slot, index.key, len(keys))
-        return index
+        """These keys, all different, as the first rows, and room for `rows` in all (default: twice
+        as many)."""
+        room = max(2 * len(keys), FIRST_ROOM) if rows is None else rows
+        slot = free_slots(room)
+        place_rows(slot, keys, len(keys))
+        return cls(slot, lengthen(keys, room), np.array([len(keys)]))
 
     def grow(self) -> Index:
         """The same rows; in twice the room if they fill half of theirs."""
-        used, rows = int(self.used[0]), 2 * len(self.key)
-        if 4 * used < rows:
-            return self
-        larger = Index(_slots(rows), lengthen(self.key, rows), self.used.copy())
-        place_rows(larger.slot, larger.key, used)
-        return larger
+        used, room = int(self.used[0]), len(self.key)
+        return self if 2 * used < room else Index.of(self.key[:used], 2 * room)
 
 
-def _slots(rows: int) -> Integers:
-    return lengthen(np.empty(0, np.int32), 1 << (2 * rows - 1).bit_length(), FREE)
+def free_slots(rows: int) -> Integers:
+    """Slots for so many rows."""
+    return np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
 
 
 @njit(cache=True, inline="always")
 def hash_key(key: int) -> int:
-    """Where a key is looked for first (before the mask)."""
+    """The slot at which the search for a key begins (before the mask)."""
     return int((np.uint64(key) * MULTIPLIER) >> _HALF)
 
 
 @njit(cache=True)
 def place_rows(slot: Integers, keys: Keys, rows: int) -> None:
-    """Put that many rows, in their order, into empty slots; all slots must be free."""
-    # The slots of some rows are read first, all at once, so that the processor waits for all of that memory together.
-    mask, held = len(slot) - 1, np.empty(AT_ONCE, np.int32)
-    for first in range(0, rows, AT_ONCE):
-        last = min(rows, first + AT_ONCE)
-        for row in range(first, last):
-            held[row - first] = slot[hash_key(keys[row]) & mask]
-        for row in range(first, last):
-            probe = hash_key(keys[row]) & mask
-            while slot[probe] >= 0:
-                probe = (probe + 1) & mask
-            slot[probe] = row
+    """Put the first rows, in their order, into free slots."""
+    mask = len(slot) - 1
+    for row in range(rows):
+        probe = hash_key(keys[row]) & mask
+        while slot[probe] >= 0:
+            probe = (probe + 1) & mask
+        slot[probe] = row
+
+
+@njit(cache=True)
+def find_key(slot: Integers, keys: Keys, key: int) -> tuple[int, int]:
+    """The row of a key, or FREE, and the slot where it is or belongs."""
+    mask = len(slot) - 1
+    probe = hash_key(key) & mask
+    row = slot[ix(probe)]
+    while row >= 0 and keys[ix(row)] != key:
+        probe = (probe + 1) & mask
+        row = slot[ix(probe)]
+    return row, probe

@@ -13,16 +13,18 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.checks.findings import (
+from pdrm.machines.guards import word_text
+from pdrm.machines.paying_loops import (
     BOTTOM,
     KNOWN,
-    Edge,
+    PaidStep,
     View,
+    Way,
     advance,
+    explore_situations,
     find_paying_cycle,
     find_paying_rule,
 )
-from pdrm.machines.guards import word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.tables import rule_at
@@ -58,28 +60,24 @@ def inspect_task(task: Task) -> list[Finding]:
         return []
     found = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):
-        said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`: there is nothing to learn"
-        found.append(Finding("W0612", said))
+        said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`"
+        found.append(Finding("W0612", f"{said}: there is nothing to learn"))
     if not isinstance(task.domain, FiniteDomain) or not task.machine.final:
         return found
     try:
         machine = task.pushdown
     except CannotTranslate:
         return found
-    reached = _Reached(task.domain, machine)
-    if reached.complete:
-        missing = [state for state in task.success if state not in reached.final]
+    survey = _Survey(task.domain, machine)
+    if survey.complete:
+        missing = [state for state in task.success if state not in survey.final]
         for state in missing:
-            said = (
-                f"final state `{state}` cannot be reached in `{task.name}`, whatever the agent does"
-            )
-            found.append(Finding("W0608", said))
+            said = f"final state `{state}` cannot be reached in `{task.name}`"
+            found.append(Finding("W0608", f"{said}, whatever the agent does"))
         if len(missing) == len(task.success):
             return found
-    loop = _find_loop(task.domain, machine, max(reached.ending))
-    if loop is not None:
-        return [*found, loop]
-    return [*found, *reached.find_never_ending()]
+    loops = list(_find_loop(task.domain, machine, max(survey.ending)))
+    return [*found, *(loops or survey.find_never_ending())]
 
 
 def warn_of_tasks(*tasks: Task) -> None:
@@ -100,7 +98,7 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-class _Outcome(NamedTuple):
+class _Effect(NamedTuple):
     """One outcome of an action: the next place, the label that is read, and what the environment pays."""
 
     chance: float
@@ -109,46 +107,45 @@ class _Outcome(NamedTuple):
     reward: float
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Outcome]]:
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Effect]]:
     """The outcomes of each action; none if the environment has ended."""
     arrays = domain.arrays
     if arrays.terminal[place]:
         return []
     columns = (arrays.probability, arrays.next, arrays.label, arrays.reward)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [[_Outcome(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
-
-
-def _list_outcomes(domain: FiniteDomain, place: int) -> Iterator[tuple[int, _Outcome]]:
-    """Every outcome with the number of its action."""
-    for action, outcomes in enumerate(_list_actions(domain, place)):
-        yield from ((action, one) for one in outcomes)
+    return [[_Effect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
 
 
 def _list_starts(domain: FiniteDomain) -> list[tuple[int, int]]:
     """The place and the label of each start."""
     arrays = domain.arrays
-    columns = (arrays.start_probability, arrays.start_state, arrays.start_label)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [(place, label) for chance, place, label in rows if chance > 0]
+    possible = arrays.start_probability > 0
+    places = arrays.start_state[possible].tolist()
+    return list(zip(places, arrays.start_label[possible].tolist(), strict=True))
 
+
+# --- Exactly: the final states that are reached, and what single moves pay
 
 _Control = tuple[int, int, str]
 """A place, a label to be read there first (or NO_LABEL), and a machine state."""
 
 
-class _Reached:
-    """What the domain and the machine come to together, and what single moves pay."""
+class _Survey:
+    """The heads of a task, and what single moves pay there."""
 
     def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine) -> None:
-        self.domain, self.machine = domain, machine
+        self.domain = domain
+        self.machine = machine
         self.count = 0
         self.may_continue = not any(
             rule.silent and rule.target in machine.final for rule in machine.transitions
         )
         """Wherever the task has come to, some action surely does not end it."""
-        self.ending, self.others = {-inf}, {0.0}
-        """What moves pay that end the task, and others."""
+        self.ending = {-inf}
+        """The rewards of moves that end the task."""
+        self.others = {0.0}
+        """The rewards of other moves."""
         first: tuple[_Control, str | None] = ((NO_LABEL, NO_LABEL, ""), "")
         heads = saturate(self._moves, first).heads
         self.final = {state for (_, _, state), _ in heads if state in machine.final}
@@ -170,20 +167,24 @@ class _Reached:
         if silent is not None:
             self.others.add(silent.reward)
             return [((place, first, silent.target), silent.replace(top))]
-        actions = [[_Outcome(1.0, place, first, 0.0)]]
+        actions = [[_Effect(1.0, place, first, 0.0)]]
         if first == NO_LABEL:
             actions = _list_actions(self.domain, place)
         found: list[tuple[_Control, TopSymbols]] = []
         continues = not actions
-        for outcomes in actions:
-            rows = [rule_at(machine, state, top, self.domain.labels[one.label]) for one in outcomes]
-            for one, row in zip(outcomes, rows, strict=True):
-                if row is not None:
-                    paid = self.ending if row.target in machine.final else self.others
-                    paid.add(row.reward + one.reward)
-                    found.append(((one.place, NO_LABEL, row.target), row.replace(top)))
-            continues |= all(row is not None and row.target not in machine.final for row in rows)
-        self.may_continue = self.may_continue and continues
+        for effects in actions:
+            surely = True
+            for one in effects:
+                row = rule_at(machine, state, top, self.domain.labels[one.label])
+                if row is None:
+                    surely = False
+                    continue
+                ends = row.target in machine.final
+                surely = surely and not ends
+                (self.ending if ends else self.others).add(row.reward + one.reward)
+                found.append(((one.place, NO_LABEL, row.target), row.replace(top)))
+            continues |= surely
+        self.may_continue &= continues
         return found
 
     def find_never_ending(self) -> Iterator[Finding]:
@@ -192,68 +193,65 @@ class _Reached:
         on = limit * min(self.others)
         best = max(self.ending) + limit * max(self.others)
         if self.complete and self.may_continue and on > best > -inf:
-            said = f"never ending is best: it pays at least {on:g} in an episode of {limit:,} steps, and ending at most {best:g}"
-            yield Finding("W0607", said)
+            said = f"never ending is best: it pays at least {on:g} in an episode of {limit:,} steps"
+            yield Finding("W0607", f"{said}, and ending at most {best:g}")
 
+
+# --- Loops that pay, among situations of which the topmost symbols are known
 
 _Node = tuple[int, View]
 """A place, and what is known of the machine there."""
 
 
-def _list_edges(
+def _list_steps(
     domain: FiniteDomain, machine: PushdownRewardMachine
-) -> tuple[list[_Node], list[Edge]]:
-    """The situations in which the topmost symbols are known, and the steps between them."""
+) -> tuple[list[_Node], list[PaidStep]]:
+    """The situations of a task, and the steps between them."""
     begin = machine.begin().after
-    nodes: list[_Node] = []
-    number: dict[_Node, int] = {}
-    edges: list[Edge] = []
 
-    def visit(place: int, view: View, label: int) -> tuple[int, float] | None:
+    def read(place: int, view: View, label: int) -> list[tuple[_Node, float]]:
         """The situation after a label, and what the machine pays, if it is known and the task has not ended."""
-        after: tuple[View, float] | None = view, 0.0
+        found: tuple[View, float] | None = view, 0.0
         if label != NO_LABEL and view.state not in machine.final:
-            after = advance(machine, view, domain.labels[label])
-        if after is None or after[0].state in machine.final:
-            return None
-        node = place, View(after[0].state, after[0].known[:KNOWN])
-        if node not in number:
-            if len(nodes) >= MOST_NODES:
-                return None
-            number[node] = len(nodes)
-            nodes.append(node)
-        return number[node], after[1]
+            found = advance(machine, view, domain.labels[label])
+        if found is None or found[0].state in machine.final:
+            return []
+        after, paid = found
+        return [((place, View(after.state, after.known[:KNOWN])), paid)]
 
-    for place, label in _list_starts(domain):
-        visit(place, View(begin.state, (*begin.stack, BOTTOM)), label)
-    for source, (place, view) in enumerate(nodes):  # it grows
-        for action, one in _list_outcomes(domain, place):
-            found = visit(one.place, view, one.label)
-            if found is not None and one.chance == 1:
-                target, paid = found
-                emitted = domain.labels[one.label]
-                edges.append(Edge(source, target, one.reward + paid, emitted, action))
-    return nodes, edges
+    def ways(node: _Node) -> Iterator[Way[_Node]]:
+        for action, effects in enumerate(_list_actions(domain, node[0])):
+            for one in effects:
+                for after, paid in read(one.place, node[1], one.label):
+                    reward = one.reward + paid if one.chance == 1 else -inf
+                    yield after, reward, domain.labels[one.label], action
+
+    view = View(begin.state, (*begin.stack, BOTTOM))
+    starts = [one for start, label in _list_starts(domain) for one, _ in read(start, view, label)]
+    return explore_situations(starts, ways, MOST_NODES)
 
 
 def _find_loop(
     domain: FiniteDomain, machine: PushdownRewardMachine, ending: float
-) -> Finding | None:
+) -> Iterator[Finding]:
     """A warning if a loop pays as much in an episode as the best of the steps that end the task."""
-    nodes, edges = _list_edges(domain, machine)
-    loop = find_paying_cycle(edges)
-    paid, limit = sum(edge.reward for edge in loop), domain.step_limit
-    if not loop or paid * limit / len(loop) < ending:
-        return None
+    nodes, steps = _list_steps(domain, machine)
+    loop = find_paying_cycle(steps)
+    paid = sum(step.reward for step in loop)
+    limit = domain.step_limit
+    in_all = paid * limit / max(1, len(loop))
+    if not loop or in_all < ending:
+        return
     shown = loop[:MOST_SHOWN]
-    actions = " ".join(domain.actions[edge.action] for edge in shown)
-    word = word_text(edge.label for edge in shown)
     more = " …" if len(loop) > MOST_SHOWN else ""
-    pays = f"pays {paid:g} in {len(loop)} step{'s' * (len(loop) > 1)}, {paid * limit / len(loop):g} in an episode of {limit:,}"
-    ends = f"the step that ends the task pays {ending:g}"
-    if ending == -inf:
-        ends = "no step that ends the task was found"
+    word = word_text(step.label for step in shown)
+    actions = " ".join(domain.actions[step.action] for step in shown)
     place = domain.describe(nodes[loop[0].source][0])
-    said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place}) {pays}; {ends}"
-    views = [nodes[edge.source][1] for edge in loop]
-    return Finding("W0606", said, find_paying_rule(machine, views, loop))
+    said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place})"
+    steps_text = f"{len(loop)} step{'s' * (len(loop) > 1)}"
+    pays = f"pays {paid:g} in {steps_text}, {in_all:g} in an episode of {limit:,}"
+    ends = "no step that ends the task was found"
+    if ending > -inf:
+        ends = f"the step that ends the task pays {ending:g}"
+    views = [nodes[step.source][1] for step in loop]
+    yield Finding("W0606", f"{said} {pays}; {ends}", find_paying_rule(machine, views, loop))

@@ -16,9 +16,9 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, PdrmError
-from pdrm.files import read_arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO
+from pdrm.learning.checkpoint import decode_checkpoint
 from pdrm.learning.deep.deep_learner import batch_key, train_together
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
@@ -170,7 +170,8 @@ def stopped(tmp_path_factory):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
         done = {
-            int(read_arrays((one / CHECKPOINT).read_bytes())["done"]) for one in runs(folder)[1]
+            int(decode_checkpoint((one / CHECKPOINT).read_bytes())["done"])
+            for one in runs(folder)[1]
         }
         assert done == {128 * presses}
     return folder

@@ -19,8 +19,8 @@ from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
 from pdrm.limits import DEEPEST, MOST_SYMBOLS
-from pdrm.machines.checks.wellformed import NAME
 from pdrm.machines.guards import Event, Guard, Silent
+from pdrm.machines.machine import NAME
 
 # --- Expressions: the right-hand sides of rules
 

@@ -19,7 +19,7 @@ from pdrm.errors import CannotRead, TooDeep, UnknownEvent, did_you_mean
 from pdrm.language.source import Line, split_lines
 from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
 from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
-from pdrm.machines.checks.wellformed import NAME, RESERVED_EVENTS
+from pdrm.machines.machine import NAME, RESERVED_EVENTS
 
 
 class Temporal:
@@ -284,7 +284,7 @@ TOKEN = re.compile(
     r"|(?P<name>(?!-)(?:(?!->)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\~]){1,100})"
     r"|(?P<odd>\S))"
 )
-"""Names as `wellformed.NAME` has them, without `~`; `a->b` is an event and an arrow."""
+"""Names as `machine.NAME` has them, without `~`; `a->b` is an event and an arrow."""
 FORMULA = "<formula>"
 """The name in messages of a formula that is not in a file."""
 

@@ -21,8 +21,8 @@ from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining, check_act
 from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.settings import FULL, NOTHING
-from pdrm.machines.checks.pushdown_analysis import highest_stack
 from pdrm.machines.guards import Label
+from pdrm.machines.stack_bounds import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
 from pdrm.product.jax_env.jax_potentials import jax_potential

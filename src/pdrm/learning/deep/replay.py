@@ -33,8 +33,8 @@ from pdrm.learning.deep.many_envs import (
     sum_tally,
 )
 from pdrm.learning.deep.networks import select
-from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.product.jax_env.jax_domain import Key
 from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
 from pdrm.product.jax_env.jax_product import JaxProduct

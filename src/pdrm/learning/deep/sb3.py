@@ -17,8 +17,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
-from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.guards import Label
+from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.machines.tables import Rows
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, ShowsMachine

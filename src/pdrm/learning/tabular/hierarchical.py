@@ -19,9 +19,9 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical, QLearning
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
-from pdrm.machines.checks.pushdown_analysis import Head, heads_in_play
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Stack, Transition
 from pdrm.product.views import TopK, View
@@ -135,14 +135,9 @@ class ReadableHierarchical:
         settings: Hierarchical,
         rng: Rng,
     ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.rng = (
-            domain,
-            machine,
-            view,
-            settings.settled(),
-            rng,
-        )
-        settings = self.settings
+        self.domain, self.machine, self.view = domain, machine, view
+        self.settings = settings = settings.settled()
+        self.rng = rng
         self.now: Callable[[], float] = time.perf_counter
         self.product = ReadableQLearning(
             domain, machine, view, QLearning(), rng

@@ -1,7 +1,4 @@
-"""What a learner's kernel is handed beside its tables: where the run stands, its settings as numbers, its options as arrays.
-
-A kernel leaves `Progress` at any point of an episode and takes it up again at the same one.
-"""
+"""The tables of the tabular learners, their settings as numbers, and the state of a run, as the kernels have them."""
 
 from __future__ import annotations
 
@@ -12,139 +9,227 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
-from pdrm.machines.checks.pushdown_analysis import Head
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
+from pdrm.product.exploration import UNKNOWN
+from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
 from pdrm.product.views import View
 
-# Positions in `Progress.ints`; the last two are the hierarchical agent's.
-EPISODE, STEP, STATE, CONFIGURATION, ROW, PHASE, ACTION, OUTCOME, START = range(9)
-LEFT, MACHINE, ENTRY, UPDATES, ALL_STEPS, ALL_UPDATES, OPERATIONS, ALL_OPERATIONS = range(9, 17)
-OWN_ENTRY, LOOK, LATE, OPTION, META_ROW = range(17, 22)
-# Positions in `Progress.floats`; the last two are the hierarchical agent's.
-EPSILON, GAINED, LAST_RETURN, COLLECTED, WEIGHT = range(5)
+Flags = npt.NDArray[np.bool_]
 
-# Phases of a step: what is to be done next.
-BEGIN, ENTER, CHOOSE, ACT, IMAGINE = range(5)
+NONE = -1
+"""No episode is under way; no option is running."""
 
-# Lists of observed stacks (`Rates.mode`).
-PLAIN, ONE_LIST, CO_OBSERVED = range(3)
-
-# How a kernel ends: DONE, CLOCK, or the negative of what `pdrm.product.explore_kernel.explore` answers.
+# How a kernel ends: one of these, or a negative number of `explore`.
 DONE = 0
-NO_ROOM = 1
-"""A table is full: make room and call again."""
-UNDEFINED = 2
-"""The machine has no rule for a label, and says `otherwise error`."""
-UNEXPLORED = 3
-"""A counting automaton's step is to be made: call `Counters.find` and call again."""
-CLOCK = 4
-"""So many updates were made that it is time to look at the clock (`EpisodeClock`); then call again."""
+NO_ROWS = 1
+"""The table has no room: grow it to `rows` rows and the views that there are, and call again."""
+NO_ENTRIES = 2
+"""The list of observed stacks is full: grow it and call again."""
+NO_POTENTIALS = 3
+"""There is no room for the values of stacks: make some and call again."""
+PAUSE = 4
+"""At least `pause` updates were made in the episode: look at the clock and call again."""
 
-NO_CONFIGURATION = -1
-"""No room for a configuration (`pdrm.product.explore_kernel.NO_ROOM`)."""
-NO_OPTION = -1
-"""No option is running: the meta-policy chooses next."""
-NEVER = 2**62
-"""More updates than there will ever be."""
+PROGRESS = np.dtype(
+    [
+        ("episode", np.int64),  # that is under way, or begins next
+        ("all_steps", np.int64),  # of finished episodes
+        ("all_updates", np.int64),
+        ("epsilon", np.float64),
+        ("last_return", np.float64),  # of the last finished episode
+        # Of the episode under way:
+        ("here", np.int64),  # the configuration, or NONE
+        ("state", np.int64),  # the environment's
+        ("row", np.int64),  # of both in the table, or FREE
+        ("step", np.int64),
+        ("updates", np.int64),
+        ("operations", np.int64),
+        ("gained", np.float64),
+        ("pause", np.int64),  # updates after which the clock is looked at; 0: never
+        ("late", np.int64),  # 1: the time of the episode is over
+        ("rows", np.int64),  # that are asked for with NO_ROWS
+        # Of the hierarchical agent:
+        ("option", np.int64),  # that is running, or NONE
+        ("collected", np.float64),  # what it was paid, discounted
+        ("weight", np.float64),  # of its next reward
+    ]
+)
+"""The state of a run, a record that kernels change."""
+Progress = npt.NDArray[np.void]
+"""[1]: a record of PROGRESS."""
 
 
-class Progress(NamedTuple):
-    """The integers and floats of a run's state.
+def begin_progress(epsilon: float) -> Progress:
+    """The state of a run before its first episode."""
+    progress = np.zeros(1, PROGRESS)
+    progress["epsilon"], progress["here"], progress["option"] = epsilon, NONE, NONE
+    return progress
 
-    >>> Progress.new(epsilon=0.5).floats.tolist()
-    [0.5, 0.0, 0.0]
+
+ANY_VIEW = 2**40
+"""More views than there will ever be."""
+MOST_CELLS = 2**26
+"""Cells of the plain array by which rows are found; if there were more, they are found by hash."""
+FIRST_ENTRIES = 64
+"""Observed stacks that there is room for at first."""
+
+
+class QTable(NamedTuple):
+    """q as a table: one row for each (s, u, view) that was met, one column for each choice.
+
+    >>> table = QTable.of(np.array([5, 1]), np.zeros((2, 4)), states=3, views=2)
+    >>> table.slot.tolist(), table.grow(rows=9, views=4).slot.shape
+    ([[-1, -1], [1, -1], [-1, 0]], (3, 4))
     """
 
-    ints: npt.NDArray[np.int64]
-    """[20 or 22]: the episode, the step in it, the environment state, the configuration, ... (see the positions above).
-    OWN_ENTRY is the list's entry that stands for the present stack; LOOK the updates after which to look at the clock
-    (0: never), LATE whether the episode's time is over."""
-    floats: Rewards
-    """[3 or 5]: ε, the return of the episode so far, that of the last finished episode; then what the running option has been
-    paid, discounted, and the weight of its next reward."""
+    slot: Integers
+    """[environment state, view]: the row, or FREE; or [slot]: the row whose key hashes there."""
+    key: Keys
+    """[row]: (number of the view) * environment states + environment state."""
+    used: Keys
+    """[1]: how many rows there are."""
+    value: Rewards
+    """[row, choice]"""
+    states: int
+    """How many environment states there are."""
+    views: int
+    """How many views there is room for."""
 
     @classmethod
-    def new(cls, epsilon: float, *, options: bool = False) -> Progress:
-        """Before the first episode, no option running. options: for the hierarchical agent."""
-        ints, floats = np.zeros(LATE + 1, np.int64), np.zeros(LAST_RETURN + 1)
-        floats[EPSILON] = epsilon
-        if options:
-            ints, floats = np.append(ints, [NO_OPTION, 0]), np.append(floats, [0.0, 0.0])
-        return cls(ints, floats)
+    def of(
+        cls, keys: Keys, value: Rewards, states: int, rows: int = FIRST_ROOM, views: int = 1
+    ) -> QTable:
+        """These rows, and room for `rows` in all. A table that is hashed has room for any view."""
+        if states * views <= MOST_CELLS:
+            slot = np.full((states, views), FREE, np.int32)
+            slot[keys % states, keys // states] = np.arange(len(keys))
+        else:
+            slot, views = free_slots(rows), ANY_VIEW
+            place_rows(slot, keys, len(keys))
+        used = np.array([len(keys)])
+        return cls(slot, lengthen(keys, rows), used, lengthen(value, rows), states, views)
+
+    def grow(self, rows: int, views: int) -> QTable:
+        """The same rows with room for so many rows and views, twice as many as before if there are more."""
+        used, room = int(self.used[0]), len(self.key)
+        rows = room if rows <= room else max(rows, 2 * room)
+        views = self.views if views <= self.views else max(views, 2 * self.views)
+        return QTable.of(self.key[:used], self.value[:used], self.states, rows, views)
+
+
+class Observed(NamedTuple):
+    """The stacks observed so far, one of each class, with which CpRM imagines, and what labels do to them.
+
+    A class of stacks is an entry; an entry with each machine state is imagined."""
+
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    """Classes of stacks to entries."""
+    first: Integers
+    """[entry]: the configuration of its stack and machine state 0."""
+    seen: Integers
+    """[entry]: the number of what a policy sees of that."""
+    reached: Integers
+    """[label, machine state, entry]: what a policy sees of the configuration that the label leads to;
+    ENDED, UNDEFINED_LABEL or UNKNOWN."""
+    paid: Rewards
+    """[label, machine state, entry]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[label, machine state, entry]: the moves a counting automaton makes for it."""
+    shaping: Rewards
+    """[label, machine state, entry]: the shaping reward of it, if the environment does not end."""
+    ready: npt.NDArray[np.int64]
+    """[label]: the first entries that are known by the label and all machine states."""
+    turn: npt.NDArray[np.int64]
+    """[2]: the machine state and the entry with which a budget of updates continues."""
+
+    @classmethod
+    def of(cls, keys: Keys, first: Integers, seen: Integers, labels: int, states: int) -> Observed:
+        """These entries, for so many labels and machine states that are not final."""
+        index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
+        entries = len(index.key)
+        shape = labels, states, entries
+        return cls(
+            index,
+            lengthen(first, entries),
+            lengthen(seen, entries),
+            np.full(shape, UNKNOWN, np.int32),
+            np.zeros(shape),
+            np.zeros(shape, np.int64),
+            np.zeros(shape),
+            np.zeros(labels, np.int64),
+            np.zeros(2, np.int64),
+        )
+
+    def grow(self) -> Observed:
+        """The same entries with more room."""
+        used = int(self.index.used[0])
+        labels, states, room = self.reached.shape
+        more = Observed.of(
+            self.index.key[:used], self.first[:used], self.seen[:used], labels, states
+        )
+        more.reached[:, :, :room] = self.reached
+        more.paid[:, :, :room] = self.paid
+        more.moves[:, :, :room] = self.moves
+        more.shaping[:, :, :room] = self.shaping
+        return more._replace(ready=self.ready, turn=self.turn)
+
+
+# --- Settings as numbers
 
 
 class Rates(NamedTuple):
-    """The settings of Q-learning and CpRM as numbers."""
+    """The settings of a tabular agent as numbers, and of the hierarchical one."""
 
     alpha: float
     gamma: float
     decay: float
     least: float
     limit: int
-    mode: int  # PLAIN: no counterfactuals; ONE_LIST of stacks; CO_OBSERVED: one for each environment state
-    depth: int  # symbols by which stacks are classed, or -1: every stack is its own class
-    budget: int  # counterfactual updates per step, or 0: all
-    episode_budget: int  # updates per episode, or 0: no limit
-    operations: int  # moves of a counting automaton per episode, or 0: no limit
-    first_tie: (
-        bool  # of several best actions the first is taken, not a random one, unless all are worth 0
-    )
-    limit_ends: bool  # an episode that the limit cuts off is learnt as one that has ended
+    imagines: bool = False
+    depth: int = -1  # symbols by which stacks are classed, or -1: every stack is its own class
+    budget: int = 0  # counterfactual updates per step, or 0: all
+    episode_budget: int = 0  # updates per episode, or 0: no limit
+    operations: int = 0  # moves of a counting automaton per episode, or 0: no limit
+    first_tie: bool = False  # of several best actions the first is taken, unless all are worth 0
+    limit_ends: bool = False  # a truncated episode is learnt as one that has ended
+    r_plus: float = 0.0
+    r_minus: float = 0.0
 
 
-class HierarchicalRates(NamedTuple):
-    """The settings of the hierarchical agent as numbers."""
-
-    alpha: float
-    gamma: float
-    decay: float
-    least: float
-    limit: int
-    r_plus: float
-    r_minus: float
-
-
-MODES = {Counterfactuals.NONE: PLAIN}
-
-
-def q_rates(settings: QLearning, domain: FiniteDomain, machine: AnyMemory, view: View) -> Rates:
-    """The settings as numbers for `q_kernel`."""
-    return Rates(
-        *_shared_rates(settings, domain),
-        MODES.get(settings.counterfactuals, ONE_LIST),
-        class_depth(machine, view, settings.counterfactuals),
-        settings.updates_per_step or 0,
-        settings.updates_per_episode or 0,
-        settings.operations_per_episode or 0,
-        settings.ties == "first",
-        settings.limit_ends,
-    )
-
-
-def hierarchical_rates(settings: Hierarchical, domain: FiniteDomain) -> HierarchicalRates:
-    """The settings as numbers for `options_kernel`."""
-    return HierarchicalRates(
-        *_shared_rates(settings, domain), float(settings.r_plus), float(settings.r_minus)
-    )
-
-
-def _shared_rates(
-    settings: QLearning | Hierarchical, domain: FiniteDomain
-) -> tuple[float, float, float, float, int]:
-    return (
+def find_rates(
+    settings: QLearning | Hierarchical, domain: FiniteDomain, machine: AnyMemory, view: View
+) -> Rates:
+    """The settings as numbers."""
+    rates = Rates(
         float(settings.learning_rate),
         float(settings.discount),
         float(settings.epsilon_decay),
         float(settings.epsilon_least),
         settings.step_limit or domain.step_limit,
     )
+    if isinstance(settings, Hierarchical):
+        return rates._replace(r_plus=float(settings.r_plus), r_minus=float(settings.r_minus))
+    return rates._replace(
+        imagines=settings.counterfactuals is not Counterfactuals.NONE,
+        depth=class_depth(machine, view, settings.counterfactuals),
+        budget=settings.updates_per_step or 0,
+        episode_budget=settings.updates_per_episode or 0,
+        operations=settings.operations_per_episode or 0,
+        first_tie=settings.ties == "first",
+        limit_ends=settings.limit_ends,
+    )
+
+
+# --- Options
 
 
 STAYS, MOVES, NOT_DEFINED = 0, 1, -1
@@ -165,9 +250,9 @@ class Options(NamedTuple):
 
     counts: Integers
     """[state]: how many options leave it; 0 for final states."""
-    ruled: npt.NDArray[np.bool_]
+    ruled: Flags
     """[state]: whether they have rules; False where one option without a rule stands in."""
-    achieved: npt.NDArray[np.bool_]
+    achieved: Flags
     """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
     head_state: Integers
     """[head]: its machine state."""
@@ -176,7 +261,7 @@ class Options(NamedTuple):
     head: Integers
     """[state, top]: the number of a head, or -1."""
     moved: Integers
-    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, where there is no head."""
+    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, if there is no head."""
     paid: Rewards
     """[state, label, top]: what the machine pays for it."""
 
@@ -186,32 +271,25 @@ def tabulate_options(
 ) -> Options:
     """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
     leaving = list(options_in_play(machine, heads).values())
-    counts = np.array([len(options) for options in leaving] + [0] * len(machine.final), np.int32)
-    ruled = np.array(
-        [options[0] is not None for options in leaving] + [False] * len(machine.final), np.bool_
-    )
-    tops: dict[str | None, int] = {top: place for place, top in enumerate((None, *machine.stack))}
-    achieved = np.zeros((len(counts), len(labels), len(tops), int(counts.max())), np.bool_)
-    number, moved = (
-        np.full((len(counts), len(tops)), -1, np.int32),
-        np.full(achieved.shape[:3], NOT_DEFINED, np.int32),
-    )
+    states, tops = len(machine.states) + len(machine.final), (None, *machine.stack)
+    counts, ruled = np.zeros(states, np.int32), np.zeros(states, np.bool_)
+    counts[: len(leaving)] = [len(options) for options in leaving]
+    ruled[: len(leaving)] = [options[0] is not None for options in leaving]
+    achieved = np.zeros((states, len(labels), len(tops), int(counts.max())), np.bool_)
+    number = np.full((states, len(tops)), -1, np.int32)
+    moved = np.full(achieved.shape[:3], NOT_DEFINED, np.int32)
     paid = np.zeros(moved.shape)
-    for place, head in enumerate(heads):
-        state, top, before = (
-            machine.states.index(head.state),
-            tops[head.top],
-            shortest_with(machine, head),
-        )
+    head_state = [machine.states.index(head.state) for head in heads]
+    head_top = [tops.index(head.top) for head in heads]
+    for place, (head, state, top) in enumerate(zip(heads, head_state, head_top, strict=True)):
+        before = shortest_with(machine, head)
         number[state, top] = place
         for column, label in enumerate(labels):
-            achieved[state, column, top, : counts[state]] = [
-                is_achieved(machine, option, label, head.top) for option in leaving[state]
-            ]
+            for choice, option in enumerate(leaving[state]):
+                achieved[state, column, top, choice] = is_achieved(machine, option, label, head.top)
             with suppress(UndefinedMove):
                 step = machine.step(before, label)
                 moved[state, column, top] = MOVES if step.after != before else STAYS
                 paid[state, column, top] = step.reward
-    states = np.array([machine.states.index(head.state) for head in heads], np.int32)
-    symbols = np.array([tops[head.top] for head in heads], np.int32)
-    return Options(counts, ruled, achieved, states, symbols, number, moved, paid)
+    at_states, at_tops = np.array(head_state, np.int32), np.array(head_top, np.int32)
+    return Options(counts, ruled, achieved, at_states, at_tops, number, moved, paid)

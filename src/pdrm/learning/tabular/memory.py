@@ -1,4 +1,4 @@
-"""A machine's memory for the readable learners: one step of a stack or of counters, and the stacks that CpRM imagines with.
+"""A machine's memory for the readable learners: one step of a stack or of counters, and how stacks are classed.
 
 The counters of a counting automaton stand where the stack of a pushdown machine does: their values, written as symbols.
 """
@@ -11,7 +11,6 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.learning.agents import Counterfactuals
-from pdrm.machines.checks.pushdown_analysis import symbols_that_matter
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     MOST_SILENT_MOVES,
@@ -20,7 +19,7 @@ from pdrm.machines.counting import (
     CountingStep,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
@@ -60,11 +59,8 @@ def read_label(
 
 
 def _counted(step: CountingStep) -> MemoryStep:
-    return MemoryStep(
-        Configuration(step.after.state, tuple(map(str, step.after.counters))),
-        step.reward,
-        step.moves,
-    )
+    after = Configuration(step.after.state, tuple(map(str, step.after.counters)))
+    return MemoryStep(after, step.reward, step.moves)
 
 
 MOST_VECTORS = 100_000
@@ -93,7 +89,7 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
 
 
 def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
-    """The counter vectors that are imagined with before they were observed: those with every counter below so many values.
+    """The counter vectors that are imagined with before they were observed: those with every counter below `values`.
 
     >>> from pdrm.language.loading import catalogue
     >>> first_vectors(catalogue("letter-cra"), 3)
@@ -105,32 +101,3 @@ def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...
         fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
         raise BadSetting(fault, fix="a smaller counter_values")
     return list(product(range(values), repeat=machine.counters))
-
-
-class ObservedStacks:
-    """The lists of observed stacks in plain Python (`Observed` in the kernel): all stacks, one of each class, or those seen with
-    an environment state. `stacks(s)` are those to imagine with in environment state s."""
-
-    def __init__(self, choice: Counterfactuals, depth: int) -> None:
-        self._by_state = False
-        self._depth = depth
-        self._lists: dict[int, dict[Stack, Stack]] = {}
-
-    def add(self, state: int, stack: Stack) -> None:
-        """Note a stack, unless one of its class is there."""
-        self._lists.setdefault(self.place(state), {}).setdefault(self._class(stack), stack)
-
-    def alike(self, stack: Stack, other: Stack) -> bool:
-        """Whether two stacks are of one class."""
-        return self._class(stack) == self._class(other)
-
-    def _class(self, stack: Stack) -> Stack:
-        return stack if self._depth == EVERY_STACK else stack[: self._depth]
-
-    def place(self, state: int) -> int:
-        """The number of the list that belongs to an environment state."""
-        return state if self._by_state else 0
-
-    def stacks(self, state: int) -> list[Stack]:
-        """The stacks of a list, in the order they were first observed."""
-        return list(self._lists.get(self.place(state), {}).values())

@@ -1,31 +1,25 @@
 """A learnt table by what the agent sees: one row per (environment state, machine state, view of the stack or counters).
 
-A training run numbers rows and stacks as it meets them; `decode_table` turns its keys back into what they stand for. What a
-row remembers of the machine's memory is a number in a `StackTree` or in `CounterVectors`: in both `of(number)` is the stack or
-the vector, and `number(memory)` its number, or UNSEEN.
+What a row remembers of the machine's memory is a number in a `StackTree` or in `CounterVectors`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
-from pdrm.files import Arrays, distinct, need, within
-from pdrm.learning.tabular.rows_kernel import Values
-from pdrm.learning.tabular.training import TabularTraining
-from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.stacks import Stacks
-from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
+from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
+from pdrm.files import Arrays, need, within
+from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Stack
-from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.observation import read_seen
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.views import FullStack, View
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
@@ -34,61 +28,30 @@ Numbers = npt.NDArray[np.int64]
 Memory = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
 UNSEEN = -1
-AT_ONCE = 2**16
-"""Rows that are decoded at once."""
 
 
-class Places:
-    """The place of a row of numbers among rows that are all different, found by bisection; they are put in order when the first is
-    looked for.
+class SortedKeys:
+    """Different numbers, to be found by bisection.
 
-    >>> places = Places((np.array([7, 3]), np.array([0, 1])), (2,))
-    >>> places.find(3, 1), places.find(3, 0), places.distinct()
-    (1, -1, True)
+    >>> keys = SortedKeys(np.array([7, 3]))
+    >>> keys.find(3), keys.find(4)
+    (1, -1)
     """
 
-    __slots__ = ("_columns", "_largest", "_order", "_sizes", "_sorted")
+    def __init__(self, keys: Numbers) -> None:
+        self._order = np.argsort(keys)
+        self._sorted = keys[self._order]
 
-    def __init__(self, columns: tuple[Integers, ...], sizes: tuple[int, ...]) -> None:
-        """sizes: of each column but the first, a number that is larger than all in it."""
-        self._columns, self._sizes = columns, sizes
-        self._order: Numbers | None = None
-        self._sorted, self._largest = np.zeros(0, np.int64), UNSEEN
-
-    def find(self, *row: int) -> int:
-        """The place of the row, or UNSEEN."""
-        if self._order is None:
-            keys = self._keys(self._columns)
-            self._order = np.argsort(keys, kind="stable")
-            self._sorted, self._largest = (
-                keys[self._order],
-                int(self._columns[0].max(initial=UNSEEN)),
-            )
-        if row[0] > self._largest or any(
-            number >= size for number, size in zip(row[1:], self._sizes, strict=True)
-        ):
-            return UNSEEN
-        key = self._keys(row)
+    def find(self, key: int) -> int:
+        """The place of a number, or UNSEEN."""
         place = int(np.searchsorted(self._sorted, key))
         found = place < len(self._sorted) and self._sorted[place] == key
         return int(self._order[place]) if found else UNSEEN
 
-    def distinct(self) -> bool:
-        """Whether the rows are all different."""
-        return distinct(self._keys(self._columns))
 
-    def _keys(self, columns: Sequence[Any]) -> Any:
-        """One number for each row."""
-        key = np.int64(columns[0])
-        for column, size in zip(columns[1:], self._sizes, strict=True):
-            key = key * size + column
-        return key
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StackTree:
-    """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent. So millions of whole stacks take no
-    more room than one symbol each.
+    """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent.
 
     >>> tree = StackTree(("#", "A"), np.array([0, 1, 2], np.int32), np.array([0, 0, 1], np.int32))
     >>> tree.of(2), tree.number(("A", "#")), tree.number(("#", "#"))
@@ -98,26 +61,11 @@ class StackTree:
     stack: tuple[str, ...]  # the stack symbols, numbered from 1 in `symbol`
     symbol: Integers  # [nodes]: the top symbol, 0 for the empty stack
     parent: Integers  # [nodes]: what is below it
-    _places: Places = field(init=False, repr=False)  # of a parent and a symbol
 
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "_places", Places((self.parent, self.symbol), (len(self.stack) + 1,))
-        )
-
-    def check(self) -> None:
-        """Raise `ValueError` unless these are stacks, none of them twice."""
-        symbol, parent, fault = self.symbol, self.parent, "its stacks are not a tree of its symbols"
-        need(
-            (symbol.dtype == parent.dtype == np.int32 and symbol.ndim == 1, fault),
-            (
-                symbol.shape == parent.shape and len(symbol) > 0 and symbol[0] == parent[0] == 0,
-                fault,
-            ),
-            (within(symbol[1:], 1, len(self.stack)) and within(parent, 0, len(parent) - 1), fault),
-            (bool(np.all(parent[1:] < np.arange(1, len(parent)))), fault),
-        )
-        need((self._places.distinct(), "a stack comes twice"))
+    @cached_property
+    def _nodes(self) -> SortedKeys:
+        base = len(self.stack) + 1
+        return SortedKeys(self.parent.astype(np.int64) * base + self.symbol)
 
     def __len__(self) -> int:
         return len(self.symbol)
@@ -130,33 +78,29 @@ class StackTree:
             number = int(self.parent[number])
         return tuple(symbols)
 
-    def check_symbols(self, memory: Memory) -> None:
-        """Raise unless these are symbols of the stack."""
-        known = f"the top comes first: {', '.join(self.stack)}"
-        if isinstance(memory, str) or not isinstance(memory, Sequence):
-            fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of stack symbols, {known}")
-        for symbol in memory:
-            if symbol not in self.stack:
-                fault = f"{symbol!r} is not a stack symbol of the machine this was learnt with"
-                raise WrongPolicy(fault, fix=f"use its stack symbols, {known}")
-
-    def number(self, memory: Sequence[str]) -> int:
-        """The node of a stack."""
-        self.check_symbols(memory)
+    def number(self, memory: Memory) -> int:
+        """The node of a stack, or UNSEEN."""
         node = 0
         for symbol in reversed(memory):
-            node = self._places.find(node, self.stack.index(symbol) + 1)
-            if node == UNSEEN:
-                break
+            if node != UNSEEN:
+                key = node * (len(self.stack) + 1) + self.stack.index(str(symbol)) + 1
+                node = self._nodes.find(key)
         return node
 
+    def check(self, memory: Any) -> None:
+        """Raise unless this is a stack of these symbols."""
+        several = isinstance(memory, Sequence) and not isinstance(memory, str)
+        if not several or any(symbol not in self.stack for symbol in memory):
+            fault = f"{memory!r} is not a stack of the machine this was learnt with"
+            fix = f"give a tuple of stack symbols, the top first: {', '.join(self.stack)}"
+            raise WrongPolicy(fault, fix=fix)
+
     def arrays(self) -> Arrays:
-        """What is saved."""
+        """The arrays that are saved."""
         return {"symbol": self.symbol, "parent": self.parent}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CounterVectors:
     """Vectors of counter values, numbered.
 
@@ -166,19 +110,11 @@ class CounterVectors:
     """
 
     counters: Numbers  # [vectors, counters]: the values
-    _numbers: dict[tuple[int, ...], int] = field(init=False, repr=False, default_factory=dict)
-    """The number of each vector, once the first was looked for."""
 
-    def check(self) -> None:
-        """Raise `ValueError` unless these are vectors of counters, none of them twice."""
-        need(
-            (
-                self.counters.dtype == np.int64 and self.counters.ndim == 2,
-                "its counters are no vectors",
-            ),
-            (within(self.counters, 0, LARGEST_VALUE), "a counter is out of its range"),
-        )
-        need((distinct(self.counters), "a vector of counters comes twice"))
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, ...], int]:
+        vectors = map(tuple, self.counters.tolist())
+        return {vector: number for number, vector in enumerate(vectors)}
 
     def __len__(self) -> int:
         return len(self.counters)
@@ -187,26 +123,25 @@ class CounterVectors:
         """The values of a vector."""
         return tuple(self.counters[number].tolist())
 
-    def number(self, memory: Sequence[int]) -> int:
-        """The number of a vector."""
+    def number(self, memory: Memory) -> int:
+        """The number of a vector, or UNSEEN."""
+        return self._numbers.get(tuple(map(int, memory)), UNSEEN)
+
+    def check(self, memory: Any) -> None:
+        """Raise unless these are values of the counters."""
         count = self.counters.shape[1]
-        if len(memory) != count or not all(
-            isinstance(value, int) and value >= 0 for value in memory
-        ):
+        several = isinstance(memory, Sequence) and not isinstance(memory, str)
+        fits = several and len(memory) == count
+        if not fits or not all(isinstance(one, int) and one >= 0 for one in memory):
             fault = f"{memory!r} are not values of the {count} counters of the machine this was learnt with"
             raise WrongPolicy(fault, fix=f"give a tuple of {count} non-negative integers")
-        if not self._numbers:
-            self._numbers.update(
-                (tuple(vector), place) for place, vector in enumerate(self.counters.tolist())
-            )
-        return self._numbers.get(tuple(memory), UNSEEN)
 
     def arrays(self) -> Arrays:
-        """What is saved."""
+        """The arrays that are saved."""
         return {"counters": self.counters}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PolicyTable:
     """Rows of values; what was never seen has zeros."""
 
@@ -217,55 +152,15 @@ class PolicyTable:
     machine_state: Integers
     node: Integers  # [rows]: the view of the memory, by its number in `memory`
     value: Rewards  # [rows, choices]
-    _places: Places = field(
-        init=False, repr=False
-    )  # of an environment state, a machine state and a node
 
-    def __post_init__(self) -> None:
-        columns = self.environment_state, self.machine_state, self.node
-        object.__setattr__(self, "_places", Places(columns, (len(self.states), len(self.memory))))
+    @cached_property
+    def _rows(self) -> SortedKeys:
+        place = self.environment_state.astype(np.int64)
+        return SortedKeys(self._key(place, self.machine_state, self.node))
 
-    def check(self) -> None:
-        """Raise `ValueError` unless the columns fit together and no two rows are about the same. What was just learnt is so; what a
-        file holds may be anything."""
-        self.memory.check()
-        columns = self.environment_state, self.machine_state, self.node
-        need(
-            (
-                self.value.dtype == np.float64 and self.value.ndim == 2,
-                "its values are no table of numbers",
-            ),
-            (all(column.dtype == np.int32 for column in columns), "its columns are no numbers"),
-            (
-                all(column.shape == (len(self.value),) for column in columns),
-                "its columns do not fit together",
-            ),
-        )
-        keys = (
-            (int(self.environment_state.max(initial=0)) + 1) * len(self.states) * len(self.memory)
-        )
-        need(
-            (
-                within(self.environment_state, 0, np.iinfo(np.int32).max),
-                "a row is about a state below 0",
-            ),
-            (
-                within(self.machine_state, 0, len(self.states) - 1),
-                "a row is about no state of its machine",
-            ),
-            (
-                within(self.node, 0, len(self.memory) - 1),
-                "a row is about a stack that it does not have",
-            ),
-            (not np.isnan(self.value).any(), "it holds what is not a number"),
-            (keys < LARGEST_KEY, "it is more than a table can hold"),
-        )
-        if isinstance(self.view, TopK) and isinstance(self.memory, StackTree):
-            below = self.node
-            for _ in range(min(self.view.k, len(self.memory))):
-                below = self.memory.parent[below]
-            need((not below.any(), f"a row is about more than the top {self.view.k} symbols"))
-        need((self._places.distinct(), "two rows are about the same"))
+    def _key(self, environment_state: Any, machine_state: Any, node: Any) -> Any:
+        seen = environment_state * len(self.states) + machine_state
+        return seen * len(self.memory) + node
 
     def __len__(self) -> int:
         return len(self.value)
@@ -277,18 +172,15 @@ class PolicyTable:
         if machine_state not in self.states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
             raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), self.states))
-        if not isinstance(environment_state, int | np.integer) or environment_state < 0:
-            fault = f"{environment_state!r} is not a state of an environment"
-            raise WrongPolicy(fault, fix="give its number, a non-negative integer")
-        if isinstance(self.memory, StackTree):
-            self.memory.check_symbols(memory)
-        seen: Any = self.view.of(tuple(memory)) if not isinstance(memory, str) else memory  # type: ignore[arg-type]
-        node, row = self.memory.number(seen), UNSEEN
+        self.memory.check(memory)
+        seen: Any = tuple(memory)
+        node, row = self.memory.number(self.view.of(seen)), UNSEEN
         if node != UNSEEN:
-            row = self._places.find(int(environment_state), self.states.index(machine_state), node)
-        found: npt.NDArray[np.float64] = (
-            self.value[row] if row != UNSEEN else np.zeros(self.value.shape[1])
-        )
+            state = self.states.index(machine_state)
+            row = self._rows.find(self._key(environment_state, state, node))
+        if row == UNSEEN:
+            return np.zeros(self.value.shape[1])
+        found: npt.NDArray[np.float64] = self.value[row]
         return found
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
@@ -297,88 +189,69 @@ class PolicyTable:
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
     def arrays(self, prefix: str) -> Arrays:
-        """What is saved, under names that begin so; `table_from` reads it."""
+        """The arrays that are saved, under names that begin so; `table_from` reads them."""
         found: Arrays = {
-            name: getattr(self, name) for name in ("environment_state", "machine_state", "node")
+            "environment_state": self.environment_state,
+            "machine_state": self.machine_state,
+            "node": self.node,
+            **self.memory.arrays(),
+            "value": self.value,
         }
-        found |= {**self.memory.arrays(), "value": self.value}
         return {prefix + name: array for name, array in found.items()}
 
 
+KINDS = {
+    "environment_state": (np.int32, 1),
+    "machine_state": (np.int32, 1),
+    "node": (np.int32, 1),
+    "value": (np.float64, 2),
+    "symbol": (np.int32, 1),
+    "parent": (np.int32, 1),
+    "counters": (np.int64, 2),
+}
+"""The type and the number of axes of each array of a table."""
+
+
 def table_from(
-    arrays: Arrays, prefix: str, view: View, description: dict[str, Any], width: int
+    arrays: Arrays,
+    prefix: str,
+    view: View,
+    states: tuple[str, ...],
+    memory: tuple[str, ...] | int,
+    width: int,
 ) -> PolicyTable:
-    """The table that `PolicyTable.arrays` saved under a prefix, checked; its rows must have so many values."""
-    memory: StackTree | CounterVectors
-    if prefix + "counters" in arrays:
-        memory = CounterVectors(arrays[prefix + "counters"])
+    """The table that `PolicyTable.arrays` saved under a prefix; `ValueError` says what is wrong with it.
+
+    memory: the stack symbols, or the number of counters. width: the values of a row."""
+    counts = isinstance(memory, int)
+    own = ("counters",) if counts else ("symbol", "parent")
+    found = {name: arrays[prefix + name] for name in (*list(KINDS)[:4], *own)}
+    for name, array in found.items():
+        kind, axes = KINDS[name]
+        need((array.dtype == kind and array.ndim == axes, f"`{name}` is of another kind"))
+    value, nodes = found["value"], len(found[own[0]])
+    need((nodes > 0, "it has no stack"))
+    rows = [found[name] for name in ("environment_state", "machine_state", "node")]
+    for column, most in zip(rows, (2**31 - 1, len(states) - 1, nodes - 1), strict=True):
+        need((len(column) == len(value) and within(column, 0, most), "an index is out of bounds"))
+    need((value.shape[1] == width, f"its rows have {value.shape[1]} values, not {width}"))
+    tree: StackTree | CounterVectors
+    if isinstance(memory, int):
+        counters = found["counters"]
+        need((counters.shape[1] == memory, "its counters are not those of its machine"))
+        tree = CounterVectors(counters)
     else:
-        memory = StackTree(
-            tuple(description["stack"]), arrays[prefix + "symbol"], arrays[prefix + "parent"]
+        symbol, parent = found["symbol"], found["parent"]
+        below = parent[1:] < np.arange(1, nodes)
+        need(
+            (len(parent) == nodes and within(symbol[1:], 1, len(memory)), "a symbol is unknown"),
+            (within(parent, 0, nodes - 1) and bool(below.all()), "its stacks are not a tree"),
         )
-    columns: list[Any] = [
-        arrays[prefix + name] for name in ("environment_state", "machine_state", "node", "value")
-    ]
-    table = PolicyTable(view, tuple(description["states"]), memory, *columns)
-    table.check()
-    if table.value.shape[1] != width:
-        raise ValueError(f"its rows have {table.value.shape[1]} values, not {width}")
-    return table
+        tree = StackTree(memory, symbol, parent)
+    return PolicyTable(view, states, tree, rows[0], rows[1], rows[2], value)
 
 
-def decode_table(
-    training: TabularTraining, values: Values, view: View, *, copy: bool
-) -> PolicyTable:
-    """A run's table; without a copy it changes as the run goes on. Its keys are (code of the view * machine states + machine state) *
-    environment states + environment state; the code is the number of a whole stack or counter vector, or the top k symbols as digits."""
-    used, states, machine_states = (
-        int(values.index.used[0]),
-        training.domain.states,
-        len(training.explored.table.silent),
-    )
-    environment_state, machine_state, code = (
-        np.empty(used, np.int32),
-        np.empty(used, np.int32),
-        np.empty(used, np.int64),
-    )
-    for first in range(
-        0, used, AT_ONCE
-    ):  # few at a time: for millions, memory for what is in between would take longer
-        rows = slice(first, min(used, first + AT_ONCE))
-        seen, environment_state[rows] = np.divmod(values.index.key[rows], states)
-        code[rows], machine_state[rows] = np.divmod(seen, machine_states)
-    stacks, machine = training.explored.stacks, training.machine
-    memory: StackTree | CounterVectors
-    if isinstance(machine, CountingRewardAutomaton):
-        made = int(stacks.made[0])
-        memory = CounterVectors(
-            np.array(training.explored.configurations.counters[:made], copy=copy or None)
-        )
-    else:
-        if not isinstance(view, FullStack):
-            stacks, code = _tree_of_tops(stacks.child.shape[1], view.k, code)
-        made = int(stacks.made[0])
-        memory = StackTree(
-            machine.stack,
-            *(np.array(part[:made], copy=copy or None) for part in (stacks.symbol, stacks.parent)),
-        )
-    value = np.array(values.value[:used], copy=copy or None)
-    if np.isnan(value.max(initial=0.0)):  # which is no number where one of them is none
-        fault = "what was learnt has grown beyond the largest number"
-        raise BadSetting(fault, fix="smaller rewards, or a smaller shaping_scale")
-    columns = environment_state, machine_state, code.astype(np.int32), value
-    return PolicyTable(view, (*machine.states, *machine.final), memory, *columns)
-
-
-def _tree_of_tops(base: int, k: int, code: Numbers) -> tuple[Stacks, Numbers]:
-    """The top-k codes as nodes of a tree of their own."""
-    distinct, place = np.unique(code, return_inverse=True)
-    tops = Stacks.empty(base - 1, max(1, k) * len(distinct) + 1)
-    nodes = []
-    for number in distinct.tolist():
-        digits = [number // base**power % base for power in reversed(range(k))]
-        nodes.append(tops.node_of(digit for digit in digits if digit))
-    return tops, np.array(nodes, np.int64)[place]
+# --- What policies are asked with
 
 
 def locate(
@@ -386,7 +259,7 @@ def locate(
 ) -> tuple[int, str, Stack]:
     """The environment state, the machine state and the stack that an observation of `Task.env` shows to a policy with a view.
 
-    size: how many states the environment has, where that is known: a vector cannot be read without.
+    size: how many states the environment has, if that is known: a vector cannot be read without.
     """
     k = 'k="full", depth=32' if isinstance(view, FullStack) else f"k={view.k}"
     seen = read_seen(shown, states, symbols, size)
@@ -395,32 +268,28 @@ def locate(
         fix = f"hand it what task.env({k}) shows, or policy.act(0, {states[0]!r}, ({symbols[0]!r},)): state, machine state, stack"
         raise WrongPolicy(fault, fix=fix)
     if not seen.whole and (isinstance(view, FullStack) or len(seen.stack) < view.k):
-        count = len(seen.stack)
-        fault = f"the observation shows {count} symbol{'s' * (count != 1)} of the stack, and this policy sees more"
+        fault = f"the observation shows {len(seen.stack)} symbols of the stack, and this policy sees more"
         raise WrongPolicy(fault, fix=f"env = task.env({k})")
     return int(seen.observation), seen.state, seen.stack
 
 
 def number_state(state: Any, domain: FiniteDomain | None) -> int:
-    """The number of an environment state, given as such, or as its domain calls it, where that is known (`FiniteDomain.find_state`)."""
+    """The number of an environment state, given as such, or as its domain calls it, if that is known (`FiniteDomain.find_state`)."""
     if domain is not None:
         try:
             return domain.find_state(state)
         except UnknownConfiguration as error:
             raise WrongPolicy(error.message, fix=error.fix) from None
-    if isinstance(state, bool) or not isinstance(state, int | np.integer):
+    if isinstance(state, bool) or not isinstance(state, int | np.integer) or state < 0:
         fault = f"{str(state)[:60]} is not the number of a state, and this policy does not know what its domain calls them"
         raise WrongPolicy(
             fault, fix="give a number, or the domain: pdrm.learning.load_policy(path, domain)"
         )
-    if state < 0:
-        fault = f"{state} is not a state of an environment"
-        raise WrongPolicy(fault, fix="give its number, a non-negative integer")
     return int(state)
 
 
 def refuse_exploring(deterministic: bool) -> None:
-    """Raise where a policy is asked to explore. Stable-Baselines3's policies can, and are told with this argument."""
+    """Raise if a policy is asked to explore. Stable-Baselines3's policies can, and are told with this argument."""
     if not deterministic:
         fault = "policies of pdrm act without exploration, as if `deterministic=True`"
         raise WrongArguments(
@@ -440,13 +309,13 @@ class PolicyRow(NamedTuple):
 
     environment_state: int
     where: str
-    """The environment's state in words, where the domain is known."""
+    """The environment's state in words, if the domain is known."""
     machine_state: str
     stack: tuple[Any, ...]
     """What is seen of it, top first; or the values of the counters."""
     best: str
     """The action (or option) of highest value, the first of several."""
-    values: dict[str, float]
+    values: Mapping[str, float]
     """Of each action (or option)."""
 
     def record(self) -> dict[str, Any]:
@@ -466,10 +335,9 @@ def tabulate_policy(
     def make(number: int) -> PolicyRow:
         row = int(order[number])
         place, state, seen = learnt.seen(row)
-        names, where = choices(state), "" if domain is None else domain.describe(place)
-        values = dict(zip(names, learnt.value[row].tolist(), strict=False))
-        return PolicyRow(
-            place, where, state, seen, max(values, key=values.__getitem__, default=""), values
-        )
+        where = "" if domain is None else domain.describe(place)
+        values = dict(zip(choices(state), learnt.value[row].tolist(), strict=False))
+        best = max(values, key=values.__getitem__, default="")
+        return PolicyRow(place, where, state, seen, best, values)
 
     return Rows(len(learnt), make)

@@ -16,9 +16,9 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.memory import (
+    EVERY_STACK,
     AnyMemory,
     MemoryStep,
-    ObservedStacks,
     begin,
     class_depth,
     first_vectors,
@@ -66,26 +66,30 @@ class ReadableQLearning:
     def __init__(
         self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
     ) -> None:
-        self.domain, self.machine, self.view, self.settings, self.rng = (
-            domain,
-            machine,
-            view,
-            settings.settled(),
-            rng,
-        )
-        settings = self.settings
+        self.domain, self.machine, self.view = domain, machine, view
+        self.settings = settings = settings.settled()
+        self.rng = rng
         self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
-        depth = class_depth(machine, view, settings.counterfactuals)
-        self.observed = ObservedStacks(settings.counterfactuals, depth)
-        for vector in first_vectors(machine, settings.counter_values):
-            self.observed.add(0, tuple(map(str, vector)))
-        self.turns: dict[int, tuple[int, int]] = {}
+        self.depth = class_depth(machine, view, settings.counterfactuals)
+        self.observed: dict[Stack, Stack] = {}
+        """One stack of each class, in the order in which they were first observed."""
+        for vector in first_vectors(machine, self.settings.counter_values):
+            self.observe(tuple(map(str, vector)))
+        self.turn = (0, 0)
         self.operations = 0
         self.now: Callable[[], float] = time.perf_counter
         self.began = 0.0
-        self.last = False  # whether the step is learnt as one after which nothing comes, since the limit cuts the episode off
+        self.last = False  # whether the step is learnt as one after which nothing comes
+
+    def class_of(self, stack: Stack) -> Stack:
+        """What stacks of one class have in common."""
+        return stack if self.depth == EVERY_STACK else stack[: self.depth]
+
+    def observe(self, stack: Stack) -> None:
+        """Note a stack, unless one of its class is there."""
+        self.observed.setdefault(self.class_of(stack), stack)
 
     def values(self, s: int, here: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros where it is new."""
@@ -97,7 +101,6 @@ class ReadableQLearning:
         """One episode; returns what it paid."""
         self.began = self.now()
         s, here, gained = self.begin()
-        self.values(s, here)
         updates, limit = 0, self.settings.step_limit or self.domain.step_limit
         for step in range(limit):
             if self.over(s, here) or self.spent or self.late:
@@ -137,7 +140,7 @@ class ReadableQLearning:
     def choose(self, s: int, here: Configuration) -> tuple[int, int]:
         """An ε-greedy action, and the outcome nature chooses; the stack is observed first."""
         if self.settings.counterfactuals is not Counterfactuals.NONE:
-            self.observed.add(s, here.stack)
+            self.observe(here.stack)
         row = self.values(s, here)
         a = (
             self.rng.below(len(row))
@@ -184,36 +187,30 @@ class ReadableQLearning:
         updates = int(real)
         if real:
             self.update(s, here, a, o)
-        for imagined in [] if plain else self.imagined(s):
+        for imagined in [] if plain else self.imagined():
             with suppress(UndefinedMove):  # what the machine does not define cannot be imagined
-                if self.late or not self.affords(s, imagined, a, o):
+                if not self.affords(s, imagined, a, o):
                     break
                 self.update(s, imagined, a, o)
                 updates += 1
-                real = real or (
-                    imagined.state == here.state and self.observed.alike(imagined.stack, here.stack)
-                )
+                same = self.class_of(imagined.stack) == self.class_of(here.stack)
+                real = real or (imagined.state == here.state and same)
         if not real:
             self.update(s, here, a, o)
         return updates + (not real)
 
-    def imagined(self, s: int) -> Iterator[Configuration]:
-        """Every machine state with every observed stack; with a budget, so many of them, going on where the last step
-        with this list stopped."""
-        stacks, states, budget = (
-            self.observed.stacks(s),
-            self.machine.states,
-            self.settings.updates_per_step,
-        )
+    def imagined(self) -> Iterator[Configuration]:
+        """Every machine state with every observed stack; with a budget that many of them, from where the last step stopped."""
+        stacks, states = list(self.observed.values()), self.machine.states
+        budget = self.settings.updates_per_step
         if budget is None:
             yield from (Configuration(state, stack) for state in states for stack in stacks)
             return
-        place = self.observed.place(s)
         for _ in range(min(budget, len(states) * len(stacks))):
-            machine, entry = self.turns.get(place, (0, 0))
+            machine, entry = self.turn
             yield Configuration(states[machine], stacks[entry])
             entry = (entry + 1) % len(stacks)
-            self.turns[place] = (machine + (entry == 0)) % len(states), entry
+            self.turn = (machine + (entry == 0)) % len(states), entry
 
     def update(self, s: int, here: Configuration, a: int, o: int) -> None:
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""

@@ -1,127 +1,59 @@
-"""Tables that grow, their rows found by hash in Numba: the values q(s, u, view, a), and the stacks observed for CpRM.
+"""Pieces that the kernels of the tabular learners share: random numbers, rows and greedy choices.
 
-Rows are numbered as they are first seen, so a table can be compared, saved and resumed row by row.
+Functions that only read are free in the training loops. Drawing, the ε-greedy choice and the making
+of a new row are written out there: as functions they made Q-learning on `letter` two to three times
+slower (Numba 0.68).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from pdrm.arrays import lengthen
+from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.hash_kernel import FREE, Index, Keys, hash_key
-
-
-class Values(NamedTuple):
-    """q as a table: one row for each (s, u, view) that was met, one column an action."""
-
-    index: Index  # type: ignore[assignment] # a tuple has a method of that name
-    """Row of a key: (number of what is seen) * environment states + environment state."""
-    value: Rewards
-    """[rows, actions]"""
-
-    @classmethod
-    def room(cls, actions: int, rows: int = 1024) -> Values:
-        """No row yet."""
-        return cls(Index.room(rows), np.zeros((rows, actions), np.float64))
-
-    def grow(self) -> Values:
-        """The same rows, with more room where it is short."""
-        index = self.index.grow()
-        return Values(index, lengthen(self.value, len(index.key)))
-
-    def for_blocks(self, rows: int) -> Values:
-        """The same rows, with room for at least two blocks of `rows`: a table without room for one more block is then at least half full."""
-        used, room = int(self.index.used[0]), 2 * rows
-        if len(self.index.key) >= room:
-            return self
-        return Values(Index.of(self.index.key[:used], room), lengthen(self.value, room))
-
-
-class Observed(NamedTuple):
-    """Stacks seen so far, in lists: one for all, or one for each environment state (co-observed)."""
-
-    index: Index  # type: ignore[assignment] # a tuple has a method of that name
-    """Entry of a key: (class of the stack) * lists + list."""
-    node: Integers
-    """[entries]: the stack of each entry."""
-    following: Integers
-    """[entries]: the next entry of the same list, or FREE."""
-    first: Integers
-    """[lists]: the first entry, or FREE."""
-    last: Integers
-    """[lists]: the last entry, or FREE."""
-    length: Integers
-    """[lists]: how many entries."""
-    turn: Integers
-    """[lists, 2]: where a budget of updates goes on next time: a machine state and an entry (FREE: the first)."""
-
-    @classmethod
-    def room(cls, lists: int, entries: int = 1024) -> Observed:
-        """Nothing observed."""
-        ends, none = np.full(lists, FREE, np.int32), np.full(entries, FREE, np.int32)
-        turn = np.zeros((lists, 2), np.int32)
-        turn[:, 1] = FREE
-        return cls(
-            Index.room(entries),
-            none,
-            none.copy(),
-            ends,
-            ends.copy(),
-            np.zeros(lists, np.int32),
-            turn,
-        )
-
-    def grow(self) -> Observed:
-        """The same entries, with more room where it is short."""
-        index = self.index.grow()
-        entries = len(index.key)
-        return Observed(
-            index, lengthen(self.node, entries), lengthen(self.following, entries, FREE), *self[3:]
-        )
-
-
-def compile_growth() -> None:
-    """Have the growth of an index compiled, before a clock runs."""
-    Index.of(np.zeros(1, np.int64), rows=1).grow()
-
-
-# --- The pieces that the four loops of the learners share.
-#
-# What may be factored out of the training loops, in nanoseconds of processor time per update: Q-learning on `letter`, CpRM on
-# `deliver-8`, both k = 1 (Numba 0.68, two cores shared with other work; best of 60 bursts of `QTraining.advance`, two rounds):
-#
-#   everything written out                                              18      10.5   (other rounds: up to 16.8)
-#   `find_row` and `highest` as plain `njit` functions               18 to 19   10.3 to 10.5
-#   `draw`, too                                                      22 to 23   10.3 to 10.5
-#   `draw` and the ε-greedy choice with `forceinline=True`           25 to 26   10.1 to 10.3
-#   `draw` and the ε-greedy choice as plain functions                   50      11.9   (one round of 25 bursts)
-#   these and the making of a new row                                   51      25     (one round of 25 bursts)
-#
-# So small functions that only read are free, and training writes out the rest, with the same text in both learners. Once per
-# episode, and in tests, functions do. Whether `inline="always"` costs anything for functions of arrays is not settled.
+from pdrm.product.exploration import Explored
+from pdrm.product.explore_kernel import explore
+from pdrm.product.hash_kernel import Keys, hash_key, ix
 
 _FIRST, _SECOND, GOLDEN_64 = np.uint64(FIRST), np.uint64(SECOND), np.uint64(GOLDEN)
 _11, _27, _30, _31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
 
-# An index that is unsigned: at a signed one Numba looks whether it counts from the end, which made the loops a third slower.
-ix = np.uint64
+
+# Numba compiles these for the array [environment state, view] and for hashed slots apart.
 
 
 @njit(cache=True)
-def find_row(slot: Integers, keys: Keys, key: int) -> tuple[int, int]:
-    """The row of a key, or FREE, and the slot where it is or belongs."""
-    mask = len(slot) - 1
-    probe = hash_key(key) & mask
-    row = slot[ix(probe)]
-    while row >= 0 and keys[ix(row)] != key:
-        probe = (probe + 1) & mask
-        row = slot[ix(probe)]
-    return row, probe
+def find_row(slot: Integers, keys: Keys, states: int, s: int, view: int) -> tuple[int, int]:
+    """The row of an environment state and a view (`QTable`) or FREE, and its place for `place_row`."""
+    if slot.ndim == 2:
+        place = int(view)
+        row = slot[ix(s), ix(view)]
+    else:
+        key, mask = view * states + s, len(slot) - 1
+        place = hash_key(key) & mask
+        row = slot[ix(place)]
+        while row >= 0 and keys[ix(row)] != key:
+            place = (place + 1) & mask
+            row = slot[ix(place)]
+    return row, place
+
+
+@njit(cache=True)
+def place_row(slot: Integers, s: int, place: int, row: int) -> None:
+    """Let a row be found there."""
+    if slot.ndim == 2:
+        slot[ix(s), ix(place)] = row
+    else:
+        slot[ix(place)] = row
+
+
+@njit(cache=True)
+def count_views(explored: Explored) -> int:
+    """How many numbers there are of what a policy sees."""
+    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
+    return int(numbered[0]) * explored.states
 
 
 @njit(cache=True, inline="always")
@@ -161,8 +93,8 @@ def highest(q: Rewards, row: int, first: int, count: int) -> float:
 def choose_greedily(
     q: Rewards, row: int, first: int, count: int, random: np.uint64, first_tie: bool
 ) -> tuple[int, np.uint64]:
-    """A choice of highest value, among several a random or the first one (`greedy`), and the generator's state after it. Without a
-    row (FREE) all are worth nothing."""
+    """A choice of highest value, among several a random or the first one (`greedy`), and the
+    generator's state after it. Without a row (FREE) all are worth nothing."""
     best, ties, chosen = 0.0, count, 0
     if row >= 0:
         best, ties = q[ix(row), ix(first)], 1
@@ -181,18 +113,26 @@ def choose_greedily(
 
 
 @njit(cache=True)
-def note(observed: Observed, key: int, probe: int, place: int, node: int) -> int:
-    """Put a stack that is new to a list at its end (`ObservedStacks.add`); its entry, or FREE where there is no room."""
-    slot, keys, used = observed.index
-    entry = int(used[0])
-    if entry == len(keys):
-        return FREE
-    slot[probe], keys[entry], used[0] = entry, key, entry + 1
-    observed.node[entry] = node
-    if observed.last[place] >= 0:
-        observed.following[observed.last[place]] = entry
-    else:
-        observed.first[place] = entry
-    observed.last[place] = entry
-    observed.length[place] += 1
-    return entry
+def begin_episode(
+    domain: DomainArrays, explored: Explored, most: int, random: np.uint64
+) -> tuple[int, int, float, int, np.uint64]:
+    """Draw a start of the domain, make the silent moves, and read the label at reset, unless that
+    takes more than `most` moves of a counting automaton (0: any number).
+
+    The configuration (or a negative number of `explore`), the environment state, what was paid,
+    the moves, and the generator's state.
+    """
+    starts = domain.start_probability.reshape(1, 1, len(domain.start_state))
+    start, random = draw(starts, 0, 0, random)
+    s, label = domain.start_state[start], domain.start_label[start]
+    here, gained, operations = explored.start, explored.start_reward, 0
+    if label >= 0 and here % explored.states < explored.first_final:
+        there, earned = explore(explored, here, label)
+        if there < 0:
+            return there, s, gained, operations, random
+        if len(explored.counters) > 0:
+            operations = explored.moves[label, here]
+        if not 0 < most < operations:
+            gained += earned
+            here = there
+    return here, s, gained, operations, random

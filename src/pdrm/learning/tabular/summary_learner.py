@@ -10,8 +10,6 @@ elsewhere, come last. If no new action can be reached it acts greedily, as in ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import numpy as np
 from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, pick
 from pdrm.errors import BadSetting, StochasticMoves, UndefinedMove
-from pdrm.files import Arrays, Fingerprint
+from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
@@ -44,8 +42,8 @@ class SummaryLearner:
     """One run of the agent.
 
     >>> learner = SummaryLearner(Task("maze-5x5"), Summary(episodes=10), seed=0)
-    >>> learner.advance(10)
-    >>> learner.done, float(learner.test()[0].returns.mean())
+    >>> learner.advance(until=10)
+    >>> learner.episodes, float(learner.test().returns.mean())
     (10, 100005.0)
     """
 
@@ -67,8 +65,6 @@ class SummaryLearner:
         self.machine = task.pushdown
         self.agent = agent
         self.seed = seed
-        self.total = agent.total
-        self.between_tests = agent.test_every
         self.goals = (
             (NEAREST, 1.0),
             (RICHEST, agent.discount),
@@ -83,21 +79,16 @@ class SummaryLearner:
 
     # --- What the training loop asks
 
-    @property
-    def done(self) -> int:
-        """Training episodes so far."""
-        return self.episodes
-
-    def advance(self, episodes: int) -> None:
-        """Train for that many more episodes."""
+    def advance(self, until: int) -> None:
+        """Train until this many episodes are done in all, but never past the agent's `episodes`."""
         if self._stale:  # the values have narrower bounds by now
             self._begin()
-        for _ in range(min(episodes, self.total - self.done)):
+        while self.episodes < min(until, self.agent.episodes):
             rng = np.random.default_rng((self.seed, TRAINING, self.episodes))
             self.play(self.domain, rng, train=True)
             self.episodes += 1
 
-    def test(self) -> list[Test]:
+    def test(self) -> Test:
         """Greedy episodes in each of the domains that test this one, as one test."""
         found = []
         for number, where in enumerate(self.domain.tested_on):
@@ -106,28 +97,20 @@ class SummaryLearner:
             found += [self.play(where, rng, train=False) for _ in range(self.agent.test_episodes)]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
-        return [Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])]
+        return Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])
 
-    def snapshot(self, _run: int) -> Arrays:
+    def save(self) -> Arrays:
         """The state of the run, between two episodes."""
         counts = np.array([self.episodes, self.steps], np.int64)
         return {"counts": counts, **world_arrays(self.world)}
 
-    def restore(self, snapshots: Iterable[Arrays]) -> None:
-        """Continue from a snapshot."""
-        (arrays,) = snapshots
+    def load(self, arrays: Arrays) -> None:
+        """Put a new run into a saved state."""
         self.episodes, self.steps = arrays["counts"].tolist()
         self.world = read_world(arrays)
         self._begin()
 
-    def save_policy(
-        self, _run: int, path: Path, about: dict[str, Any], _largest: int | None = None
-    ) -> Fingerprint:
-        """Write what was learnt so far."""
-        self.policy(about).save(path)
-        return Fingerprint.of(path.read_bytes())
-
-    def facts(self, _run: int) -> dict[str, float]:
+    def facts(self) -> dict[str, float]:
         """Counts of steps, of the lines of the operators, and of all numbers that are kept."""
         size = self.solver.size
         numbers = size.numbers + sum(part.size for part in self.world)

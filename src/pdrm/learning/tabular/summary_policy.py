@@ -6,7 +6,6 @@ saved. The operators are found again when the policy is first asked.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +19,7 @@ from pdrm.analysis.whole_stack import WholeStack
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
-from pdrm.files import Arrays, encode_arrays, need, within, write_atomically
+from pdrm.files import Arrays, Fingerprint, encode_arrays, need, within, write_atomically
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.tabular.policy_table import (
@@ -194,16 +193,17 @@ class SummaryPolicy:
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
-    def save(self, path: str | Path) -> None:
-        """Write it to a `.npz` file and a `.json` beside it."""
+    def save(self, path: str | Path, _largest: int | None = None) -> Fingerprint:
+        """Write it to a `.npz` file and a `.json` next to it. Returns the fingerprint of the arrays."""
         file = Path(path)
         if file.suffix != ".npz":
             raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
         data = encode_arrays(world_arrays(self.world))
+        found = Fingerprint.of(data)
         description = {
             "pdrm_policy": VERSION,
             "kind": KIND,
-            "sha256": hashlib.sha256(data).hexdigest(),
+            "sha256": found.sha256,
             "view": str(self.view),
             "actions": list(self.actions),
             "labels": [sorted(label) for label in self.labels],
@@ -215,6 +215,7 @@ class SummaryPolicy:
         write_atomically(
             file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode()
         )
+        return found
 
 
 def find_values(

@@ -9,8 +9,8 @@ from pdrm.drawing.curve_plots import CurveLine, panel_plot
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, run_study
-from pdrm.paper.report import write_own_report
-from pdrm.paper.study_section import figure_svg
+from pdrm.experiments.study_report import write_own_report
+from pdrm.experiments.study_section import figure_svg
 from tests.experiments.small import SHORT
 
 LINES = (Line(name="1-pdRM", agent="q"), Line(name="a & b", agent="q", k="full"))

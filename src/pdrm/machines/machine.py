@@ -1,6 +1,6 @@
-"""Checks of a machine when it is built, as far as the three kinds of machine share them.
+"""Machines of any kind: tuples of names and rules, checked when they are built.
 
-Every name a rule uses is declared, once, and can be a name, and the header is complete. That at most one rule applies to a
+Every name that a rule uses is declared, once, and can be a name, and the header is complete. That at most one rule applies to a
 label is checked in `determinism`.
 """
 
@@ -44,7 +44,7 @@ R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
 class Machine(Displayed, Generic[R_co]):
-    """What all three kinds of machine have."""
+    """The parts that all kinds of machine share."""
 
     __slots__ = ()
     name: str
@@ -68,21 +68,24 @@ class Machine(Displayed, Generic[R_co]):
     def _fill_in(self) -> None:
         """Make tuples of what may be lists, and set the fields that follow from the others: the alphabet, the rules by state,
         and the states if not declared."""
-        object.__setattr__(self, "alphabet", alphabet := Alphabet(self.events, self.exclusive))
-        given = {
+        alphabet = Alphabet(self.events, self.exclusive)
+        final = names_of("final", self.final)
+        rules = tuple(self.transitions)
+        states = names_of("states", self.states) or states_of(self.start, final, rules)
+        leaving: dict[str, list[R_co]] = {state: [] for state in (*states, *final)}
+        for rule in rules:
+            leaving.setdefault(rule.source, []).append(rule)
+        fields = {
+            "alphabet": alphabet,
             "events": alphabet.events,
             "exclusive": alphabet.exclusive,
-            "transitions": tuple(self.transitions),
+            "final": final,
+            "transitions": rules,
+            "states": states,
+            "_from": {state: tuple(several) for state, several in leaving.items()},
         }
-        given |= {field: names_of(field, getattr(self, field)) for field in ("final", "states")}
-        for field, value in given.items():
+        for field, value in fields.items():
             object.__setattr__(self, field, value)
-        if not self.states:
-            object.__setattr__(self, "states", states_of(self.start, self.final, self.transitions))
-        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
-        for rule in self.transitions:
-            leaving.setdefault(rule.source, []).append(rule)
-        object.__setattr__(self, "_from", {state: tuple(rules) for state, rules in leaving.items()})
 
     def rules_from(self, state: str) -> tuple[R_co, ...]:
         """The rules that leave a state, in the order they were written."""
@@ -141,7 +144,8 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
     yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
-    events, states = frozenset(machine.events), frozenset((*machine.states, *machine.final))
+    events = frozenset(machine.events)
+    states = frozenset((*machine.states, *machine.final))
     for group in machine.exclusive:
         for event in group:
             if event not in events:
@@ -150,12 +154,38 @@ def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
-    elif machine.start not in machine.states:
+    elif machine.start not in states:
         yield _unknown_state(machine.start, machine, None, "the `start` line")
-    yield from _otherwise_faults(machine)
+    otherwise = machine.otherwise
+    has_target = otherwise.target is not None
+    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != has_target:
+        fault = f"`otherwise {otherwise.action}` is not a rule"
+        yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
+    elif otherwise.target is not None and otherwise.target not in states:
+        yield _unknown_state(otherwise.target, machine, otherwise.where, "the `otherwise` line")
+    yield from _find_bad_reward(otherwise, "`otherwise`")
+    yield from _find_rule_faults(machine, events, states)
+
+
+def _find_rule_faults(
+    machine: Machine[Rule], events: frozenset[str], states: frozenset[str]
+) -> Iterator[PdrmError]:
     final = frozenset(machine.final)
     for rule in machine.transitions:
-        yield from _rule_faults(machine, rule, events, states, final)
+        place = f"rule {machine.rule_text(rule)}"
+        if rule.source in final:
+            yield FinalStateWithRules(
+                f"`{rule.source}` is final, so no rule may leave it: {place}",
+                where=rule.where,
+                fix=f"remove the rule, or take `{rule.source}` off the `final` line",
+                word=rule.source,
+            )
+        for state in (rule.source, rule.target):
+            if state not in states:
+                yield _unknown_state(state, machine, rule.where, place)
+        for event in sorted(events_of(rule.guard) - events):
+            yield _unknown_event(event, machine, rule.where, place)
+        yield from _find_bad_reward(rule, place)
 
 
 def find_bad_names(
@@ -183,49 +213,10 @@ def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmErr
             )
 
 
-def _otherwise_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
-    otherwise = machine.otherwise
-    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != (
-        otherwise.target is not None
-    ):
-        fault = f"`otherwise {otherwise.action}` is not a rule"
-        yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
-    elif otherwise.target is not None and otherwise.target not in (*machine.states, *machine.final):
-        yield _unknown_state(otherwise.target, machine, otherwise.where, "the `otherwise` line")
-    if not math.isfinite(otherwise.reward):
-        fault = f"the reward of `otherwise` is {otherwise.reward}"
-        yield BadReward(fault, where=otherwise.where, fix="use a finite number")
-
-
-def _rule_faults(
-    machine: Machine[Rule],
-    rule: Rule,
-    events: frozenset[str],
-    states: frozenset[str],
-    final: frozenset[str],
-) -> Iterator[PdrmError]:
-    read = events_of(rule.guard)
-    named = rule.source in states and rule.target in states and read <= events
-    if named and rule.source not in final and math.isfinite(rule.reward):
-        return
-    place = f"rule {machine.rule_text(rule)}"
-    if rule.source in final:
-        yield FinalStateWithRules(
-            f"`{rule.source}` is final, so no rule may leave it: {place}",
-            where=rule.where,
-            fix=f"remove the rule, or take `{rule.source}` off the `final` line",
-            word=rule.source,
-        )
-    elif rule.source not in states:
-        yield _unknown_state(rule.source, machine, rule.where, place)
-    if rule.target not in states:
-        yield _unknown_state(rule.target, machine, rule.where, place)
-    for event in sorted(read - events):
-        yield _unknown_event(event, machine, rule.where, place)
-    if not math.isfinite(rule.reward):
-        yield BadReward(
-            f"the reward of {place} is {rule.reward}", where=rule.where, fix="use a finite number"
-        )
+def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError]:
+    if not math.isfinite(paying.reward):
+        fault = f"the reward of {place} is {paying.reward}"
+        yield BadReward(fault, where=paying.where, fix="use a finite number")
 
 
 def _unknown_state(

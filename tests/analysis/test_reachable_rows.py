@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdrm.analysis.reach import find_views, survey
+from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.size_claims import MOST_LABELS, all_words
 from pdrm.analysis.sizes import sizes_record, to_json
 from pdrm.domains.array_domain import from_arrays

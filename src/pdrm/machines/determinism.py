@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from pdrm.errors import Nondeterministic, TooLarge, TooManyCases
-from pdrm.machines.checks.wellformed import Machine
 from pdrm.machines.guards import Event, events_of, label_text
-from pdrm.machines.labels import LabelSet, LabelSets, join
+from pdrm.machines.labels import LabelSet, LabelSets
+from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
 MOST_REPORTED = 5
@@ -60,8 +60,7 @@ def find_clashes(
         try:
             readings: list[Reading[R]] = []
             for number, rule in enumerate(rules):
-                node = sets.store.of_guard(rule.guard, sets.alphabet)
-                labels = sets.all if rule.silent else LabelSet(sets, node)
+                labels = sets.all if rule.silent else sets.holding(rule.guard)
                 readings.append(Reading(rule, number, labels))
             found = list(islice(meetings(readings), MOST_FOUND))
         except TooLarge as error:
@@ -105,7 +104,8 @@ def find_overlaps_between(
 
 def join_labels(readings: Sequence[Reading[R]]) -> LabelSet:
     """The labels of all these rules together."""
-    return join([reading.labels for reading in readings], readings[0].labels.sets.none)
+    sets = readings[0].labels.sets
+    return LabelSet(sets, sets.store.join([reading.labels.node for reading in readings]))
 
 
 def _report(
@@ -121,8 +121,10 @@ def _report(
         same = (clash for clash in alike if clash.one.rule == clash.other.rule)
         clash = next(same, alike[0])
         one, other = clash.one.rule, clash.other.rule
-        more = f"\n    (and {len(alike) - 1} more of this line)" if len(alike) > 1 else ""
+        why = "at most one rule may apply"
+        label = label_text(clash.labels.example())
         if one.silent != other.silent:
+            why = "a silent rule leaves no label to read there"
             way_out = silent_fix
         elif one != other:
             way_out = _propose_exclusive(machine, clashes, one, other) or fix
@@ -132,10 +134,7 @@ def _report(
             way_out = "remove one of the two"
         if one.silent and other.silent:
             label = "eps (both are silent)"
-        else:
-            label = label_text(clash.labels.example())
-        why = "a silent rule leaves no label to read there"
-        why = why if one.silent != other.silent else "at most one rule may apply"
+        more = f"\n    (and {len(alike) - 1} more of this line)" if len(alike) > 1 else ""
         place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
         yield Nondeterministic(
             f"two rules apply in state `{one.source}` for label {label}{clash.place}: {why}"

@@ -13,23 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.drawing.curve_plots import CurveLine, overview_plot, panel_plot
+from pdrm.drawing.curve_plots import CurveLine, panel_plot
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
 from pdrm.drawing.plots import Plot, plot_bytes
 from pdrm.drawing.render import draw
 from pdrm.drawing.rows import latex_table, markdown_table, write_cells
 from pdrm.errors import WrongKind
-from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, TitledStudy, learnt_at, training_to_learn
+from pdrm.experiments.page import Section, badge, details
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.statistics import (
     interquartile_mean_interval,
     probability_of_improvement_interval,
 )
 from pdrm.experiments.store import Store
-from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
-from pdrm.paper.figures import NOTES
-from pdrm.paper.page import Section, badge, details
 from pdrm.task import Task
 
 FEWEST_SEEDS = 5
@@ -41,7 +39,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
 
 
-def anchor(study: Study) -> str:
+def anchor(study: TitledStudy) -> str:
     """The anchor of the study on the page."""
     return f"study-{plain_name(study.name)}"
 
@@ -64,52 +62,36 @@ def figure_svg(
     return data
 
 
-# --- The row of the paper's figures
-
-
-def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[Markup]:
-    """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
-    by_panel: dict[str, list[CurveLine]] = {}
-    for curves in lines:
-        if not curves.line.ours:
-            by_panel.setdefault(curves.panel.name, []).append(curves.to_plot())
-    panels = list(by_panel.values())
-    if study.figure and len(panels) > 1:
-        stem = folder / plain_name(f"{study.name}-overview")
-        drawn = figure_svg(stem, panels, partial(overview_plot, panels))
-        return [_linked(study, drawn, f"{study.figure}: {study.title}")]
-    titles = {
-        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
-    }
-    return [
-        _linked(
-            study,
-            figure_svg(folder / plain_name(f"{name}-paper"), [mine], partial(panel_plot, mine)),
-            titles[name],
-        )
-        for name, mine in by_panel.items()
-    ]
-
-
-def _linked(study: Study, svg: bytes, caption: str) -> Markup:
-    return html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
-
-
 # --- A study with all its panels
 
 
 def study_section(
-    study: Study, lines: Sequence[Curves], store: Store, folder: Path, *, with_tasks: bool = False
+    study: TitledStudy,
+    lines: Sequence[Curves],
+    store: Store,
+    folder: Path,
+    *,
+    note: str = "",
+    with_tasks: bool = False,
 ) -> Section:
-    """A study's curves and tables; the figures are also written as files to a folder. with_tasks: begin each panel with its map and
-    machine."""
-    parts = [html("p", NOTES[study.name])] if study.name in NOTES else []
+    """The curves and tables of a study; the figures are also written as files to a folder.
+
+    Args:
+        study: Its name and title.
+        lines: Its recorded lines.
+        store: Where their runs are.
+        folder: Where the figures are written.
+        note: The first sentences.
+        with_tasks: Begin each panel with its map and machine.
+    """
+    panels: dict[str, list[Curves]] = {}
+    for curves in lines:
+        panels.setdefault(curves.panel.name, []).append(curves)
+    parts = [html("p", note)] if note else []
     parts += [_origins(study, lines), html("p", _seeds(lines), class_="soft")]
-    for panel in study.panels:
-        mine = [curves for curves in lines if curves.panel.name == panel.name]
-        if mine:
-            task = draw_task(panel.task) if with_tasks else Markup("")
-            parts.append(_panel(panel, mine, store, folder, task))
+    for mine in panels.values():
+        task = draw_task(mine[0].panel.task) if with_tasks else Markup("")
+        parts.append(_panel(mine[0].panel, mine, store, folder, task))
     return Section(anchor(study), study.title or study.name, join(parts))
 
 
@@ -121,7 +103,7 @@ def draw_task(task: Task) -> Markup:
     return html("div", *(html("div", one) for one in drawn), class_="side")
 
 
-def _origins(study: Study, lines: Sequence[Curves]) -> Markup:
+def _origins(study: TitledStudy, lines: Sequence[Curves]) -> Markup:
     """The origin of runs that were not made here."""
     origins = list(dict.fromkeys(one.origin for one in lines if one.origin is not None))
     if not origins:

@@ -1,0 +1,212 @@
+"""Bounds on the stack that hold on every word: how deep a step looks, how high the stack gets, how fast it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from typing import NamedTuple
+
+from pdrm.machines.heads import (
+    Head,
+    PushdownSystem,
+    count,
+    explore_machine,
+    lead,
+    list_silent_heads,
+    moves_at,
+)
+from pdrm.machines.labels import LabelSets
+from pdrm.machines.transitions import TopSymbols
+
+# --- Silent moves after a label, on any stack
+
+
+class _Settled(NamedTuple):
+    """The end of the silent moves above some known symbols: the state, the symbols left, and the number of moves that pushed."""
+
+    state: str
+    left: int
+    pushes: int
+
+
+def _settle(machine: PushdownSystem, state: str, symbols: TopSymbols) -> _Settled:
+    """Make silent moves until none applies or all the symbols are popped."""
+    stack = list(reversed(symbols))
+    pushes = 0
+    while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
+        head = Head(state, stack.pop())
+        state, pushed = lead(rule, head)
+        stack += reversed(pushed)
+        pushes += count(pushed) > count((head.top,))
+    return _Settled(state, len(stack), pushes)
+
+
+def _greatest_gains(machine: PushdownSystem, gain: Callable[[_Settled], int]) -> dict[str, float]:
+    """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if there is no bound.
+
+    The symbols of the stack are settled one after the other, as far as they are popped.
+    """
+    greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
+    settled = [
+        (head.state, _settle(machine, head.state, (head.top,)))
+        for head in list_silent_heads(machine)
+    ]
+    for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
+        changed = False
+        for state, one in settled:
+            sum_of_gains = gain(one) + (0 if one.left else greatest[one.state])
+            if sum_of_gains > greatest[state]:
+                greatest[state] = sum_of_gains if turn <= len(greatest) else inf
+                changed = True
+        if not changed:
+            break
+    return greatest
+
+
+# --- Pop depth: the most symbols of the old stack that reading one label can pop
+#
+# Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
+# one of them is needed as a counterfactual).
+
+
+def pops_in_a_step(machine: PushdownSystem) -> int | None:
+    """The most symbols popped off the old stack by one label and its silent moves (None: there is no bound).
+
+    >>> from pdrm.language.loading import catalogue
+    >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
+    [1, 1, 5]
+    """
+    pops = _greatest_gains(machine, lambda settled: not settled.left)
+    target = machine.otherwise.target
+    most = 0.0 if target is None else pops[target]
+    for rule, top in product(machine.transitions, machine.stack):
+        if not rule.silent and rule.looks_at(top):
+            pushed = rule.replacement(top)
+            kept = pushed[-1:] == (top,)
+            settled = _settle(machine, rule.target, pushed[:-1] if kept else pushed)
+            most = max(most, (not kept) + (0 if settled.left else pops[settled.state]))
+    return None if most == inf else int(most)
+
+
+def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
+    """The number of symbols of a stack that decide what a k-policy sees in that many steps (None: there is no bound).
+
+    They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> [symbols_that_matter(catalogue("paint"), k) for k in (0, 1, 2)]
+    [6, 6, 7]
+    """
+    pops = pops_in_a_step(machine)
+    return None if pops is None else steps * pops + max(k, 1)
+
+
+# --- Height: what a stack of fixed depth must have room for
+#
+# A move replaces a head's symbol by others. So the height above a head within n labels is what stands below one of these
+# symbols and the height above that one within n - 1 labels (n, if the move is silent). The labels that it takes to pop the
+# symbols above that one are not counted: the height found may be too high, never too low.
+
+
+def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
+    """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
+    [51, 9, 6]
+    """
+    explored = explore_machine(machine)
+    above = {
+        head: [one for end in moves for one in explored.come_up(*end)]
+        for head, moves in explored.moves.items()
+    }
+    silent = above.keys() & list_silent_heads(machine)
+
+    def climb(head: Head, heights: dict[Head, int]) -> int:
+        """The height above a head after one more move."""
+        found = [one.below + heights[one.head] for one in above[head]]
+        return min(most, max([heights[head], *found]))
+
+    def settle(heights: dict[Head, int]) -> dict[Head, int]:
+        """The heights with all silent moves taken."""
+        while True:
+            higher = heights | {head: climb(head, heights) for head in silent}
+            if higher == heights:
+                return heights
+            heights = higher
+
+    heights = settle({head: count((head.top,)) for head in above})
+    for _ in range(labels):
+        higher = settle({head: climb(head, heights) for head in above})
+        if higher == heights:
+            break
+        heights = higher
+    start = explored.come_up(machine.start, (machine.stack[0], None))
+    return max(one.below + heights[one.head] for one in start)
+
+
+# --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
+#
+# The paper allows m symbols per transition and e pushing silent transitions per step, so m(e + 1) symbols per step. It forgets
+# the symbols that an episode begins with, and e need not exist: silent moves may push each time they have popped one more
+# symbol. What one step can add always exists, though, because silent moves end above a head's symbol or pop it.
+
+
+@dataclass(frozen=True, slots=True)
+class StackGrowth:
+    """The constants that the sizes of a machine's policies depend on.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> stack_growth(catalogue("deliver"))
+    StackGrowth(symbols=5, added=8, silent_pushes=0, begun=1, step=8)
+    """
+
+    symbols: int
+    """|Γ|"""
+    added: int
+    """m: the most symbols that one transition adds, those it pushes less the one it looks at."""
+    silent_pushes: int | None
+    """e: the most silent transitions of one step that add symbols, over all stacks (None: there is no bound)."""
+    begun: int
+    """The height of the stack before the first label is read."""
+    step: int
+    """The most symbols that one label and its silent moves add, over all reachable heads."""
+
+    def longest(self, labels: int) -> int:
+        """The highest that a stack can be after that many labels."""
+        return self.begun + labels * self.step
+
+
+def stack_growth(machine: PushdownSystem) -> StackGrowth:
+    """Find the constants of a machine."""
+    tops = (*machine.stack, None)
+    added = 0
+    for rule, top in product(machine.transitions, tops):
+        if rule.looks_at(top):
+            added = max(added, len(rule.replacement(top)) - count((top,)))
+    silent = set(list_silent_heads(machine))
+
+    below = _greatest_gains(machine, lambda settled: settled.left - 1)
+    step = 0.0
+    for head, moves in explore_machine(machine).moves.items():
+        for state, symbols in moves if head not in silent else ():
+            settled = _settle(machine, state, symbols)
+            grown = settled.left - (None in symbols) if settled.left else below[settled.state]
+            step = max(step, grown - count((head.top,)))
+
+    pushes = _greatest_gains(machine, lambda settled: settled.pushes)
+    sets = LabelSets(machine.alphabet)
+    silent_pushes = pushes[machine.start]
+    for head in map(Head._make, product(machine.states, tops)):
+        if head not in silent:
+            ends = moves_at(machine, sets, head)
+            silent_pushes = max([silent_pushes, *(pushes[state] for state, _ in ends)])
+    return StackGrowth(
+        symbols=len(machine.stack),
+        added=added,
+        silent_pushes=None if silent_pushes == inf else int(silent_pushes),
+        begun=len(machine.begin().after.stack),
+        step=int(step),
+    )
