@@ -106,7 +106,7 @@ def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path, m
     )
     (folder,) = runs.iterdir()
     monkeypatch.setattr(
-        "pdrm.domains.water.water_world", lambda name: replace(water_world(name), step_limit=300)
+        "pdrm.task.water_world", lambda name: replace(water_world(name), step_limit=300)
     )  # not 10,000
     outcome = pdrm("film", folder, "-o", film, "--every", 20_000)
     assert outcome.code == 0

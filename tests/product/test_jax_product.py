@@ -1,7 +1,5 @@
 """The product in JAX, step by step against the domain's arrays and the readable machine; episodes begin anew."""
 
-import importlib
-import sys
 from dataclasses import replace
 from random import Random
 
@@ -10,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import pdrm.product.jax_env
 from pdrm.domains import water
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
-from pdrm.errors import BadSetting, MissingPackage
+from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
@@ -139,10 +136,3 @@ def test_water_moves_as_its_formulas_say():
         plain, label = water.advance(world, plain, push, drawn, np)
         state, outcome = product.step(state, clock)
         assert int(outcome.label) == int(label)
-
-
-@pytest.mark.parametrize("package", ["jax", "optax"])
-def test_a_missing_package_is_named_with_its_fix(package, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=r"pip install 'pdrm\[jax\]'"):
-        importlib.reload(pdrm.product.jax_env)
