@@ -49,21 +49,15 @@ PROVE ?= 5m
 prove: .venv/dev.done ## check the properties with new random seeds until the time is up (PROVE=30m)
 	$(BIN)/python -m tests.properties.prove $(PROVE)
 
-# Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that are small enough.
-COVERED := machines language product analysis
-DOSES := shaping sufficient_k summaries task_findings values
-BESIDE := tests/cli/test_check_k.py tests/cli/test_solve.py $(DOSES:%=tests/properties/test_properties.py::test_%)
-PLAIN := tests/machines/test_kernels.py tests/product/test_counters.py tests/product/test_exploring.py tests/product/test_finite.py \
-	tests/product/test_potentials.py::test_kernels_keep_the_same_values_on_stacks tests/product/test_summaries.py tests/analysis \
-	tests/properties/test_properties.py::test_summaries
-coverage: .venv/dev.done ## which branches of machines/, language/, product/ and analysis/ the tests take; fails below 95 % of any of them
+# Compiled kernels are invisible to coverage: a second run has them as plain Python, on the tests that compare them with their twins.
+TWINS := $(addprefix tests/, machines/test_step_kernel.py product/test_counters.py product/test_exploring.py product/test_finite.py \
+	product/test_potentials.py properties/test_properties.py analysis)
+coverage: .venv/dev.done ## count the lines and branches that the tests take; fails below 95 %
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(wildcard $(COVERED:%=tests/%)) $(COVERED:%=src/pdrm/%) $(BESIDE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not compiled' -W 'ignore:overflow encountered in scalar' $(PLAIN)
+	$(BIN)/coverage run -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -m 'not compiled' -W 'ignore:overflow encountered in scalar' $(TWINS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/coverage json --quiet -o .measured/coverage/report.json
-	$(BIN)/python -m tests.branches .measured/coverage/report.json
 
 wheel-test: .venv/dev.done ## build the wheel, install it with the core alone, use it
 	$(BIN)/python requirements/wheel_test.py

@@ -25,7 +25,7 @@ from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import MissingPackage
 from pdrm.learning.agents import PPO, Deep
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
+from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining
 from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
@@ -176,12 +176,12 @@ def measure_ppo(n_envs: int) -> Figures:
 def water_training(given: dict[str, Any]) -> DeepTraining:
     """One run of PPO on WaterWorld."""
     product, settings = water_product(), PPO.like_sb3(**given)
-    return DeepTraining(algorithm_of("ppo"), lambda _: (product, settings), [0])
+    return DeepTraining(ALGORITHMS["ppo"], lambda _: (product, settings), [0])
 
 
 def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
     """A function that trains for n more iterations, and waits for them."""
-    return lambda: float(training.iterate(iterations).losses.value[0, 0])
+    return lambda: float(training.iterate(iterations).episodes[0])
 
 
 # --- PPO next to Stable-Baselines3's

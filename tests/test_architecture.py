@@ -7,6 +7,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pdrm"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -61,23 +63,34 @@ def tree(path):
     return ast.parse(path.read_text())
 
 
+def may_import_upwards(path, function):
+    """A value shows itself with what is above it, a task makes its environment, an agent its learner."""
+    shows = re.fullmatch(r"_repr_\w+_", function) is not None
+    return shows or (path.name, function) == ("task.py", "env") or function == "learner"
+
+
+def imports_of(node):
+    """What a statement imports, also by a string given to `import_module`."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"imports are absolute: {ast.unparse(node)}"
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        return [text.value for text in node.args if isinstance(text, ast.Constant)]
+    return []
+
+
 @cache
-def imported(path):
-    """Everything a module imports, also by a string given to `import_module`; a task knows its wrapper, and agents know their
-    learners, by `env` and `learner` alone."""
-    found = []
-    functions = [one for one in ast.walk(tree(path)) if isinstance(one, ast.FunctionDef)]
-    apart = {node for one in functions if one.name in ("env", "learner") for node in ast.walk(one)}
-    for node in ast.walk(tree(path)):
-        if node in apart:
-            continue
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            found += [text.value for text in node.args if isinstance(text, ast.Constant)]
+def imported(path, upwards=True):
+    """Everything a module imports; not where it may import upwards, if asked so."""
+    found, nodes = [], [tree(path)]
+    while nodes:
+        node = nodes.pop()
+        found += imports_of(node)
+        is_function = isinstance(node, ast.FunctionDef)
+        if upwards or not is_function or not may_import_upwards(path, node.name):
+            nodes += ast.iter_child_nodes(node)
     return found
 
 
@@ -100,7 +113,7 @@ def test_every_folder_has_a_layer():
 def test_imports_go_down():
     for path in MODULES:
         own = chapter(path)
-        for name in imported(path) if own in RANK else ():
+        for name in imported(path, upwards=False) if own in RANK else ():
             parts = name.split(".")
             if parts[0] == "pdrm" and len(parts) > 1 and parts[1] not in (own, "__version__"):
                 assert RANK.get(parts[1], -1) > RANK[own], f"{dotted(path)} may not import {name}"
@@ -111,7 +124,7 @@ def test_no_module_imports_itself_by_way_of_others():
     graph = {
         name: {
             found
-            for text in imported(path)
+            for text in imported(path, upwards=False)
             if (found := in_the_house(names, text)) and found != name
         }
         for name, path in names.items()
@@ -142,6 +155,25 @@ def test_nothing_names_the_modules_of_peers():
 def test_no_two_modules_share_a_name():
     names = Counter(path.name for path in MODULES if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 1] == []
+
+
+REBUILT = pytest.mark.xfail(reason="chapters are still being rebuilt", strict=False)
+
+
+@REBUILT
+def test_no_two_classes_share_a_name():
+    homes = {}
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(dotted(path))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+@REBUILT
+def test_no_module_is_longer_than_600_lines():
+    lengths = {dotted(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > 600} == {}
 
 
 def test_every_module_and_chapter_is_introduced():

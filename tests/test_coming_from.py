@@ -21,10 +21,6 @@ def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
-def lines(code):
-    return sum(1 for line in code.splitlines() if line.strip())
-
-
 @pytest.fixture(scope="module")
 def letter():
     """The page's environment, PyCRM's product and ours."""
@@ -60,15 +56,6 @@ def test_the_machine_with_a_stack_pays_the_same(letter):
     for _ in range(300):
         word = [frozenset(str(rng.choice(["A", "B", "C", ""]))) for _ in range(12)]
         assert stack.run(word).reward == letter["task"].run(word).reward
-
-
-def test_the_lines_are_as_many_as_the_page_says():
-    _, theirs, ours = blocks("from-pycrm.md", "py")
-    there, here = re.search(
-        r"^(\d+) lines there, (\d+) here", (DOCS / "from-pycrm.md").read_text(), re.MULTILINE
-    ).groups()
-    assert (int(there), int(here)) == (lines(theirs), lines(ours))
-    assert int(here) < int(there) / 3
 
 
 OFFICE = dict(
@@ -216,17 +203,3 @@ def test_the_commands_of_the_office_run_and_it_is_learnt(office, pdrm):
     assert (office / "coffee-and-mail.pdrm").exists()
     for folder in (office / "runs").iterdir():
         assert "ended in u4: 100" in pdrm("evaluate", folder).out
-
-
-def test_the_office_is_shorter():
-    (theirs,) = blocks("from-reward-machines.md", "py")
-    told = re.search(
-        r"^(\d+) lines there, (\d+) here",
-        (DOCS / "from-reward-machines.md").read_text(),
-        re.MULTILINE,
-    )
-    machine = lines(OFFICE["coffee-and-mail.txt"])
-    assert tuple(map(int, told.groups())) == (
-        machine + lines(theirs),
-        machine + lines(OFFICE["office.txt"]),
-    )

@@ -11,6 +11,7 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 SMALLER = {
     "counterfactual_dqn.py": ["--steps", "600", "--output", "new/folder"],
     "minigrid_sb3.py": ["--steps", "600"],
+    "own_jax_world.py": ["--steps", "98_304"],
     "shaped_sb3.py": ["--agent", "dqn", "--steps", "600"],
 }
 """What is given to examples that take minutes."""

@@ -2,20 +2,14 @@
 
 import gc
 import json
-import re
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import pdrm
-from pdrm.drawing.curve_plots import CurveLine, study_plot
 from pdrm.drawing.rows import Rows
-from pdrm.errors import BadRunFolder, BadSetting, NotRecorded, UnknownFormat
-from pdrm.learning import execution
-from pdrm.progress import _NotebookBar, _show_in_notebook
+from pdrm.errors import BadSetting, NotRecorded, UnknownFormat
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -42,98 +36,34 @@ def test_machines_words_domains_and_tasks_show_themselves():
         assert "\n" not in repr(value)
 
 
-def test_a_wide_machine_is_scaled_instead_of_cut_off():
-    (image,) = re.findall("<img[^>]*>", forms(pdrm.catalogue("paint"))["html"])
-    assert "max-width: 100%" in image
-
-
 def stop(_status):
     raise KeyboardInterrupt
 
 
-def test_stopping_says_in_one_line_what_was_kept_and_goes_on_from_there(tmp_path, capsys):
+def test_stopping_keeps_what_was_learnt_and_the_same_line_goes_on(tmp_path):
     settings = pdrm.QLearning(k=1, episodes=400, test_every=100)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        pdrm.train("letter", settings, watch=stop)
-    (line,) = caught.value._render_traceback_()
-    stopped = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', line)[1])
-    assert not stopped.done
-    assert len(stopped.curve) == 1
-    assert "25% trained, return" in repr(stopped)
-    assert stopped.evaluate(episodes=2)["episodes"] == 2
-    assert "data:image/png" in forms(stopped)["html"]
-    whole, told = pdrm.train("letter", settings), []
-    assert whole.folder == stopped.folder, "the same line goes on"
-    again = pdrm.train("letter", settings, watch=told.append)
-    assert again.folder != whole.folder
-    assert (again.result, again.curve.returns.tolist()) == (
-        whole.result,
-        whole.curve.returns.tolist(),
-    )
-    assert len(told) == 4
-    place = whole.folder
-    del whole, again, stopped
-    gc.collect()
-    assert not place.exists(), "a temporary folder lasts as long as its run"
     with pytest.raises(KeyboardInterrupt) as caught:
         pdrm.train("letter", settings, folder=tmp_path, watch=stop)
     (line,) = caught.value._render_traceback_()
     (folder,) = tmp_path.iterdir()
     assert str(folder) in line
-    study = pdrm.Study("letter", settings, seeds=1)
-    (tmp_path / "runs").mkdir()
-    folder.rename(tmp_path / "runs" / folder.name)
-    capsys.readouterr()
-    study.run(tmp_path, progress=True)
-    assert "1 run to do, 1 of them from where they were stopped" in capsys.readouterr().err
-    pdrm.train("letter", settings, folder=tmp_path / "runs", progress=True)
-    assert capsys.readouterr().err == f"was trained before: {tmp_path / 'runs' / folder.name}\n"
-
-
-def test_a_folder_of_a_study_is_no_run_and_names_its_runs(tmp_path):
-    pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
-    with pytest.raises(BadRunFolder) as told:
-        pdrm.Run.load(tmp_path)
-    assert str(tmp_path / "runs" / "letter-q-") in told.value.fix
-
-
-def test_a_bar_begins_where_the_run_was_stopped(tmp_path, monkeypatch):
-    shown = []
-
-    @contextmanager
-    def show(*_, **__):
-        yield lambda done, note: shown.append((done, note))
-
-    monkeypatch.setattr("pdrm.learning.run.show_progress", show)
-    for watch in (stop, None):
-        with suppress(KeyboardInterrupt):
-            pdrm.train(
-                "letter", "q", k=1, episodes=400, test_every=100, folder=tmp_path, watch=watch
-            )
-    assert [done for done, _ in shown] == [100, 100, 200, 300, 400]
-    assert shown[1][1] == "going on from 25%"
-
-
-def test_a_study_that_is_stopped_says_where_it_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(execution, "perform", stop_at_once)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        pdrm.Study("letter", "q", seeds=2, settings={"episodes": 100}).run(tmp_path)
-    (line,) = caught.value._render_traceback_()
-    assert "0 of 2 runs are done" in line
-    assert str(tmp_path) in line
-
-
-def stop_at_once(*_):
-    raise KeyboardInterrupt
-
-
-def test_a_machine_too_large_to_draw_shows_its_rules():
-    lines = "\n".join(f"s{i} -> s{i + 1} : a, z / z, 1" for i in range(200))
-    machine = pdrm.parse(
-        f"name m\nevents a\nstack #\nstart s0\nfinal s200\notherwise stay 0\n\n{lines}\n"
+    stopped = pdrm.Run.load(folder)
+    assert (stopped.done, len(stopped.curve)) == (False, 1)
+    assert stopped.evaluate(episodes=2)["episodes"] == 2
+    assert "data:image/png" in forms(stopped)["html"]
+    told, again = [], []
+    resumed = pdrm.train("letter", settings, folder=tmp_path, watch=told.append)
+    whole = pdrm.train("letter", settings, watch=again.append)
+    assert resumed.folder == folder != whole.folder
+    assert (resumed.result, resumed.curve.returns.tolist()) == (
+        whole.result,
+        whole.curve.returns.tolist(),
     )
-    assert list(forms(machine)) == ["html"]
-    assert "160 more" in forms(machine)["html"]
+    assert (len(told), len(again)) == (3, 4)
+    place = whole.folder
+    del whole
+    gc.collect()
+    assert not place.exists(), "a temporary folder lasts as long as its run"
 
 
 def test_names_are_escaped():
@@ -183,36 +113,6 @@ def test_a_film_shows_itself(tmp_path):
         assert len(repr(film).replace(str(tmp_path), "")) < 80
 
 
-def test_a_policy_is_a_table_of_rows(tmp_path):
-    run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
-    policy, domain = run.policy, pdrm.domain("letter")
-    rows = policy.table(domain)
-    assert len(rows) == len(policy)
-    assert len(list(rows)) == len(rows[:]) == len(rows)
-    for row in rows:
-        values = policy.values(row.environment_state, row.machine_state, row.stack)
-        assert list(row.values.values()) == values.tolist()
-        assert row.best == domain.actions[values.argmax()]
-        assert row.where == domain.describe(row.environment_state)
-    assert rows[-1] == rows[len(rows) - 1]
-    with pytest.raises(IndexError):
-        rows[len(rows)]
-    assert f"{len(rows) - 20} more rows" in str(rows)
-    options = pdrm.train("letter", "hrm", episodes=200, folder=tmp_path).policy
-    assert {row.best for row in options.table()} <= {
-        rule for rules in options.options.values() for rule in rules
-    }
-
-
-def test_rows_become_a_frame():
-    pandas = pytest.importorskip("pandas")
-    rows = pdrm.train("letter", "q", k=1, episodes=200).policy.table()
-    frame = rows.frame()
-    assert isinstance(frame, pandas.DataFrame)
-    assert len(frame) == len(rows)
-    assert frame["value_u"].tolist() == [row.values["u"] for row in rows]
-
-
 def test_curves_and_words_become_frames(tmp_path):
     pandas = pytest.importorskip("pandas")
     run = pdrm.train("letter", "q", k=1, episodes=200, folder=tmp_path)
@@ -230,21 +130,6 @@ def test_curves_and_words_become_frames(tmp_path):
         assert frame["label"].tolist()[1:] == ["{A}", "{B}"]
         assert frame["reward"].sum() == word.reward
         assert seen in frame
-
-
-def test_the_bar_of_a_notebook_is_one_output_drawn_anew():
-    shown = []
-
-    class Handle:
-        def update(self, bar):
-            shown.append(repr(bar))
-
-    with _show_in_notebook(lambda *_, **__: Handle(), _NotebookBar("steps", 10)) as update:
-        for done in range(10_000):
-            update(done / 1_000, "<note>")
-    assert len(shown) < 50
-    assert shown[-1] == "steps: 100%  0 s  <note>"
-    assert "&lt;note&gt;" in _NotebookBar("steps", 0, note="<note>")._repr_html_()
 
 
 def test_the_notebooks_run():
@@ -282,14 +167,3 @@ def test_notebooks_are_kept_with_what_they_show():
         assert all(cell["outputs"] for cell in cells), path.name
         assert "error" not in {output["output_type"] for output in outputs}, path.name
         assert path.stat().st_size < 500_000, path.name
-
-
-def test_tables_and_networks_with_different_units_are_drawn_apart():
-    at, flat = np.array([10, 20]), np.ones(2)
-    lines = [
-        CurveLine(name, "echo", unit, at, flat, flat, flat)
-        for name, unit in (("q 1", "episodes"), ("cprm 1", "episodes"), ("ppo 1", "timesteps"))
-    ]
-    first, second = study_plot([lines]).axes
-    assert (first.get_xlabel(), second.get_xlabel()) == ("training episodes", "training timesteps")
-    assert len({line.get_color() for line in (*first.lines, *second.lines)}) == 3

@@ -2,16 +2,10 @@
 
 import ast
 import doctest
-import inspect
-import re
 import subprocess
 import sys
-import textwrap
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
-
-import pytest
 
 import pdrm
 
@@ -36,44 +30,6 @@ def test_every_public_name_has_a_docstring_with_an_example():
         assert doctest.DocTestParser().get_examples(thing.__doc__), (
             f"{thing.__module__}.{name} has no example"
         )
-
-
-TOLD_BY_NAME = {"self", "cls", "args", "kwargs"}
-SHOWN_TOO = (pdrm.learning.Runs, pdrm.experiments.Results, pdrm.product.MachineEnv)
-"""What the names of the front door give back."""
-
-
-def says(text, name):
-    """Whether a docstring says what a parameter is: `name: …`, `one, name: …`, or names it in code."""
-    return (
-        re.search(
-            rf"(?<![\w.]){re.escape(name)}(, [\w, ]+)?:|`[^`]*(?<![\w.]){re.escape(name)}\b[^`]*`",
-            text,
-        )
-        is not None
-    )
-
-
-def untold(function, text):
-    """The parameters of a function that a text does not explain."""
-    parameters = inspect.signature(function).parameters
-    return [name for name in parameters if name not in TOLD_BY_NAME and not says(text, name)]
-
-
-def field_docs(kind):
-    """The fields of a dataclass, or attributes, that have a docstring under them, here or in a parent."""
-    told = set()
-    for parent in kind.__mro__:
-        if parent.__module__.startswith("pdrm."):
-            body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
-            for line, text in pairwise(body):
-                if (
-                    isinstance(line, ast.AnnAssign)
-                    and isinstance(text, ast.Expr)
-                    and isinstance(text.value, ast.Constant)
-                ):
-                    told.add(line.target.id)
-    return told
 
 
 def test_what_a_package_lists_is_what_type_checkers_see():
@@ -118,26 +74,11 @@ def test_gymnasium_knows_the_domains():
         subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-HOT = {"begin_table", "step_table", "pick"}
-"""Called once a step: they check nothing."""
-
-
 def test_a_word_may_be_a_text():
     for name in ("letter", "letter-cra", "treasure-maze"):
         machine = pdrm.catalogue(name)
         word = "A A B C" if name != "treasure-maze" else "d d+t -"
         assert machine.run(word) == machine.run(pdrm.language.parse_word(word))
-
-
-def test_a_file_is_no_text_and_a_text_no_file():
-    for call, fix in (
-        (lambda: pdrm.parse("task.pdrm"), 'pdrm.load("task.pdrm")'),
-        (lambda: pdrm.load("events a\nstart u"), "pdrm.parse"),
-        (lambda: pdrm.load("letter"), 'pdrm.catalogue("letter")'),
-    ):
-        with pytest.raises(pdrm.PdrmError) as raised:
-            call()
-        assert fix in raised.value.fix
 
 
 def test_the_front_door_and_the_chapters_complete_and_nothing_else():
@@ -147,19 +88,3 @@ def test_the_front_door_and_the_chapters_complete_and_nothing_else():
     assert set(ast.literal_eval(found.stdout)) <= {"errors", "habits", "lazy"}, (
         "modules of the package that are loaded"
     )
-
-
-def test_without_a_name_what_there_is_is_listed():
-    assert "letter" in pdrm.catalogue()
-    assert "maze-5x5" in pdrm.domain()
-    assert all(pdrm.catalogue(name).name == name for name in pdrm.catalogue())
-
-
-def test_sizes_show_themselves_in_short():
-    sizes = pdrm.sizes("letter", steps=50, k=1)
-    assert sizes["holds"]
-    assert len(repr(sizes)) < 120
-    assert "<table" in sizes._repr_html_()
-    for size in sizes["sizes"]:
-        assert size["what"] in str(sizes)
-    assert sizes["counting"] == "letter-cra"

@@ -163,17 +163,3 @@ def test_success_is_what_pays_unless_it_is_named():
         pdrm.train("letter", "q", seed=[0, 1])
     with pytest.raises(BadSetting):
         pdrm.DQN(10_000)
-
-
-def test_a_map_may_be_given_as_text_and_a_task_says_what_it_is():
-    machine = "name fetch\nevents k\nstart u\nfinal done\notherwise stay 0\nu -> done : k, 1"
-    task = pdrm.Task("step_limit 20\n#####\n#@.k#\n#####", machine)
-    assert (task.domain.states, task.domain.events) == (3, ("k",))
-    said = str(task)
-    for words in (
-        "3 states, 4 actions",
-        "up to 20 steps",
-        "fetch: 2 states",
-        "success  done",
-    ):
-        assert words in said

@@ -99,12 +99,6 @@ def __dir__() -> list[str]:
     return [*_list(), *_lazy.CHAPTERS]
 
 
-_lazy.lend(
-    draw="pdrm.drawing.render",
-    parse_word="pdrm.language.loading",
-    frame_word="pdrm.drawing.rows",
-)
-
 if (
     "gymnasium" in _sys.modules
 ):  # else its import would make this one slow; `import pdrm.domains` registers them too

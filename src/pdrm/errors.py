@@ -262,12 +262,12 @@ class BadGrammar(PdrmError, code="E0112"):
 class Undecidable(PdrmError, code="E0113"):
     """One event of look-ahead does not say how to read a word of this grammar. Either the grammar is ambiguous: one word has two
     derivations, which the message shows; or it is not, but a machine would have to look further ahead than it can: the message
-    shows two words that begin alike and must be read differently before the event that tells them apart."""
+    shows the beginning of a word after which it does not know how to read on."""
 
     words: tuple[str, str] | None = None
-    """The two words, as `pdrm step` takes them; twice the same one if it has two derivations; None if no short one was found."""
+    """A word that has two derivations, twice, as `pdrm step` takes it."""
     shared: str = ""
-    """The common beginning of both words, up to the event that does not decide."""
+    """The beginning after which a machine would have to look further ahead, with the event that does not decide."""
 
 
 class UnknownState(PdrmError, code="E0201"):

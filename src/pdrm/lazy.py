@@ -1,10 +1,7 @@
-"""What is loaded when it is first used: the public names of packages, so that importing a package is instant, and the pictures of
-values, so that a machine shows itself in a notebook although the chapter that draws it is above the machines'.
+"""Public names that are imported when they are first used, so that importing a package is instant.
 
-The names of a package stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the same
-lines, so that a name and its home are written once. `__all__` repeats the names in reading order, because type checkers ask for
-it. What lower chapters borrow from higher ones (how values are drawn, how a study is reported) is said by the top of the package,
-with `lend`.
+The names of a package stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the
+same lines, so that a name and its home are written once. `__all__` repeats the names in reading order.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from pdrm.errors import NotHere, missing_jax, name_alike
 from pdrm.habits import HABITS
@@ -60,7 +57,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
 
 def _suggest(package: str, name: str) -> str:
-    """Where a name is that one looks for in the wrong package, or how it is spelt; nothing for what only programs ask for.
+    """The right place or spelling of a name, or nothing for names that only programs ask for.
 
     >>> _suggest("pdrm", "TopK"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
     ('there is pdrm.product.TopK', 'did you mean `CpRM`?', '')
@@ -106,37 +103,8 @@ def _find_homes(package: str) -> dict[str, str]:
 # --- Values that show themselves in a notebook
 
 
-class Shown(Protocol):
-    """A value with a picture for notebooks."""
-
-    def _repr_html_(self) -> str | None: ...
-
-
-_homes: dict[str, str] = {}
-
-
-def lend(**homes: str) -> None:
-    """Say in which modules functions are that lower chapters borrow, by their names."""
-    _homes.update(homes)
-
-
-def borrow(name: str) -> Callable[..., Any]:
-    """A function of a higher chapter, imported when it is used.
-
-    >>> borrow("draw").__module__
-    'pdrm.drawing.render'
-    """
-    function: Callable[..., Any] = getattr(import_module(_homes[name]), name)
-    return function
-
-
-def _draw(value: object) -> Shown:
-    shown: Shown = borrow("draw")(value)
-    return shown
-
-
 class Displayed:
-    """A value that shows itself in a notebook, as what it is drawn as.
+    """A value that shows itself in a notebook as what it is drawn as.
 
     >>> from pdrm.language.loading import catalogue
     >>> "image/svg" in catalogue("letter")._repr_html_()
@@ -146,4 +114,6 @@ class Displayed:
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
-        return _draw(self)._repr_html_()
+        from pdrm.drawing.render import draw
+
+        return draw(self)._repr_html_()

@@ -1,19 +1,10 @@
-"""What reading may cost: every limit on files and texts that come from outside, in one place.
+"""Limits on files and texts that come from outside, in one place.
 
-A file may be damaged or hostile, and a small one can stand for something endless. With these limits reading anything ends in
-about two seconds and half a gigabyte, with the thing that was read or with an error that has a place; `MOST_SECONDS` is the
-backstop for texts. Whatever loops over what a file says counts its steps with `spend`; outside of `reading`, where a machine is
-built in Python, nothing is counted.
+A file may be damaged or hostile, and a small one can stand for something endless. With these limits
+reading ends within seconds and half a gigabyte, with what was read or with an error that has a place.
 """
 
 from __future__ import annotations
-
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-
-from pdrm.errors import TooLarge, Where
 
 LARGEST_TEXT = 4 * 2**20
 """Bytes of a text (a machine, a study, JSON) at most."""
@@ -32,12 +23,6 @@ MOST_RULES = 20_000
 
 MOST_SYMBOLS = 5_000
 """Symbols on the right-hand sides of a grammar at most."""
-
-MOST_STEPS = 1_000_000
-"""Steps that reading one text may take: turns of a `for`, values of JSON, pairs of rules that are compared."""
-
-MOST_SECONDS = 10.0
-"""Processor time that reading one text may take: on a slow computer the steps may last longer than they should."""
 
 MOST_DIAGRAM_NODES = 200_000
 """Nodes of the decision diagrams that a formula or a combination of machines is worked out with: some 100 MB."""
@@ -68,57 +53,3 @@ MOST_SILENT_MOVES = 1_000_000
 
 LARGEST_STEP = 10_000_000
 """Symbols on the stacks of one step's silent moves at most, eight more counted for each move: what the readable step keeps."""
-
-
-class _Budget:
-    """What is left for reading one text."""
-
-    __slots__ = ("file", "left", "look", "until")
-
-    def __init__(self, file: str) -> None:
-        self.file, self.left, self.look = file, MOST_STEPS, MOST_STEPS
-        self.until = time.thread_time() + MOST_SECONDS
-
-    def spend(self, steps: int, where: Where | None) -> None:
-        self.left -= steps
-        if self.left <= self.look:
-            self.look = self.left - 1_000
-            if self.left < 0 or time.thread_time() > self.until:
-                fix = (
-                    "use fewer or smaller loops, rules and formulas, or build the machine in Python"
-                )
-                raise TooLarge(
-                    "reading this takes too long", where=where or Where(self.file), fix=fix
-                )
-
-
-_budget: ContextVar[_Budget | None] = ContextVar("budget", default=None)
-
-
-@contextmanager
-def reading(file: str) -> Iterator[None]:
-    """Count the steps of everything inside as one reading of this file.
-
-    >>> with reading("small.pdrm"):
-    ...     spend(10**7)
-    Traceback (most recent call last):
-    ...
-    pdrm.errors.TooLarge: error[E0106]: reading this takes too long
-      --> small.pdrm
-      fix: use fewer or smaller loops, rules and formulas, or build the machine in Python
-    """
-    if _budget.get() is not None:
-        yield
-        return
-    token = _budget.set(_Budget(file))
-    try:
-        yield
-    finally:
-        _budget.reset(token)
-
-
-def spend(steps: int = 1, where: Where | None = None) -> None:
-    """Count steps; `TooLarge` at the place where they are more than reading may take."""
-    budget = _budget.get()
-    if budget is not None:
-        budget.spend(steps, where)

@@ -241,9 +241,10 @@ class Task(Displayed):
         bare: gymnasium.Env[Any, Any]
         labels: Any = "info"
         if isinstance(self.domain, JaxWorld):
-            fault = f"`{self.name}` is a world in JAX and has no environment"
-            raise DoesNotApply(fault, fix='train a network of pdrm there: agent="ppo"')
-        if isinstance(self.domain, OwnEnvironment):
+            from pdrm.product.jax_env.jax_world_env import JaxWorldEnv
+
+            bare = JaxWorldEnv(self.domain)
+        elif isinstance(self.domain, OwnEnvironment):
             bare, labels = self.domain.make(), self.domain.labels
         elif isinstance(self.domain, WaterWorld):
             from pdrm.domains.water_env import WaterEnv
@@ -319,8 +320,7 @@ class Task(Displayed):
         if isinstance(self.domain, OwnEnvironment):
             record["environment"] = hash_source(self.domain.labels)
         elif isinstance(self.domain, JaxWorld):
-            own = (self.domain.reset, self.domain.step, self.domain.label, self.domain.observe)
-            record["environment"] = [hash_source(function) for function in own]
+            record["environment"] = self.domain.record(hash_source)
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
         elif not self.catalogued and isinstance(self.domain, FiniteDomain):

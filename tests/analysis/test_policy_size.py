@@ -2,9 +2,10 @@
 
 import json
 from itertools import product
+from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pdrm.analysis.reachable_rows import find_views, survey
@@ -32,8 +33,7 @@ from pdrm.machines.conversions import counting_configuration, pushdown_to_counti
 from pdrm.machines.stack_bounds import stack_growth
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import Task, pushdown_machine
-from tests.properties import sizes as proof
-from tests.strategies import machines
+from tests.properties.random_machines import random_machine
 
 FEW = deliver_tasks(*sequences_of(catalogue("deliver-four")))[0]
 """DeliverWorld-8 with four sequences."""
@@ -151,9 +151,9 @@ def test_the_highest_stack_of_the_catalogue_is_reached_in_one_step():
         assert max(heights) == growth.longest(1), machine.name
 
 
-@given(machines())
-@settings(max_examples=60, deadline=None)
-def test_no_silent_moves_push_more_often_than_e(machine):
+@pytest.mark.parametrize("seed", range(40))
+def test_no_silent_moves_push_more_often_than_e(seed):
+    machine = random_machine(Random(seed))
     growth = stack_growth(machine)
     starts = [
         Configuration(state, stack) for state in machine.states for stack in stacks_of(machine, 3)
@@ -202,10 +202,6 @@ def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text,
     record = sizes_record(Task(all_words(machine), machine), steps=1)
     assert record["holds"]
     assert record["sizes"][0]["printed_holds"] is False
-
-
-def test_a_small_dose_of_the_proof():
-    assert proof.check(seed=12345) == proof.MACHINES * (proof.STEPS + 1) * (3 + len(proof.KS))
 
 
 def test_counts_of_the_catalogue_by_hand():

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from benchmarks import analysis, deep, tabular
+from benchmarks import analysis, tabular
 from benchmarks.__main__ import main
 
 SIZES = ("small", "middle", "large")
@@ -52,34 +52,3 @@ def test_analysis_next_to_storm(bench, monkeypatch, tmp_path):
     record = json.loads((tmp_path / "analysis.json").read_text())
     assert record["figures"] == figures
     assert {"python", "pdrm", "numpy", "numba", "stormpy"} == set(record["versions"])
-
-
-def test_deep_next_to_stable_baselines3(bench, monkeypatch):
-    monkeypatch.setattr(deep, "ON_CPU", deep.Sizes(random=(2,), ppo=(2,)))
-    # PPO takes long to compile: it is done once, next to the peer; `measure_ppo` has its own test.
-    speed = {"many_ppo_steps_per_s_2_envs_2_epochs": 5.0}
-    monkeypatch.setattr(deep, "measure_ppo", lambda _: speed)
-    settings = {"": {"n_envs": 1, "n_steps": 8, "batch_size": 4, "n_epochs": 1}}
-    monkeypatch.setattr(deep, "SETTINGS", settings)
-    code, figures = bench("deep", "--seconds", "0.01")
-    assert code == 0
-    ratio = figures["ppo_steps_per_s"] / figures["sb3_ppo_steps_per_s"]
-    assert figures["sb3_ppo_ratio"] == pytest.approx(ratio, rel=1e-4)
-    assert figures["sb3_ppo_rounds"] == 1  # at least one, however short the time
-    assert figures["random_steps_per_s"] == figures["random_steps_per_s_2_envs"] > 0
-    assert figures["many_ppo_steps_per_s"] == 5
-
-
-def test_bad_arguments(bench):
-    for wrong in (("tabula",), ("tabular", "--seconds", "nan"), ("deep", "--seconds", "0")):
-        with pytest.raises(SystemExit) as stopped:
-            bench(*wrong)
-        assert stopped.value.code == 2
-
-
-def test_a_missing_peer_is_left_out(bench, monkeypatch):
-    monkeypatch.setitem(sys.modules, "stormpy", None)
-    monkeypatch.delitem(sys.modules, "benchmarks.analysis")
-    monkeypatch.delitem(sys.modules, "benchmarks.storm_product")
-    monkeypatch.setattr(tabular, "bench_tabular", lambda *_: [{"figure": 0.5}])
-    assert bench("tabular", "analysis") == (2, {"figure": 0.5})

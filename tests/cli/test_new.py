@@ -88,18 +88,6 @@ def test_nothing_is_overwritten(pdrm, here):
     assert not list((here / "garden").iterdir())
 
 
-def test_a_folder_that_cannot_be_made_leaves_nothing(pdrm, here, monkeypatch):
-    (here / "file").write_text("")
-    outcome = pdrm("new", "file/garden")
-    assert (outcome.code, "Traceback" in outcome.err) == (2, False)
-    monkeypatch.setattr(
-        "pathlib.Path.rename",
-        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
-    )
-    assert "no space left" in pdrm("new", "garden").err
-    assert [path.name for path in here.iterdir()] == ["file"]
-
-
 def test_a_project_in_a_folder(pdrm, here):
     outcome = pdrm("new", "deep/er/garden")
     assert (outcome.code, "(and deep/er/, which was not there)\n" in outcome.out) == (0, True)

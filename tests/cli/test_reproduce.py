@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -110,44 +109,6 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     assert (tmp_path / "plain/index.html").exists()
 
 
-def test_runs_of_several_folders_are_compared(pdrm, study, tmp_path, monkeypatch):
-    """Of a study and of `pdrm train`, by the folders that hold them or by the folder around both; what is replaced is said."""
-    monkeypatch.chdir(tmp_path)
-    pdrm("run", study, "--workers", 1, "-o", "runs/views")
-    pdrm(
-        "train",
-        "maze-5x5",
-        "--agent",
-        "q",
-        "--k",
-        2,
-        "--episodes",
-        50,
-        "--seed",
-        7,
-        "-o",
-        "runs/mine",
-    )
-    for named in (
-        ("runs/views", "runs/mine"),
-        ("runs/mine", "runs/views"),
-        (".",),
-        ("runs",),
-        ("runs/mine", "."),
-    ):
-        (head, _, row) = pdrm("report", *named, "--markdown").out.strip().splitlines()
-        found = sorted(cell.strip() for cell in head.split("|")[2:-1])
-        assert found == ["cprm 1", "q 0", "q 2"]
-        assert row.count("/2") == 2
-        assert row.count("/1") == 1
-    outcome = pdrm("report", "runs/views", "runs/mine")
-    assert outcome.out == "wrote report/curves.svg\nwrote report/index.html\n"
-    assert "next: pdrm replay runs/views/runs/maze-5x5-" in outcome.err
-    assert pdrm("report", "runs").out == "replaced report/curves.svg\nreplaced report/index.html\n"
-    Path("empty").mkdir()
-    assert pdrm("report", "empty").err.startswith("error[E0805]: empty holds no trained run")
-
-
 def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
     out = tmp_path / "out"
     assert pdrm("run", study, "--workers", 1, "-o", out).code == 0
@@ -165,23 +126,23 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("reproduce", "figure-9"), "E1102"),
-        (("reproduce", "letter", "--seeds", "0"), "E1101"),
-        (("reproduce", "letter", "--workers", "0"), "E0801"),
-        (("reproduce", "letter", "--backend", "spark"), "E0801"),
-        (("reproduce", "letter", "--address", "x:1"), "E0801"),
-        (("reproduce", "letter", "-o", "/proc/nowhere"), "E0502"),
-        (("run", "nothing.toml"), "E0501"),
-        (("run", "study.json"), "E1101"),
-        (("reproduce", "letter", "--seeds", "99999999999"), "E1101"),
-        (("reproduce", "water", "--seeds", "99999999999"), "E1101"),
-        (("claims", "nowhere"), "E1104"),
-        (("report",), "E1104"),
+        ("reproduce figure-9", "E1102"),
+        ("reproduce letter --seeds 0", "E1101"),
+        ("reproduce letter --workers 0", "E0801"),
+        ("reproduce letter --backend spark", "E0801"),
+        ("reproduce letter --address x:1", "E0801"),
+        ("reproduce letter -o /proc/nowhere", "E0502"),
+        ("run nothing.toml", "E0501"),
+        ("run study.json", "E1101"),
+        ("reproduce letter --seeds 99999999999", "E1101"),
+        ("reproduce water --seeds 99999999999", "E1101"),
+        ("claims nowhere", "E1104"),
+        ("report", "E1104"),
     ],
 )
 def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outcome = pdrm(*arguments)
+    outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
     assert "Traceback" not in outcome.err
     assert not list(tmp_path.iterdir())

@@ -47,20 +47,6 @@ def test_every_domain_is_registered():
     assert list(IDS.values()) == names()
 
 
-def test_settings_reach_a_registered_environment():
-    assert (
-        gymnasium.make("pdrm/TreasureMaze10x10-v0", step_limit=15).unwrapped.domain.step_limit == 15
-    )
-
-
-def test_vector_environments_carry_the_labels():
-    env = gymnasium.make_vec("pdrm/LetterEnv-v0", num_envs=3, vectorization_mode="sync")
-    env.reset(seed=0)
-    info = env.step(np.array([0, 1, 2]))[-1]
-    assert info["label"].tolist() == [frozenset()] * 3
-    env.close()
-
-
 def test_numbers_are_drawn_from_the_environments_own_generator():
     before = np.random.get_state()[1].tolist()
     env = FiniteEnv("letter")
@@ -84,11 +70,6 @@ def test_labels_are_numbered_alike_in_every_process():
         for seed in ("1", "2")
     ]
     assert runs[0].stdout == runs[1].stdout != b""
-
-
-def test_importing_pdrm_does_not_import_gymnasium():
-    script = "import sys, pdrm; sys.exit('gymnasium' in sys.modules)"
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def small(states=2, actions=("l", "r"), labels=((), ("end",)), tests=()):

@@ -7,19 +7,15 @@ import numpy as np
 import pytest
 
 import pdrm
-from pdrm.domains import find_domain, load_domain, names, save_domain
+from pdrm.domains import load_domain, names, save_domain
 from pdrm.domains.array_domain import domain_bytes
 from pdrm.errors import (
     BadArrays,
     BadDomainFile,
     BadDomainSetting,
-    CannotOpen,
-    CannotWrite,
     NoStart,
     PdrmError,
     RaggedMap,
-    UnknownDomain,
-    UnknownFormat,
     UnknownPlace,
 )
 from tests.contracts import check_domain
@@ -253,26 +249,6 @@ def test_code_in_a_file_is_not_run(tmp_path):
         load_domain(tmp_path / "code.npz")
 
 
-def test_names_and_paths(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "kitchen", "@.c\n")
-    assert (find_domain("letter").name, find_domain("kitchen").events) == ("letter", ("c",))
-    with pytest.raises(UnknownDomain, match="did you mean `letter`"):
-        find_domain("lettr")
-    with pytest.raises(CannotOpen, match=r"none\.txt.*no such file"):
-        find_domain("none.txt")
-    with pytest.raises(CannotOpen):
-        find_domain(tmp_path)
-    (tmp_path / "latin.txt").write_bytes(b"@.\xe9")
-    with pytest.raises(BadDomainFile, match="byte 2"):
-        find_domain("latin.txt")
-    with pytest.raises(UnknownFormat, match=r"kitchen\.txt"):
-        save_domain(pdrm.domain("letter"), "kitchen.txt")
-    with pytest.raises(CannotWrite):
-        save_domain(pdrm.domain("letter"), tmp_path / "nowhere" / "letter.npz")
-    assert issubclass(UnknownDomain, PdrmError)
-
-
 def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatch):
     monkeypatch.setattr("pdrm.domains.domain_files.LARGEST_DOMAIN", 2**20)
     with pytest.raises(PdrmError, match="more than 1,048,576 bytes"):
@@ -286,14 +262,3 @@ def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatc
         archive.writestr("next.npy", b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
     with pytest.raises(PdrmError, match="damaged"):
         load_domain(tmp_path / "claims.npz")
-
-
-def test_names_of_environments_of_gymnasium(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("CartPole-v1", "ALE/Pong-v5", "pdrm/TreasureMaze5x5-v0"):
-        with pytest.raises(UnknownDomain, match="environment of Gymnasium"):
-            pdrm.Task(name)
-    (tmp_path / "room-v2").write_text("@.k")
-    assert load_domain("./room-v2").states == 3
-    with pytest.raises(UnknownDomain, match="no such file"):
-        pdrm.Task("maze-v")

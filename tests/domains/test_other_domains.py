@@ -27,14 +27,6 @@ def test_paint_is_best_cleaned_at_once():
         assert [test.labels[first] for first in test.arrays.start_label] == [{f"stains_{stains}"}]
 
 
-def test_paint_at_its_dearest():
-    paint = domain("paint")
-    assert paint.lowest == pytest.approx(-17 / 6)
-    ended, total = run(paint, ["ask_1"] * 4 + ["ask_5"], start=4)
-    assert ended.after.state == "clean"
-    assert total == pytest.approx(paint.lowest)
-
-
 def test_echo_listens_then_speaks():
     echo = domain("echo", more=0.5)
     assert echo.arrays.probability[0, 1].tolist() == [0.25, 0.25, 0.5]
@@ -65,23 +57,6 @@ def test_names_and_suggestions():
         domain("maze-5×5")
     with pytest.raises(BadDomainSetting):
         domain("letter", more=0.5)
-
-
-def test_step_limits_out_of_range():
-    for limit in [0, -1, 1.5]:
-        with pytest.raises(BadDomainSetting, match="step limit"):
-            domain("letter", step_limit=limit)
-
-
-def test_echo_must_come_to_an_end():
-    for more in [-0.1, 1.0, float("nan")]:
-        with pytest.raises(BadDomainSetting, match="more"):
-            domain("echo", more=more)
-
-
-def test_starting_somewhere_else():
-    with pytest.raises(BadDomainSetting, match="starts are 0 to 4"):
-        domain("paint").starting(5)
 
 
 def test_bad_actions_and_modes():

@@ -1,7 +1,5 @@
 """A user's own domain: from a map, from arrays, and from Gymnasium's tables; and what is said of faulty ones."""
 
-from dataclasses import replace
-
 import gymnasium
 import numpy as np
 import pytest
@@ -11,25 +9,20 @@ from pdrm.domains import (
     FiniteEnv,
     Outcome,
     Start,
-    domain,
     from_arrays,
     from_gymnasium,
     from_outcomes,
     grid_domain,
-    load_domain,
     parse_map,
     read_map,
 )
-from pdrm.domains.array_domain import domain_bytes
 from pdrm.domains.finite_domain import Picture, Scene
 from pdrm.errors import (
     BadArrays,
     BadDomainSetting,
     BadSetting,
-    CannotOpen,
     NoStart,
     NoTransitionTable,
-    NotUtf8,
     RaggedMap,
     TooLarge,
     UnknownPlace,
@@ -53,12 +46,6 @@ def test_own_map_keeps_the_contract(tmp_path):
     check_domain(
         grid_domain("kitchen", grid, {"c": "coffee", "t": "tea"}, step_limit=30, directions=True)
     )
-
-
-def test_a_map_with_a_byte_order_mark(tmp_path):
-    file = tmp_path / "kitchen.txt"
-    file.write_text("@.c\n#.t\n", encoding="utf-8-sig")
-    assert read_map(file, places="ct").rows == ("@.c", "#.t")
 
 
 def test_what_a_map_emits():
@@ -91,14 +78,6 @@ def test_faulty_maps():
     ]:
         with pytest.raises(error, match=where):
             parse_map(text, places="c")
-
-
-def test_unreadable_maps(tmp_path):
-    with pytest.raises(CannotOpen, match="no such file"):
-        read_map(tmp_path / "none.txt")
-    (tmp_path / "latin.txt").write_bytes(b"@.\xe9")
-    with pytest.raises(NotUtf8, match="byte 2"):
-        read_map(tmp_path / "latin.txt")
 
 
 def test_own_arrays_keep_the_contract():
@@ -149,28 +128,6 @@ def test_faulty_arrays():
             from_arrays("faulty", **(SOUND | change))
 
 
-def test_words_out_of_range():
-    for wrong in [
-        {"step_limit": 2**31},
-        {"step_limit": 0},
-        {"step_limit": True},
-    ]:
-        with pytest.raises(BadDomainSetting):
-            from_arrays("line", **{**SOUND, **wrong})
-    for lowest in (5, 1):
-        with pytest.raises(BadDomainSetting):
-            replace(from_arrays("line", **SOUND), lowest=lowest, highest=1)
-
-
-def test_arrays_of_another_type_are_refused():
-    letter = domain("letter")
-    with pytest.raises(BadArrays, match="`next` is int64"):
-        replace(letter, arrays=letter.arrays._replace(next=letter.arrays.next.astype(np.int64)))
-    for limit in (0, 1.5):
-        with pytest.raises(BadDomainSetting, match="step limit"):
-            replace(letter, step_limit=limit)
-
-
 def entering(places):
     """The labelling function that names the states one enters."""
     return lambda *step: {places[step[2]]} if step[2] in places else set()
@@ -196,18 +153,6 @@ def test_frozen_lake():
         from_gymnasium(env, entering(LAKE), state_names=["a", "b"])
 
 
-def test_taxi():
-    env = gymnasium.make("Taxi-v4")
-    taxi = from_gymnasium(env, lambda s, a, t, _info: {"pick"} if a == 4 and s != t else ())
-    check_domain(taxi)
-    assert (
-        taxi.states == 500
-    )  # no copies: states of a delivered passenger are entered by delivering only
-    assert taxi.arrays.terminal.sum() == 4
-    assert len(taxi.arrays.start_state) == 300
-    assert taxi.arrays.reward.max() == 20
-
-
 def test_taxi_without_its_own_reward_and_end():
     env = gymnasium.make("Taxi-v4")
     bare = from_gymnasium(env, lambda *_: set())
@@ -230,8 +175,6 @@ def test_taxi_without_its_own_reward_and_end():
 
 def test_cliff_walking():
     env = gymnasium.make("CliffWalking-v1")
-    with pytest.raises(BadDomainSetting, match="no step limit"):
-        from_gymnasium(env, entering({47: "goal"}))
     cliff = from_gymnasium(env, entering({47: "goal"}), step_limit=50, actions=["u", "r", "d", "l"])
     check_domain(cliff)
     assert words(walk(cliff, "u" + "r" * 11 + "d")[0])[-1] == "goal"
@@ -263,13 +206,6 @@ def test_a_state_that_ends_only_on_one_way_in_gets_a_copy():
     assert world.describe(2) == "1, ended"
 
 
-def test_a_row_that_no_episode_reaches_ends_nothing():
-    table = {0: {0: [(1, 0, 0, False)]}, 1: {0: [(1, 0, 1, True)]}}
-    world = from_gymnasium(Tabled(table), entering({}), step_limit=9, start={0: 1})
-    assert world.states == 2
-    assert not world.arrays.terminal[0]
-
-
 def stop_or_stay(_state, action):
     return [Outcome("s", terminal=action == 1, label=frozenset({"stop"} if action == 1 else ()))]
 
@@ -297,21 +233,6 @@ def test_an_action_that_ends_the_episode_does_not_end_it_for_the_others():
         assert env.step(action)[2] is ended
 
 
-def test_states_whose_ways_in_agree_keep_their_numbers():
-    def outcomes(state, _action):
-        return [
-            Outcome("end", 0.5, terminal=state == "go"),
-            Outcome(state, 0.5),
-            Outcome("go", 0.0, terminal=True),
-        ]
-
-    world = from_outcomes(
-        "w", {"end": "end", "go": "go"}, "a", outcomes, [Start("go")], events=[], step_limit=3
-    )
-    assert world.arrays.terminal.tolist() == [True, False]
-    assert world.arrays.next[:, 0].tolist() == [[0, 0, 1], [0, 1, 1]]
-
-
 def test_what_stands_around_a_table_is_not_lost_without_a_word():
     lake = gymnasium.make("FrozenLake-v1")
     watched = wrap(lake, "letter", lambda *_: set())
@@ -326,68 +247,23 @@ def test_what_stands_around_a_table_is_not_lost_without_a_word():
     assert from_gymnasium(statistics, entering({})).step_limit == 100
 
 
-def test_environments_that_cannot_be_read():
-    with pytest.raises(NoTransitionTable, match="no transition table"):
-        from_gymnasium(gymnasium.make("CartPole-v1"), entering({}))
-    with pytest.raises(NoTransitionTable, match="shape"):
-        from_gymnasium(Tabled({0: {}}), entering({}))
-    with pytest.raises(NoTransitionTable, match="by state and action"):
-        from_gymnasium(Tabled({0: {0: [(1.0, 0)]}}), entering({}))
-    with pytest.raises(NoTransitionTable, match="by state and action"):
-        from_gymnasium(Tabled({"a": {}}), entering({}))
-    with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
-        from_gymnasium(
-            Tabled({0: {0: [(1.0, 7, 0.0, True)]}}), entering({}), step_limit=9, start={0: 1.0}
-        )
-    with pytest.raises(BadArrays, match="state 0, action 0, outcome 0 leads to 7"):
-        from_gymnasium(
-            Tabled({0: {0: [(1.0, 7, 0.0, False)]}}), entering({}), step_limit=9, start={0: 1.0}
-        )
-    with pytest.raises(BadArrays, match="start 0 is 4"):
-        from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={4: 1.0})
-    with pytest.raises(BadSetting):
-        from_gymnasium(Tabled(LEAVING), "info", step_limit=9)
-    with pytest.raises(BadDomainSetting, match="start="):
-        from_gymnasium(Tabled(LEAVING, starts=(0, 1)), entering({}), step_limit=9)
+FAR = {0: {0: [(1.0, 7, 0.0, True)]}}
 
 
-def test_arrays_pass_into_numba():
-    from numba import njit
-
-    @njit
-    def total(arrays):
-        return arrays.probability.sum() + arrays.next[0, 0, 0] + arrays.start_label[0]
-
-    assert total(domain("maze-5x5").arrays) == 8 * 4 + 0 - 1
-
-
-def test_labels_see_the_environment_after_the_step():
-    lake, seen = gymnasium.make("FrozenLake-v1"), []
-
-    def label(_state, _action, there, info):
-        seen.append(info["env"].unwrapped.s == there)
-        return ()
-
-    lake.reset(seed=0)
-    from_gymnasium(lake, label, events=["goal"])
-    assert len(seen) > 16
-    assert all(seen)
-    assert lake.unwrapped.s == 0, "and it is put back"
-
-
-def test_a_map_may_be_given_as_its_text(tmp_path):
-    """Its places are named once, and it is as long as a map file is."""
-    emits = {"c": "coffee", "t": "tea"}
-    short, long = (
-        grid_domain("kitchen", KITCHEN, emits),
-        grid_domain("kitchen", parse_map(KITCHEN, places="ct"), emits),
-    )
-    assert domain_bytes(short) == domain_bytes(long)
-    (tmp_path / "hall.txt").write_text("@.c")
-    assert short.step_limit == load_domain(tmp_path / "hall.txt").step_limit == 300
-    begun = grid_domain("hall", "s.c", {"c": "coffee"}, start="s")
-    assert begun.states == 3
-    with pytest.raises(UnknownPlace, match="`x` has no meaning"):
-        grid_domain("hall", "@.x", {})
-    with pytest.raises(BadDomainSetting, match="parsed with its starts"):
-        grid_domain("hall", parse_map("@.c", places="c"), {"c": "coffee"}, start="c")
+@pytest.mark.parametrize(
+    ("env", "error", "given"),
+    [
+        (gymnasium.make("CartPole-v1"), NoTransitionTable, {}),
+        (Tabled({0: {}}), NoTransitionTable, {}),
+        (Tabled({0: {0: [(1.0, 0)]}}), NoTransitionTable, {}),
+        (Tabled({"a": {}}), NoTransitionTable, {}),
+        (Tabled(FAR), BadArrays, {"start": {0: 1.0}}),
+        (Tabled(LEAVING), BadArrays, {"start": {4: 1.0}}),
+        (Tabled(LEAVING), BadSetting, {"labels": "info"}),
+        (Tabled(LEAVING, starts=(0, 1)), BadDomainSetting, {}),
+        (gymnasium.make("CliffWalking-v1"), BadDomainSetting, {"step_limit": None}),
+    ],
+)
+def test_environments_that_cannot_be_read(env, error, given):
+    with pytest.raises(error):
+        from_gymnasium(env, **{"labels": entering({}), "step_limit": 9, **given})

@@ -3,14 +3,12 @@
 import warnings
 
 import gymnasium
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 from pdrm.domains import WATER_IDS, water
-from pdrm.domains.water import Water, WaterWorld, advance, begin, observe, water_world
+from pdrm.domains.water import Water, WaterWorld, advance, water_world
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain
 
@@ -74,14 +72,6 @@ def test_balls_0_and_1_jump():
         assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
 
 
-def test_one_ball_a_step_the_lowest_first():
-    balls = with_ball_at(5, (2.5, 2.0))
-    balls[4] = (2.0, 2.5)
-    now, label = step(scene(balls=balls))
-    assert label == {"even"}
-    assert step(now)[1] == {"odd"}
-
-
 def test_all_found_is_said_once_in_the_next_step():
     there = (True, True, True) + (False,) * 7
     now, label = step(scene(balls=with_ball_at(2, (2.5, 2.0)), there=there))
@@ -91,39 +81,6 @@ def test_all_found_is_said_once_in_the_next_step():
         now, label = step(now)
         labels.append(label)
     assert labels == [{"A_F"}, frozenset(), frozenset()]
-
-
-def test_a_ball_that_is_gone_is_not_seen():
-    now, _ = step(scene(balls=with_ball_at(2, (2.5, 2.0))))
-    seen = observe(WORLD, now, np)
-    assert seen.shape == (water.OBSERVED,)
-    assert not seen[4 + 4 * 2 : 4 + 4 * 3].any()
-    assert seen[4:8].any()
-
-
-def test_the_jax_twin_goes_the_same_way():
-    for side in [17.0, 20.0]:
-        world, rng = WaterWorld(side=side), np.random.default_rng(int(side))
-        numbers = rng.random(water.START_NUMBERS, dtype=np.float32)
-        reference, twin = begin(world, numbers, np), begin(world, jnp.asarray(numbers), jnp)
-        pushes = np.array(water.PUSHES, np.float32)[rng.integers(5, size=4_000)]
-        drawn = rng.random((4_000, water.STEP_NUMBERS), dtype=np.float32)
-
-        def one(now, given, world=world):
-            after, label = advance(world, now, *given, jnp)
-            return after, (label, observe(world, after, jnp))
-
-        labels, seen = jax.lax.scan(one, twin, (pushes, drawn))[1]
-        emitted = []
-        for push, number in zip(pushes, drawn, strict=True):
-            reference, label = advance(world, reference, push, number, np)
-            emitted.append(int(label))
-            assert (
-                np.abs(observe(world, reference, np) - np.asarray(seen[len(emitted) - 1])).max()
-                < 1e-3
-            )
-        assert emitted == labels.tolist()
-        assert len(set(emitted)) >= 3
 
 
 def test_gymnasium_is_content():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from itertools import product
 
 from pdrm.language.loading import parse
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -154,28 +153,6 @@ def rule(source, target, guard, move, reward):
     symbols = tuple(push.split())
     pushed = () if symbols == ("eps",) else symbols
     return Transition(source, target, guard, top.strip(), pushed, reward)
-
-
-def deliver(length):
-    """DeliverWorld with three places and an event for each sequence that starts at home."""
-    places = ("home", "office", "shop")
-    sequences = [" ".join(("home", *tail)) for tail in product(places, repeat=length - 1)]
-    rules = "".join(f"u0 -> u1 : {{s{i}}}, # / {way} #, 0\n" for i, way in enumerate(sequences))
-    events = " ".join([*places, *(f"s{i}" for i in range(len(sequences)))])
-    head = f"events {events}\nstack # {' '.join(places)}\nstart u0\nfinal u1\notherwise stay 0\n"
-    return parse(head + rules)
-
-
-def large(states):
-    """A long chain with loops and jumps."""
-    lines = []
-    for i in range(states):
-        after = f"s{i + 1}" if i + 1 < states else "end"
-        lines.append(f"s{i} -> s{i} : {{a}}, z / A z, 0")
-        lines.append(f"s{i} -> {after} : {{b}}, z / z, 1")
-        lines.append(f"s{i} -> s{7 * i % states} : {{a, b}}, z / z, -1")
-    head = "events a b\nstack # A\nstart s0\nfinal end\notherwise error\n"
-    return parse(head + "\n".join(lines) + "\n")
 
 
 def built(events, rules, otherwise=None, final=("end",), stack=()):

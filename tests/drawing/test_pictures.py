@@ -10,7 +10,6 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pygraphviz
-import pytest
 
 from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import figure_dot, render_dot, to_dot
@@ -64,14 +63,6 @@ def test_svg_shows_the_machine():
         assert all(spell(line) in shown for line in figure.caption)
 
 
-def test_svg_has_a_size_and_a_view_box():
-    root = parsed(draw(paper.letter()).render("svg"))
-    width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
-    assert [float(number) for number in root.get("viewBox").split()] == pytest.approx(
-        [0, 0, width, height], abs=1
-    )
-
-
 def test_png_is_a_picture_of_decent_resolution():
     picture = draw(paper.letter()).render("png")
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
@@ -106,16 +97,6 @@ def test_tikz_has_every_state_and_label():
         assert to_tikz(machine, standalone=False).splitlines()[1].startswith(r"\begin{tikzpicture}")
 
 
-def test_opposite_edges_are_two_curves_in_tikz():
-    source = to_tikz(paper.drawn("multiple-treasure"))
-    there, back = (
-        re.search(rf"\\draw\[->\] \({ends[0]}\) (.*) \({ends[1]}\);", source)
-        for ends in (("u1", "u2"), ("u2", "u1"))
-    )
-    assert ".. controls" in there[1] + back[1]
-    assert there[1] != back[1]
-
-
 def test_every_name_the_language_allows_can_be_drawn():
     odd = ("node", "graph", "é□", "%", "$^~_", "a;b", "`", "u.1", "@*?", "日本", "x" * 100, "1-")
     rules = [
@@ -137,22 +118,6 @@ def test_text_is_escaped_for_dot_and_latex():
         escape_prose(figure.title)
         == r"a \textquotedbl{}title\textquotedbl{} \textless{}b\textgreater{} \& \textbackslash{}N"
     )
-
-
-def test_the_title_is_shown_when_asked_for():
-    assert "letter" not in texts(parsed(draw(paper.letter()).render("svg")))
-    assert "letter" in texts(parsed(draw(paper.letter(), title=True).render("svg")))
-
-
-def test_many_lines_are_set_in_columns():
-    picture = draw(paper.deliver(4)).render("svg")
-    lines = list(groups(picture, "edge")["u0->u1"].iter(f"{SVG}text"))
-    assert len(lines) == 27
-    assert len({line.get("y") for line in lines}) == 9
-
-
-def test_a_large_machine_is_drawn():
-    assert len(groups(draw(paper.large(200)).render("svg"), "node")) == 202
 
 
 def test_nothing_is_printed_and_graphviz_is_loaded_only_to_draw():

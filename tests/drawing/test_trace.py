@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from pdrm.drawing.render import draw
-from pdrm.drawing.trace import TraceRow, describe_end, trace_run
+from pdrm.drawing.trace import TraceRow, trace_run
 from tests.drawing import paper
 
 
@@ -22,15 +22,6 @@ def test_one_row_a_move_with_the_stack_top_first():
     ]
 
 
-def test_silent_moves_have_rows_of_their_own():
-    rows = trace_run(paper.drawn("silent").run(word("_^~")))
-    assert [(row.step, row.label, row.after) for row in rows] == [
-        ("0", "ε", "□ #"),
-        ("1", "{_^~}", "#"),
-        ("1", "ε", "#"),
-    ]
-
-
 def test_counters_stand_in_the_place_of_the_stack():
     rows = trace_run(paper.drawn("counting").run(word("A B C")))
     assert [(row.before, row.after) for row in rows] == [
@@ -39,25 +30,6 @@ def test_counters_stand_in_the_place_of_the_stack():
         ("[1]", "[0]"),
     ]
     assert rows[-1].rule == "u1 → u1: ⟨C, [1], [−1], 0⟩, then 1 silent move to u3"
-
-
-def test_a_reward_machine_has_no_stack():
-    rows = trace_run(paper.drawn("office").run(word("coffee - office")))
-    assert [(row.step, row.rule, row.before, row.reward) for row in rows] == [
-        ("1", "u0 → u1: coffee ∧ ¬plant, 0", "", "0"),
-        ("2", "u1 → u1: otherwise", "", "0"),
-        ("3", "u1 → done: office ∧ ¬plant, 1", "", "1"),
-    ]
-
-
-def test_how_a_run_ended():
-    letter = paper.letter()
-    assert describe_end(letter.run(word("B C"))) == "ended in u2, # (final); reward 0.99"
-    assert (
-        describe_end(letter.run(word("B C C")))
-        == "ended in u2, # (final), 1 label left unread; reward 0.99"
-    )
-    assert describe_end(letter.run(word("B"))) == "not ended: in u1, #; reward −0.01"
 
 
 def test_the_table_is_drawn(tmp_path):

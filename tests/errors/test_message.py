@@ -54,18 +54,3 @@ def test_several_errors_are_made_again():
 def test_several_errors_are_raised_again():
     several = SeveralErrors([BadSetting("one", fix="do"), BadSetting("other")])
     assert str(SeveralErrors(several)) == str(several)
-
-
-SCRIPT = """
-import pdrm
-
-CALLS = {
-    "given": lambda: pdrm.train("letter", pdrm.CpRM(k=50)),
-    "file": lambda: pdrm.load("nothing.pdrm"),
-    "agent": lambda: pdrm.PPO(k=-1),
-    "setting": lambda: pdrm.CpRM(gamma=1),
-    "watch": lambda: pdrm.train("letter", "q", episodes=100, watch=lambda _: pdrm.CpRM(k=-1)),
-}
-import sys
-CALLS[sys.argv[1]]()
-"""

@@ -7,7 +7,6 @@ import pytest
 from pdrm.domains import find_domain
 from pdrm.errors import CannotOpen, UnknownDomain, UnknownMachine
 from pdrm.experiments.study_file import load_study
-from pdrm.files import means_name
 from pdrm.task import pushdown_machine
 
 TASK = "name own\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
@@ -18,13 +17,6 @@ ROOMS = "name own\nplace k key\n#####\n#@.k#\n#####\n"
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_a_folder_with_the_name_of_a_machine_or_domain_changes_nothing(here, pdrm):
-    (here / "letter").mkdir()
-    assert pushdown_machine("letter").name == "letter"
-    assert find_domain("letter").name == "letter"
-    assert pdrm("check", "letter").code == 0
 
 
 def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(here, pdrm):
@@ -39,14 +31,6 @@ def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(
     assert pdrm("check", "./letter").out.startswith("own: ok")
 
 
-def test_any_other_word_is_a_file_if_there_is_one(here, pdrm):
-    (here / "task").write_text(TASK)
-    (here / "rooms").write_text(ROOMS)
-    assert pushdown_machine("task").name == "own"
-    assert find_domain("rooms").name == "own"
-    assert pdrm("check", "task").out.startswith("own: ok")
-
-
 def test_a_misspelt_name_is_told_as_one(here, pdrm):
     (here / "lettr").mkdir()
     with pytest.raises(UnknownMachine, match="did you mean `letter`"):
@@ -58,14 +42,6 @@ def test_a_misspelt_name_is_told_as_one(here, pdrm):
         for word in ("./letter", Path("letter"), "no/letter"):
             with pytest.raises(CannotOpen):
                 find(word)
-
-
-def test_files_are_looked_for_in_the_folder_given(here):
-    (here / "there").mkdir()
-    (here / "there" / "rooms").write_text(ROOMS)
-    assert means_name("rooms", ())
-    assert not means_name("rooms", (), here / "there")
-    assert means_name("rooms", ("rooms",), here / "there")
 
 
 STUDY = 'name = "s"\nseeds = 1\n[[panels]]\nmachine = "task.pdrm"\ndomain = "{}"\n[[panels.agents]]\nagent = "q"\n'

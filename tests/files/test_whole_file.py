@@ -40,16 +40,6 @@ def test_a_link_stays_and_its_file_is_written(tmp_path):
 
 
 @posix
-def test_links_in_a_ring_are_refused(tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.symlink_to(other)
-    other.symlink_to(one)
-    with pytest.raises(CannotWrite):
-        write_atomically(one, b"x")
-    assert one.is_symlink()
-
-
-@posix
 def test_a_pipe_is_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -11,7 +11,7 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownMachine,
 )
-from pdrm.language import parse_word, product_machine, to_text
+from pdrm.language import parse_word, product_machine
 
 
 @pytest.fixture(scope="module")
@@ -85,53 +85,8 @@ def test_stacks_that_move_apart_are_refused_with_a_word():
     )
     with pytest.raises(CannotCombine) as caught:
         pdrm.combine({"one": brackets(), "two": pushes})
-    assert "after the word `a`" in caught.value.message
+    assert "leads there is `a`" in caught.value.message
     assert "at label {b}, `one` pops and `two` keeps its stack" in caught.value.message
-
-
-def refusal(machines, **more):
-    with pytest.raises(CannotCombine) as caught:
-        pdrm.combine(machines, **more)
-    assert caught.value.fix
-    return caught.value.message
-
-
-def test_the_word_of_a_refusal_is_one_that_all_parts_read():
-    """Parts without a stack read it too, some of them strictly, and one is finished by then."""
-    push = "u -> v : a, # / A #, 0\n"
-    pops = stacked(push + "v -> f : b, A / eps, 0", otherwise="error")
-    higher = stacked(push + "v -> f : b, A / A A, 0", otherwise="error")
-    said = refusal({"pops": pops, "higher": higher})
-    assert "after the word `a`" in said
-    assert "at label {b}, `pops` pops and `higher` pushes" in said
-    done = stacked("u -> f : a, # / A #, 0")
-    assert "after the word `a`, where `done` is in `f`, `pops`" in refusal(
-        {"done": done, "pops": pops, "higher": higher}
-    )
-    strict = pdrm.parse(
-        "events a b c\nexclusive a b c\nstart u\nfinal f\notherwise error\nu -> v : c, 0\nv -> w : a, 0\nw -> f : b, 0"
-    )
-    late = [
-        stacked(f"u -> p : c, # / #, 0\np -> q : a, # / A #, 0\nq -> f : b, A / {end}, 0")
-        for end in ("eps", "A A")
-    ]
-    told = refusal({"strict": strict, "one": late[0], "two": late[1]})
-    assert "after the word `c a`, where `strict` is in `w`, `one` is in `q`" in told
-    free = pdrm.from_ltlf("F c & F a", events=["a", "b", "c"], exclusive=[["a", "b", "c"]])
-    assert "after the word `c a`, where `free` is in `done`" in refusal(
-        {"free": free, "one": late[0], "two": late[1]}
-    )
-
-
-def test_a_word_that_is_not_found_soon_is_left_out(monkeypatch):
-    """A machine that counts to ten with its stack, and one that does not after nine."""
-    monkeypatch.setattr(product_machine, "MOST_TRIED", 5)
-    counts = "".join(f"u{i} -> u{i + 1} : a, # / #, 0\n" for i in range(9))
-    one, two = (
-        stacked(f"u -> u0 : a, # / #, 0\n{counts}u9 -> f : b, # / {end}, 0", otherwise="error")
-        for end in ("#", "A #")
-    )
-    assert "do not move together, where `one` is in `u9`" in refusal({"one": one, "two": two})
 
 
 def test_a_combination_that_is_too_large_is_refused(monkeypatch):
@@ -150,28 +105,6 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
     assert caught.value.fix
 
 
-def test_a_finished_part_no_longer_minds_the_stack():
-    once = pdrm.parse(
-        "events a\nstack # X\nstart u\nfinal f\notherwise stay 0\nu -> f : a, z / X z, 1"
-    )
-    machine = pdrm.combine({"one": brackets(), "once": once})
-    assert machine.run(parse_word("a a b b c")).accepted
-
-
-def test_an_empty_stack_is_told_from_its_bottom():
-    empties = pdrm.parse(
-        "events a b\nexclusive a b\nstack #\nstart u\nfinal f\notherwise stay 0.5\nu -> u : a, # / eps, 1\nu -> f : b, # / #, 1"
-    )
-    machine = pdrm.combine({"e": empties, "b": pdrm.from_ltlf("F b", events=["a", "b"])}, "b")
-    run = machine.run(parse_word("a a b"))
-    assert (run.accepted, [step.reward for step in run.steps[1:]]) == (True, [1, 0.5, 1.5])
-
-    assert (machine.start, run.reward) == (
-        "begin",
-        3,
-    )  # no label is read, and nothing paid, for the symbol below
-
-
 def test_silent_moves_are_made_before_it_ends():
     quiet = pdrm.parse(
         "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a, z / A z, 0\nv -> v : eps, A / eps, 1\nv -> f : eps, # / #, 2"
@@ -179,82 +112,6 @@ def test_silent_moves_are_made_before_it_ends():
     machine = pdrm.combine({"q": quiet, "a": pdrm.from_ltlf("F a", reward=10)}, "or")
     run = machine.run(parse_word("a"))
     assert (run.accepted, run.reward) == (True, 13)
-
-
-def stacked(rules, symbols="# A", otherwise="stay 0", events="a b c end"):
-    """A machine with a stack that starts in `u` and ends in `f`."""
-    head = f"events {events}\nexclusive {events}\nstack {symbols}\nstart u\nfinal f\notherwise {otherwise}"
-    return pdrm.parse(f"{head}\n{rules}\n")
-
-
-def ends(machine, *words):
-    """Whether each word ends the episode, and what it pays."""
-    return [(run.finished, run.reward) for run in map(machine.run, words)]
-
-
-def test_it_is_judged_when_the_silent_moves_after_end_are_made():
-    """Two symbols are pushed at `end` and popped again, one for each move: the bottom then shows that they are gone."""
-    b = pdrm.from_ltlf("F b", events=["a", "b"], reward=5)
-    popping = "u -> v : end, # / A A #, 0\nv -> v : eps, A / eps, 1\n"
-    machine = pdrm.combine(
-        {"q": stacked(popping + "v -> f : eps, # / #, 2"), "b": b}, "q & !b", accept="end"
-    )
-    assert ends(machine, "a end", "b end", "b") == [(True, 4), (False, 9), (False, 5)]
-    assert {"v.u0.judged", "f.done.lost"} <= {*machine.states}
-    stops = pdrm.combine(
-        {"q": stacked(popping + "v -> f : a, # / #, 2"), "b": b}, "q.v & !b", accept="end"
-    )
-    assert ends(stops, "end", "b end", "b end end a") == [(True, 2), (False, 7), (False, 7)]
-
-
-def test_it_ends_where_the_formula_holds_when_no_silent_move_is_left():
-    """`v` is left again at once, and come back to with a symbol at which it waits."""
-    rules = "u -> v : a, # / #, 1\nv -> w : eps, # / A #, 2\nw -> v : eps, A / B, 4\nv -> f : b, B / B, 8"
-    machine = pdrm.combine({"m": stacked(rules, "# A B"), "c": pdrm.from_ltlf("F c")}, "m.v")
-    assert ends(machine, "a", "c a", "c") == [(True, 7), (True, 8), (False, 1)]
-    assert ends(pdrm.combine({"m": stacked(rules, "# A B")}, "m.w | m.f"), "a", "a b") == [
-        (False, 7),
-        (True, 15),
-    ]
-
-
-def test_one_part_may_move_silently_while_the_other_keeps_its_top():
-    """The second part swaps symbols, which the first must not notice."""
-    pushes = "u -> u : a, z / A z, 0\nu -> u : b, A / eps, 1\nu -> f : c, # / #, 0"
-    swaps = "u -> v : a, z / A z, 0\nv -> u : eps, A / B, 0.25\nu -> u : b, B / eps, 0.5\nu -> f : c, # / #, 0"
-    machine = pdrm.combine({"one": stacked(pushes), "two": stacked(swaps, "# A B")})
-    assert machine.run("a a").after.stack == ("A.B", "A.B", "#.#")
-    assert ends(machine, "a a b b c", "a b b c", "a c") == [
-        (True, 3.5),
-        (True, 1.75),
-        (False, 0.25),
-    ]
-    once = stacked("u -> f : a, # / A #, 0")  # it is finished when the other's silent move pops
-    pops = stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 1")
-    assert ends(pdrm.combine({"once": once, "pops": pops}), "a") == [(True, 1)]
-    both = pdrm.combine(
-        {"one": pops, "two": stacked("u -> v : a, # / A #, 0\nv -> f : eps, A / eps, 2")}
-    )
-    assert ends(both, "a", "b") == [(True, 3), (False, 0)]  # both pop silently, at once
-
-
-def test_what_all_tops_do_alike_is_one_rule_and_the_commonest_way_to_stay_none():
-    two = [
-        pdrm.from_ltlf("F a", step=-0.25, name="one"),
-        pdrm.from_ltlf("F b", step=-0.5, name="two"),
-    ]
-    machine = pdrm.combine(two, "one & two")
-    assert (machine.name, str(machine.otherwise)) == ("one-two", "stay -0.75")
-    assert (
-        sum(rule.source == rule.target for rule in machine.transitions) == 2
-    )  # where one of them is finished
-    assert pdrm.combine(two, name="both").name == "both"
-    assert pdrm.combine(two, name="no name").name == "combination"
-    lettered = pdrm.combine(
-        [pdrm.catalogue("letter"), pdrm.from_ltlf("F B", events=["A", "B", "C"], name="b")]
-    )
-    assert "u0.u0   -> u0.u0   : A,       z / A z, -0.01" in to_text(lettered)
-    assert len(lettered.transitions) == 6
 
 
 def test_parts_of_a_list_have_their_own_names():

@@ -98,44 +98,6 @@ def test_the_papers_tasks_pay_what_the_machines_written_by_hand_pay(name):
     assert sum(ends) > 0, "some words end"
 
 
-def sizes():
-    """Rows of the table in docs/grammars.md: states, stack symbols and rules, by hand and from the grammar."""
-
-    def size(machine):
-        return (
-            len(machine.states) + len(machine.final),
-            len(machine.stack),
-            len(machine.transitions),
-        )
-
-    return {name: (*size(hand), *size(made(name))) for name, hand in HAND.items()}
-
-
-def table():
-    """The table in docs/grammars.md."""
-    names = {
-        "maze": "1-TreasureMaze",
-        "deliver": "DeliverWorld (all orders)",
-        "brackets": "brackets of three kinds",
-    }
-    rows = [
-        f"| {names[name]} | {', '.join(map(str, row[:3]))} | {', '.join(map(str, row[3:]))} |"
-        for name, row in sizes().items()
-    ]
-    return "\n".join(["| task | by hand | from the grammar |", "|---|---|---|", *rows])
-
-
-def test_the_page_has_the_sizes():
-    assert table() in (ROOT / "docs" / "grammars.md").read_text()
-
-
-def test_machines_from_grammars_are_as_small_as_those_written_by_hand():
-    for name, (states, symbols, rules, *ours) in sizes().items():
-        assert ours[0] <= states + 1, name
-        assert ours[1] <= symbols + 1, name
-        assert ours[2] <= rules + 2, name
-
-
 def test_files_that_want_too_much_are_refused_soon():
     hostile = {
         'start: "a"\n' + '  | "b" "c"\n' * 90_000: TooLarge,
@@ -155,34 +117,6 @@ def test_files_that_want_too_much_are_refused_soon():
             pdrm.from_grammar(text, accept="end")
         assert caught.value.where.line
         assert time.process_time() - before < seconds
-
-
-def opened():
-    """Two brackets of random kinds are opened, whatever the agent does; then it may close one of any kind, or end."""
-    events = ["open_1", "open_2", "open_3", "close_1", "close_2", "close_3", "end"]
-    first = {
-        kind: 1 + kind for kind in range(3)
-    }  # state 0: nothing is left to open; 1 to 3: one is; 4 to 12: two are
-    after = [[0] * 4] + [[0] * 4] * 3 + [[first[inner]] * 4 for _ in range(3) for inner in range(3)]
-    label = (
-        [[4, 5, 6, 7]]
-        + [[1 + kind] * 4 for kind in range(3)]
-        + [[1 + outer] * 4 for outer in range(3) for _ in range(3)]
-    )
-    start = {4 + number: 1 / 9 for number in range(9)}
-    labels = [(), *((event,) for event in events)]
-    return pdrm.domains.from_arrays("opened", after, label, labels, start=start, step_limit=8)
-
-
-def test_brackets_are_learnt_alike(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    agent = pdrm.CpRM(k=1, episodes=400, test_every=100, test_episodes=20)
-    runs = [
-        pdrm.train(pdrm.Task(opened(), machine), agent, seed=0)
-        for machine in (HAND["brackets"], made("brackets"))
-    ]
-    assert (runs[0].curve.returns[-1] == 1).all()
-    assert (runs[0].curve.returns == runs[1].curve.returns).all()
 
 
 def test_training_from_a_grammar(tmp_path, monkeypatch):

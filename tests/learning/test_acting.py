@@ -135,25 +135,22 @@ def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task)
         ("u0", (1, 2)),
         ("u0", (1, "#")),
     ):
-        with pytest.raises(WrongPolicy) as told:
+        with pytest.raises(WrongPolicy):
             pdrm.train("letter", "cra-q", episodes=100).policy.act(0, *wrong)
-        assert told.value.fix
 
 
 def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
     run = pdrm.train("letter", "cra-q", episodes=100)
-    with pytest.raises(WrongPolicy, match="sees more") as told:
+    with pytest.raises(WrongPolicy, match="sees more"):
         run.policy.act(pdrm.Task("letter").env().reset(seed=0)[0])
-    assert 'k="full", depth=' in told.value.fix
     file = tmp_path / "mine.npz"
     run.policy.save(file)
     shown = pdrm.Task("letter").env(k="full", depth=9).reset(seed=0)[0]
     assert load_policy(file).act(shown) == run.policy.act(shown), (
         "the file names the domain and the machine"
     )
-    with pytest.raises(WrongPolicy, match="does not know of what stack") as told:
+    with pytest.raises(WrongPolicy, match="does not know of what stack"):
         load_policy(file, pdrm.domain("letter")).act(shown)
-    assert "counters" in told.value.fix
     two = ONE_COUNTER.replace("counters 1", "counters 2").replace("[-] / [+1]", "[-, -] / [+1, 0]")
     two = pdrm.Task(GRID, two.replace("[1] / [-1]", "[1, -] / [-1, 0]"))
     policy = pdrm.train(two, "cra-q", episodes=20).policy
@@ -195,20 +192,17 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             with pytest.raises(WrongPolicy):
                 policy.act(wrong, "go", ("#",))
     alone = replace(runs["q"].policy, domain=None)
-    with pytest.raises(WrongPolicy, match="does not know what its domain calls them") as told:
+    with pytest.raises(WrongPolicy, match="does not know what its domain calls them"):
         alone.act((1, 2), "go", ("#",))
-    assert "load_policy(path, domain)" in told.value.fix
 
 
 def test_a_place_where_several_states_are_must_be_named_in_full():
     letter = pdrm.domain("letter")
-    with pytest.raises(UnknownConfiguration, match="2 states of `letter`") as told:
+    with pytest.raises(UnknownConfiguration, match="2 states of `letter`"):
         letter.find_state((0, 0))
-    assert "0 (row 0, column 0; A shows)" in told.value.fix
     assert letter.find_state("row 0, column 0; A shows") == 0
-    with pytest.raises(UnknownConfiguration, match="is not a state") as told:
+    with pytest.raises(UnknownConfiguration, match="is not a state"):
         pdrm.domain("paint").find_state((0, 0))
-    assert "row" not in told.value.fix
     with pytest.raises(UnknownConfiguration, match="is not a state"):
         letter.find_state(42)
     twice = replace(letter, state_names=("here",) * letter.states)
@@ -228,9 +222,8 @@ def test_users_of_stable_baselines3_may_say_deterministic(task, runs):
         first = policy.act(shown)
         policy.begin()
         assert policy.act(shown, deterministic=True) == first
-        with pytest.raises(WrongArguments, match="without exploration") as told:
+        with pytest.raises(WrongArguments, match="without exploration"):
             policy.act(shown, deterministic=False)
-        assert "leave `deterministic` out" in told.value.fix
 
 
 @pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
@@ -256,9 +249,8 @@ def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
                 assert policy.domain.describe(3) == own.describe(3)
     assert load_policy(tmp_path / "ppo.npz").domain is not None
     (tmp_path / "ppo.domain.npz").unlink()
-    with pytest.raises(BadPolicyFile) as told:
+    with pytest.raises(BadPolicyFile):
         load_policy(tmp_path / "ppo.npz")
-    assert "domain" in told.value.fix
     assert load_policy(tmp_path / "q.npz").domain is None
     alone = tmp_path / "alone"
     runs["q"].save(alone)

@@ -293,11 +293,6 @@ def test_a_label_without_a_rule_is_an_error():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("learning_rate", 1.5),
-        ("epsilon", float("nan")),
-        ("discount", True),
-        ("episodes", 0),
-        ("step_limit", 2.5),
         ("r_plus", float("inf")),
         ("r_plus", -1.0),
         ("r_minus", float("nan")),

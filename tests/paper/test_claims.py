@@ -153,32 +153,6 @@ def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, c
     assert any(not part.holds and part.numbers for part in one.parts)
 
 
-def test_a_verdict_that_one_seed_decides_says_so(sized):
-    def edge(success):
-        told = {
-            **AS_THE_PAPER_SAYS,
-            "maze-5x5": {**AS_THE_PAPER_SAYS["maze-5x5"], "Q-CRA": (success, LATE)},
-        }
-        return {one.claim.id: one for one in judge_claims(evidence(sized, told), {"maze"})}[
-            "maze-5"
-        ].knife_edge
-
-    assert (
-        edge(0.6)
-        == "Q-CRA achieves maze-5x5: 6 of 10 seeds achieve it (95 % interval of the share: 31% to 83%)"
-    )
-    assert edge(0.5).startswith("Q-CRA achieves maze-5x5: 5 of 10 seeds")
-    assert edge(0.7) == edge(0.4) == ""
-
-
-def test_readings_chosen_after_results_are_told(sized):
-    found = {
-        one.claim.id: one.record()["chosen_after_results"] for one in judge_claims(evidence(sized))
-    }
-    marked = {name for name, said in found.items() if said}
-    assert marked == {"letter-best", "maze-large", "maze-cprm", "multi"}
-
-
 def test_what_is_missing_is_not_run(sized):
     told = {name: lines for name, lines in AS_THE_PAPER_SAYS.items() if name != "maze-20x20"}
     found = judge_claims(evidence(sized, told))
@@ -186,12 +160,6 @@ def test_what_is_missing_is_not_run(sized):
         "maze-large", "maze-cprm", "maze-cql", "multi-soon",
     }  # fmt: skip
     assert all(one.why for one in found if one.verdict == NOT_RUN)
-
-
-def test_a_threshold_is_on_the_way_from_the_lowest_to_the_best(sized):
-    found = evidence(sized)
-    assert found.training("letter", "CpRM") == 200
-    assert found.training("letter", "pdRM") is None
 
 
 def test_paint_is_judged_by_real_runs(tmp_path, sized):

@@ -8,15 +8,14 @@ import pytest
 
 import pdrm
 from docs.scripts.record_runs import keep_record
-from pdrm.errors import NotRecorded, UnknownStudy
+from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import curves_of
 from pdrm.experiments.panel import Line
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.paper import recorded
-from pdrm.paper.claims import CLAIMS
-from pdrm.paper.figures import EVERY, STUDIES, SUMMARY, figures, study
+from pdrm.paper.figures import EVERY, STUDIES, study
 
 TABULAR = [study(name) for name in STUDIES]
 
@@ -51,33 +50,6 @@ def test_every_line_of_the_paper_can_be_built(name):
         assert ("ours" in line.name) == line.ours
         timed = getattr(spec.agent, "seconds_per_episode", None) is not None
         assert timed == (name == "maze-wall-clock"), "other runs do not depend on the computer"
-
-
-def test_budgets_stand_for_the_papers_limits():
-    by_line = {
-        (panel.name, line.name): spec.agent for panel, line, spec in figures(["maze"], 1)[0].runs()
-    }
-    assert by_line["maze-5x5", "CpRM"].updates_per_episode == 30_000
-    assert by_line["maze-10x10", "1-CpRM"].updates_per_episode == 60_000
-    assert by_line["maze-20x20", "Q-CRA"].operations_per_episode == 100_000
-
-
-def test_figures_and_panels_by_name():
-    (both,) = figures(["deliver-8", "deliver"])[:1]
-    assert [panel.name for panel in both.panels] == ["deliver-8"]
-    assert [panel.name for panel in figures(["deliver-8", "deliver"])[1].panels] == ["deliver-4-8"]
-    with pytest.raises(UnknownStudy) as told:
-        figures(["figure-9"])
-    assert told.value.code == "E1102"
-
-
-def test_ours_is_not_part_of_a_claim_and_not_run_unless_named():
-    ours = study("ours")
-    assert "ours" not in {*STUDIES, *(claim.study for claim in CLAIMS)}
-    assert SUMMARY not in {line.name for of in TABULAR for _, line in of.lines()}
-    of_the_paper = {panel.domain for of in TABULAR for panel in of.panels}
-    assert {panel.domain for panel in ours.panels} == of_the_paper - {"letter", "paint"}
-    assert all(line.ours for _, line in ours.lines())
 
 
 def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):

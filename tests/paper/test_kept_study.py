@@ -1,7 +1,5 @@
 """A folder says which studies it is about: what is read from it asks for the very same runs."""
 
-from pathlib import Path
-
 import pytest
 
 from pdrm.domains import grid_domain, parse_map
@@ -10,7 +8,6 @@ from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
 from pdrm.paper.figures import figures
-from pdrm.paper.report import write_page
 from tests.experiments.small import SHORT, small_study
 
 TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\ngo -> done : key, z / z, 1\n"
@@ -76,31 +73,3 @@ def test_a_damaged_file_is_told(text, tmp_path):
     (tmp_path / STUDIES).write_text(text)
     with pytest.raises(BadRunFolder, match="damaged"):
         load_studies(tmp_path, Store.below(tmp_path))
-
-
-def test_studies_in_one_folder_keep_their_tables_and_reports(tmp_path):
-    """A study of the same name replaces the one before."""
-    settings = {"episodes": 100, "k": 1}
-    tables = Study("letter", "q", seeds=1, settings=settings)
-    named = Study("echo", "q", seeds=1, settings=settings, name="named")
-    for study in (tables, named):
-        study.run(tmp_path)
-    rows = (tmp_path / "curves.csv").read_text()
-    assert [word in rows for word in ("study,letter,q,", "named,echo,q,")] == [True] * 2
-    for study, domain in ((tables, "letter"), (named, "echo")):
-        page = study.report(tmp_path).read_text()
-        assert [f">{name}</h3>" in page for name in ("letter", "echo")] == [
-            name == domain for name in ("letter", "echo")
-        ]
-    whole = write_page(tmp_path).read_text()
-    assert all(f">{name}</h3>" in whole for name in ("letter", "echo"))
-    Study("letter", ["q", "cprm"], seeds=2, settings=settings).run(tmp_path)
-    kept = load_studies(tmp_path, Store.below(tmp_path))
-    assert [(one.name, len(list(one.runs()))) for one in kept] == [("study", 4), ("named", 1)]
-
-
-def test_a_study_runs_in_a_folder_of_its_own_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study = Study("letter", "q", seeds=1, settings={"episodes": 100}, name="mine")
-    assert study.run().folder == study.results().folder == Path("mine")
-    assert study.report() == Path("mine/index.html")

@@ -1,8 +1,6 @@
 """Readings of the paper: named choices, generated maps and sequences with a solution, and claims judged under them."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
@@ -10,21 +8,17 @@ from pdrm.domains.paper_domains import letter_of_the_repository
 from pdrm.errors import BadSetting, UnknownStudy
 from pdrm.language.loading import catalogue
 from pdrm.paper import claims
-from pdrm.paper.claims import CLAIMS, judge_physics
+from pdrm.paper.claims import judge_physics
 from pdrm.paper.evidence import NOT_RUN, ClaimPart, Evidence
 from pdrm.paper.figures import WATER_READINGS, study
 from pdrm.paper.generated_tasks import draw_maze, draw_places, draw_sequences
 from pdrm.paper.readings import (
     READINGS,
-    RECORDED,
     about_readings,
     cells,
-    four_sequences,
     reading_of,
 )
 from pdrm.task import Task
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def ids(of):
@@ -94,12 +88,6 @@ def test_generated_tasks_have_a_solution():
     assert draw_places(1) != draw_places(2)
 
 
-def test_the_four_sequences_are_as_they_were():
-    eight, four_eight = four_sequences()
-    assert (eight.finite.highest, four_eight.finite.highest) == (8982.0, 4990.0)
-    assert len(four_eight.finite.arrays.start_label) == 5
-
-
 def test_a_reading_is_run_and_judged(pdrm, tmp_path):
     outcome = pdrm(
         "reproduce", "paint", "--reading", "slow", "--seeds", 1, "--workers", 1, "-o", tmp_path
@@ -138,18 +126,3 @@ def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch)
         if one.claim.id == "water-20"
     ]
     assert (judged.verdict, judged.why) == (NOT_RUN, claims.TWO_AGENTS)
-
-
-def test_a_reading_that_a_claim_names_as_contrary_is_recorded_as_such():
-    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    named = [
-        (claim, name)
-        for claim in CLAIMS
-        for name in re.findall(r"reading `([\w-]+)`", claim.afterwards)
-    ]
-    assert {claim.id for claim, _ in named} == {"maze-large", "maze-cprm", "multi"}
-    for claim, name in named:
-        (verdict,) = (
-            one["verdict"] for one in recorded[claim.study][name] if one["id"] == claim.id
-        )
-        assert verdict == "does not hold"

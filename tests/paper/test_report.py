@@ -75,40 +75,6 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
     assert "no run is recorded" in page
 
 
-def test_choices_made_after_results_are_told_with_their_claims(page):
-    rows = dict(
-        re.findall(r"<tr><td>.{0,160}</td><td><code>([\w-]+)</code></td><td>(.*?)</td></tr>", page)
-    )
-    for claim in CLAIMS:
-        assert ("chosen after seeing results" in rows[claim.id]) == bool(claim.afterwards)
-
-
-def test_the_page_begins_with_the_papers_figures(page):
-    headings = re.findall(r"<h2>(.*?)</h2>", page)
-    assert headings[:2] == ["The paper's figures", "Claims"]
-    row = page.partition('class="row"')[2].partition("</section>")[0]
-    captions = re.findall(r"<figcaption>(.*?)</figcaption>", row)
-    assert [caption.partition(":")[0] for caption in captions] == [
-        "Figure 2",
-        "Appendix C",
-        "Figure 5",
-        "Figure 5",
-    ]
-
-
-def test_one_seed_has_no_interval(tmp_path):
-    """And its verdict says how few it is."""
-    outcome = run_study(figures(["paint"], seeds=1), tmp_path)
-    evidence = Evidence(tmp_path)
-    judged = judge_claims(evidence, ["paint"])
-    written = write_report(outcome.lines, judged, evidence, theory=False).read_text()
-    assert re.search(r"<tr><td>.{0,80}<br>1 of 10 seeds</td><td><code>paint</code>", written)
-    (row,) = re.findall(r"<tr><td>pdRM</td><td>5</td>(.*?)</tr>", written)
-    assert re.findall(r"<td>(.*?)</td>", row)[:4] == ["−0.71", "100%", "1 of 1", "0.82"]
-    part = written[written.index("ends better than pdRM") :]
-    assert re.search(r"<tr><td>1-pdRM</td>.*?<td>0%</td>", part)
-
-
 def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(theory, "CHECKED", ("paint",))
     monkeypatch.setattr(theory, "COUNTED", ("paint",))
@@ -119,14 +85,6 @@ def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     assert not asked
     assert "k = 5" in theory.k_section(once).body
     assert "<code>paint</code>" in theory.sizes_section(once).body
-
-
-def test_runs_that_came_with_the_package_are_marked(page):
-    part = page[page.index('id="study-water"') :]
-    assert "recorded on NVIDIA H200" in part
-    assert part.count('<span class="badge none">recorded</span>') == 4
-    assert "<code>pdrm reproduce water-tuned</code> makes your own runs" in part
-    assert re.search(r"<td>PPO</td><td>none</td><td>21,701 \(", part)
 
 
 def test_figures_have_their_numbers(page):
@@ -148,12 +106,6 @@ def test_the_page_is_whole_and_needs_nothing(page):
     assert set(outside) == {"curves.csv", "summary.csv"}
     anchors = {source[1:] for source in seen.sources if source.startswith("#")}
     assert anchors <= set(re.findall(r'id="([^"]+)"', page))
-
-
-def test_files_beside_it(folder):
-    assert (folder / "figures/letter.pdf").read_bytes().startswith(b"%PDF")
-    assert (folder / "figures/paint.svg").read_bytes().startswith(b"<?xml")
-    assert (folder / "curves.csv").read_text().startswith("study,panel,line")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser here")

@@ -14,7 +14,7 @@ from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import judge_claims, water_17, water_20
 from pdrm.paper.evidence import Evidence
-from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, figures, study
+from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, study
 from pdrm.paper.recorded import FOLDER, PREFIX, READINGS, known_lines, recorded_curves
 from pdrm.paper.report import write_report
 
@@ -133,14 +133,6 @@ def test_claims_hold_where_it_went_as_the_paper_says():
 def test_one_line_that_differs_breaks_its_part(panel, line, went, part):
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: went}}
     assert any(part in one.text for one in judge_by_hand(told) if not one.holds)
-
-
-def test_panels_have_names_of_their_own():
-    names = [panel.name for of in map(study, DEEP) for panel in of.panels]
-    assert len(set(names)) == len(names)
-    found = figures(["water-17", "water-tuned-17"])
-    assert [of.name for of in found] == ["water", "water-tuned"]
-    assert all(study(name).of_the_paper for name in DEEP)
 
 
 SHORT = {

@@ -6,7 +6,6 @@ from random import Random
 import numpy as np
 
 from pdrm.errors import EndlessSilentMoves, UndefinedMove
-from pdrm.language.loading import catalogue
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.machines.counting import (
     CountingConfiguration,
@@ -16,7 +15,7 @@ from pdrm.machines.counting import (
 from pdrm.machines.guards import Event
 from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
-from pdrm.product.explore_kernel import BEYOND, NO_ROOM, begin_exploring, count, explore
+from pdrm.product.explore_kernel import BEYOND, begin_exploring, count, explore
 from pdrm.product.views import FullStack
 from tests.properties.random_counting import counting_automaton, pushdown_machine
 
@@ -71,19 +70,6 @@ def check_random_automata(seed):
 def test_random_automata():
     for seed in range(60):
         check_random_automata(seed)
-
-
-def test_more_room_keeps_the_numbers():
-    machine = catalogue("letter-cra")
-    explored = begin_exploring(machine, [frozenset("A"), frozenset("C")], FullStack(), capacity=1)
-    here = explored.start
-    for value in range(1, 40):
-        while (there := explore(explored, here, 0)[0]) == NO_ROOM:
-            explored = explored.grow()
-        assert explored.counters[there // explored.states].tolist() == [value]
-        assert (explored.after[0, here], explored.paid[0, here]) == (there, -0.01)
-        here = there
-    assert explored.counters[: explored.stacks.made[0], 0].tolist() == list(range(40))
 
 
 def test_counters_beyond_64_bits_are_refused(monkeypatch):

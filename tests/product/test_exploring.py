@@ -2,11 +2,8 @@
 
 from random import Random
 
-import numpy as np
-import pytest
-
-from pdrm.errors import BadSetting, PdrmError
-from pdrm.language.loading import catalogue, parse
+from pdrm.errors import PdrmError
+from pdrm.language.loading import parse
 from pdrm.product import exploration, explore_kernel
 from pdrm.product.exploration import ENDED
 from pdrm.product.explore_kernel import (
@@ -17,7 +14,6 @@ from pdrm.product.explore_kernel import (
     explore,
     see,
 )
-from pdrm.product.hash_kernel import FREE, Index
 from pdrm.product.views import FullStack, TopK
 from tests.properties.random_machines import random_machine
 
@@ -83,17 +79,6 @@ def test_a_walk_is_the_readable_one(monkeypatch):
     assert refused > 30
 
 
-def test_each_view_has_its_name():
-    assert [str(view) for view in (FullStack(), TopK(0), TopK(12))] == ["full", "0", "12"]
-
-
-def test_a_k_that_no_key_can_hold_is_refused():
-    labels = [frozenset()]
-    assert begin_exploring(catalogue("letter"), labels, TopK(20)).k == 20
-    with pytest.raises(BadSetting):
-        begin_exploring(catalogue("letter"), labels, TopK(60))
-
-
 COUNT = """events A B
 counters 1
 start u
@@ -129,21 +114,3 @@ def test_silent_moves_without_end_are_found_if_operations_are_not_counted():
     explored = begin_exploring(parse(endless), LABELS, FullStack())
     up, _ = explore(explored, explored.start, 0)
     assert explore(explored, up, 1) == (ENDLESS, 0)
-
-
-def test_an_index_grows_to_the_same_rows():
-    generator = np.random.default_rng(1)
-    keys = np.unique(generator.integers(0, 2**40, 3_000))
-    index = Index.room(len(keys))
-    index.key[:], index.used[0] = keys, len(keys)
-    grown = index.grow()
-    assert grown.key[: len(keys)].tolist() == keys.tolist()
-    rows = grown.slot[grown.slot != FREE]
-    assert sorted(rows.tolist()) == list(range(len(keys)))
-    mask = len(grown.slot) - 1
-    for row, key in enumerate(keys.tolist()):
-        place = ((key * 0x9E3779B97F4A7C15) % 2**64 >> 32) & mask
-        while grown.slot[place] != row:
-            assert grown.slot[place] < row, "an earlier row, or the place was free"
-            assert grown.slot[place] != FREE
-            place = (place + 1) & mask

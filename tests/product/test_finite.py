@@ -1,6 +1,5 @@
 """The finite product against the readable machine, state by state and step by step."""
 
-from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -130,32 +129,6 @@ def test_a_product_that_would_not_fit_is_refused_while_it_is_small():
     small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
     with pytest.raises(ProductTooLarge, match="lower the depth or the height"):
         small.explore(depth=12)
-
-
-def test_a_depth_without_end_is_refused_too():
-    maze = domain("maze-10x10")
-    with pytest.raises(
-        ProductTooLarge,
-        match=r"more than 10\^15 states, more than a million TiB of 4.0 GiB allowed",
-    ):
-        FiniteProduct(maze, catalogue(maze.machine), memory=2**32).explore(depth=5_000)
-
-
-def test_starts_in_the_same_product_state_are_one():
-    """The environment starts twice in its only state; what the two first labels do to the machine is the same."""
-    machine = parse("events a b\nstack #\nstart u\notherwise stay 2\nu -> u : {a}, # / #, 1\n")
-    where = from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9)
-    arrays = where.arrays._replace(
-        start_state=np.zeros(2, np.int32),
-        start_probability=np.full(2, 0.5),
-        start_label=np.arange(2, dtype=np.int32),
-    )
-    product = FiniteProduct(replace(where, arrays=arrays), machine)
-    assert (len(product), product.starts.tolist(), product.start_paid.tolist()) == (
-        1,
-        [0, 0],
-        [1, 2],
-    )
 
 
 def test_a_missing_move_names_the_word():

@@ -1,7 +1,5 @@
 """The product in JAX, step by step against the domain's arrays and the readable machine; episodes begin anew."""
 
-import importlib
-import sys
 from dataclasses import replace
 from random import Random
 
@@ -10,17 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import pdrm.product.jax_env
 from pdrm.domains import water
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.paper_domains import domain
-from pdrm.errors import BadSetting, MissingPackage
+from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
-from pdrm.learning.deep.film import WaterTask
 from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.views import TopK
 from tests.properties.random_machines import random_machine
 
 
@@ -67,17 +63,6 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
     assert over
 
 
-@pytest.mark.parametrize(
-    ("first", "stack"),
-    [({"start_label": 0}, ("A", "#")), ({"start_label": 1}, ("#",)), ({}, ("#",))],
-)
-def test_the_first_label_is_read_where_there_is_one(first, stack):
-    machine = parse("events a b\nstack # A\nstart u\notherwise stay 0\nu -> u : {a}, z / A z, 1\n")
-    where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=9, **first)
-    product = jax_product(finite_domain(where), machine, FullStack(), depth=8)
-    assert symbols_of(product, machine, product.begin(make_key(1)).state) == stack
-
-
 def begun_by_hand(machine, label, depth):
     """The first configuration by the readable machine, what it paid, and the status."""
     begin = machine.begin()
@@ -122,13 +107,6 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
     assert {(OK, True), (OK, False), (UNDEFINED, False), (FINISHED, True)} <= met
 
 
-def test_nothing_of_the_machine_is_seen_without_a_view():
-    where, machine = domain("letter"), catalogue("letter")
-    blind = jax_product(finite_domain(where), machine, None)
-    seen = np.asarray(blind.observe(blind.begin(make_key(0)).state))
-    assert (seen[: where.states].sum(), seen[where.states :].sum()) == (1, 0)
-
-
 def test_a_first_stack_higher_than_the_depth_is_refused():
     machine = parse(
         "events a\nstack # A\nstart u\notherwise stay 0\nu -> v : eps, # / A A #, 0\nv -> v : a, z / z, 0\n"
@@ -158,17 +136,3 @@ def test_water_moves_as_its_formulas_say():
         plain, label = water.advance(world, plain, push, drawn, np)
         state, outcome = product.step(state, clock)
         assert int(outcome.label) == int(label)
-
-
-def test_a_water_task_is_drawn_before_it_begins():
-    task = WaterTask("water-17")
-    image = task.render()
-    assert image.shape == (500, 660, 3)
-    assert len(np.unique(image)) > 3
-
-
-@pytest.mark.parametrize("package", ["jax", "optax"])
-def test_a_missing_package_is_named_with_its_fix(package, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingPackage, match=r"pip install 'pdrm\[jax\]'"):
-        importlib.reload(pdrm.product.jax_env)

@@ -10,8 +10,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
 import pdrm
-from pdrm.domains.labelling import snapshot
-from pdrm.errors import CannotWrap, EpisodeOver, TaskWarning
+from pdrm.errors import CannotWrap, TaskWarning
 from pdrm.product import Shaped, Shaping
 from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
 
@@ -82,29 +81,6 @@ def test_success_is_told_as_in_a_task():
     assert "is_success" not in played(pdrm.wrap(Script([None, A]), endless, "info"))[-1][4]
 
 
-def test_labels_see_what_was_remembered_before_the_step():
-    seen = []
-
-    def note(_before, _action, _after, info):
-        seen.append((info["before"], info["env"].at))
-        return []
-
-    env = pdrm.wrap(
-        Script([None, A, A, A]), "letter", note, k=np.int64(2), remember=lambda env: env.at
-    )
-    for _ in range(2):
-        assert "before" not in played(env)[-1][4]
-    assert seen == [(0, 1), (1, 2), (2, 3)] * 2
-    assert env.observation_space["stack"].shape == (2,)
-
-
-@pytest.mark.parametrize("ends", ["terminated", "truncated"])
-def test_the_environments_own_end_is_kept(ends):
-    last = played(pdrm.wrap(Script([None, A, A], ends), "letter", "info"))[-1]
-    assert last[2:4] == (ends == "terminated", ends == "truncated")
-    assert last[4]["machine"]["state"] == "u0"
-
-
 SILENT_START = """
 name silent
 events a
@@ -139,16 +115,6 @@ def test_the_label_at_reset_by_a_function():
     assert env.reset()[1]["machine"]["stack"] == ("A", "#")
     without = pdrm.wrap(Script([{"A"}, {"B"}]), "letter", lambda *_: ())
     assert without.reset()[1]["machine"]["stack"] == ("#",)
-
-
-def test_the_labelling_function_sees_the_step():
-    seen = []
-    env = pdrm.wrap(Script([None, A, B]), "letter", lambda *step: seen.append(step) or set())
-    env.reset()
-    env.step(1)
-    env.step(0)
-    assert [step[:3] for step in seen] == [(0, 1, 1), (1, 0, 2)]
-    assert seen[1][3]["at"] == 2
 
 
 class InPlace(gymnasium.Env):
@@ -191,37 +157,6 @@ def test_the_observation_before_is_not_changed_by_the_environment(shaped):
     assert told == [A, NOTHING, A]
 
 
-def test_what_cannot_change_is_kept_as_it_is():
-    for value in (3, "a", None, np.float32(1), Script):
-        assert snapshot(value) is value
-    held = np.array([[1]], object)
-    copied = snapshot((held, [held]))
-    held[0, 0] = 2
-    assert (copied[0][0, 0], copied[1][0][0, 0]) == (1, 1)
-
-
-def test_seeds_are_passed_on():
-    def trace(seed):
-        env = pdrm.wrap(corridor(), COINS, shopping)
-        env.reset(seed=seed)
-        return [env.step(0)[0]["observation"] for _ in range(20)]
-
-    assert trace(1) == trace(1)
-    assert len({tuple(trace(seed)) for seed in range(5)}) > 1
-
-
-def test_after_the_end_comes_reset():
-    env = pdrm.wrap(Script([None, A, A]), "letter", "info")
-    with pytest.raises(EpisodeOver, match="reset"):
-        env.step(0)
-    for _ in range(2):
-        played(env)
-        with pytest.raises(EpisodeOver):
-            env.step(0)
-    env.reset()
-    assert env.configuration == pdrm.machines.Configuration("u0", ("#",))
-
-
 def test_other_machines_are_translated(tmp_path):
     counting = pdrm.wrap(Script([None, A, B, C, C]), "letter-counting", "info")
     pushdown = pdrm.wrap(Script([None, A, B, C, C]), pdrm.catalogue("letter-pushdown"), "info")
@@ -255,29 +190,6 @@ def test_the_spec_makes_it_anew():
     assert again.reset(seed=1)[1] == env.reset(seed=1)[1]
 
 
-class Owner:
-    """A labelling method of something that holds an open file cannot be copied."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def events(self, *_):
-        return set()
-
-
-def test_a_method_labels_too(tmp_path):
-    with (tmp_path / "log").open("w") as file:
-        env = pdrm.wrap(corridor(), COINS, Owner(file).events)
-        env.reset(seed=1)
-        assert env.step(0)[4]["machine"]["label"] == NOTHING
-
-
-def test_spaces_of_any_kind_are_kept():
-    env = pdrm.wrap(gymnasium.make("Blackjack-v1"), "letter", lambda *_: set())
-    assert isinstance(env.observation_space["observation"], spaces.Tuple)
-    assert env.reset(seed=1)[0] in env.observation_space
-
-
 def test_the_environments_reward_and_end_can_be_switched_off():
     def play(**settings):
         env = pdrm.wrap(Room(), TRIP, watch_room, **settings)
@@ -305,17 +217,6 @@ def test_the_environments_reward_and_end_can_be_switched_off():
     assert not info["machine"]["environment_terminated"]
     assert gymnasium.make(env.spec).ignore_end if env.spec else env.ignore_end
     assert (env.reward_weight, copy.deepcopy(env).reward_weight) == (0, 0)
-
-
-def test_the_environment_is_for_labels_alone():
-    env = pdrm.wrap(
-        Room(),
-        TRIP,
-        watch_room,
-        labels_at_reset=lambda _, info: {"far"} if info["env"].at else set(),
-    )
-    assert "env" not in env.reset(seed=0)[1]
-    assert "env" not in env.step(1)[4]
 
 
 def test_observations_have_keys():
@@ -386,3 +287,19 @@ def test_shaping_goes_outside_of_what_records_returns():
         Shaped(corridor(), shaping)
     agent = PPO("MultiInputPolicy", env, n_steps=8, batch_size=8, device="cpu")
     assert evaluate_policy(agent, env, n_eval_episodes=1)[0] == pytest.approx(total)
+
+
+def test_labels_see_what_was_remembered_before_the_step():
+    seen = []
+
+    def note(_before, _action, _after, info):
+        seen.append((info["before"], info["env"].at))
+        return []
+
+    env = pdrm.wrap(
+        Script([None, A, A, A]), "letter", note, k=np.int64(2), remember=lambda env: env.at
+    )
+    for _ in range(2):
+        assert "before" not in played(env)[-1][4]
+    assert seen == [(0, 1), (1, 2), (2, 3)] * 2
+    assert env.observation_space["stack"].shape == (2,)

@@ -48,6 +48,12 @@ def test_an_unknown_event_says_where_it_came_from():
         env.step(0)
 
 
+def test_an_unknown_event_at_reset():
+    with pytest.raises(UnknownEvent) as raised:
+        pdrm.wrap(Script([{"X"}]), "letter", "info").reset()
+    assert "at reset" in raised.value.__notes__[0]
+
+
 def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was():
     def faulty(_before, _action, _after, info):
         return {info["nothing"]}
@@ -67,32 +73,6 @@ def test_an_error_in_a_labelling_function_stays_as_it_is_and_says_where_it_was()
     assert "state 0, action 0, next state 0 of <" in raised.value.__notes__[0]
 
 
-@pytest.mark.parametrize("labels_at_reset", [None, lambda _, info: info["label"]])
-def test_an_unknown_event_at_reset(labels_at_reset):
-    env = pdrm.wrap(Script([{"X"}]), "letter", "info", labels_at_reset=labels_at_reset)
-    with pytest.raises(UnknownEvent) as raised:
-        env.reset()
-    assert "at reset" in raised.value.__notes__[0]
-
-
-def test_exclusive_events():
-    env = pdrm.wrap(corridor(), COINS, lambda *_: {"coin", "pay"})
-    env.reset()
-    with pytest.raises(ImpossibleLabel):
-        env.step(0)
-
-
-def test_no_rule_and_otherwise_error():
-    machine = pdrm.parse(
-        "name m\nevents A\nstack # X\nstart u\notherwise error\nu -> u : A, # / X #, 0"
-    )
-    env = pdrm.wrap(Script([None, A, A, A]), machine, "info")
-    env.reset()
-    env.step(0)
-    with pytest.raises(UndefinedMove, match=r"\{A\} at u, X #"):
-        env.step(0)
-
-
 @pytest.mark.parametrize(
     "returned",
     [None, "A", b"A", {"A": True}, 1, {1}, [["A"]], (x for x in "A")],
@@ -105,13 +85,6 @@ def test_what_is_not_a_label(returned):
         env.step(0)
     with pytest.raises(BadLabel):
         pdrm.from_gymnasium(corridor(), lambda *_: returned)
-
-
-def test_no_label_in_info():
-    env = pdrm.wrap(corridor(), "letter", "info")
-    env.reset()
-    with pytest.raises(BadLabel):
-        env.step(0)
 
 
 class Pays(Script):
@@ -143,43 +116,6 @@ def test_an_episode_over_before_it_begins():
         env.reset()
 
 
-TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
-
-
-@pytest.mark.parametrize(
-    ("machine", "error"),
-    [
-        ("leter", UnknownMachine),
-        ("no/such.pdrm", CannotOpen),
-        (pdrm.parse(TWO), CannotTranslate),
-        (7, BadSetting),
-        (shopping, BadSetting),
-    ],
-    ids=["name", "path", "two counters", "number", "labels"],
-)
-def test_what_is_not_a_machine(machine, error):
-    with pytest.raises(error):
-        pdrm.wrap(corridor(), machine, shopping)
-
-
-def test_a_text_is_a_machine():
-    assert pdrm.wrap(corridor(), pdrm.language.to_text(COINS), shopping).machine == COINS
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"labels": "label"},
-        {"labels": {"A"}},
-        {"labels": "info", "labels_at_reset": "x"},
-        {"labels": shopping, "remember": 7},
-    ],
-)
-def test_what_is_not_a_function(given):
-    with pytest.raises(BadSetting):
-        pdrm.wrap(corridor(), COINS, **given)
-
-
 def test_what_is_not_an_environment():
     for wrong in ("FrozenLake-v1", object(), SyncVectorEnv([corridor]), corridor, COINS):
         with pytest.raises(CannotWrap):
@@ -202,59 +138,6 @@ def test_two_machines_are_one_that_is_combined():
             pdrm.wrap(env, "letter", shopping)
     both = pdrm.combine([COINS, pdrm.from_ltlf("F coin", events=["coin"], name="once")])
     assert pdrm.wrap(once.env, both, shopping).machine == both
-
-
-@pytest.mark.parametrize(
-    ("given", "error"), [({"mode": "threads"}, BadSetting), ({"autoreset": "some"}, ValueError)]
-)
-def test_what_is_not_a_mode(given, error):
-    with pytest.raises(error):
-        pdrm.wrap_vector([corridor], COINS, shopping, **given)
-
-
-@pytest.mark.parametrize("weight", ["none", float("inf"), True])
-def test_what_is_not_a_weight(weight):
-    with pytest.raises(BadSetting):
-        pdrm.wrap(corridor(), COINS, shopping, reward_weight=weight)
-    with pytest.raises(BadSetting):
-        pdrm.from_gymnasium(corridor(), shopping, reward_weight=weight)
-
-
-class Tells(gymnasium.Wrapper):
-    """Adds an entry to `info`, from the first step on or at reset too."""
-
-    def __init__(self, env, name, at_reset=False):
-        super().__init__(env)
-        self.name, self.at_reset = name, at_reset
-
-    def reset(self, **given):
-        observation, info = super().reset(**given)
-        return observation, {**info, self.name: True} if self.at_reset else info
-
-    def step(self, action):
-        *rest, info = self.env.step(action)
-        return *rest, {**info, self.name: True}
-
-
-def test_no_entry_of_the_environments_own_info_is_hidden():
-    with pytest.raises(CannotWrap, match="`machine`"):
-        pdrm.wrap(Tells(Script([None]), "machine", at_reset=True), "letter", "info").reset()
-    for name in ("machine", "env", "before"):
-        bare = Tells(Script([None, A, A]), name)
-        env = pdrm.wrap(bare, "letter", lambda *_: set(), remember=lambda _: 0)
-        env.reset()
-        with pytest.raises(CannotWrap, match=f"`{name}`"):
-            env.step(0)
-        with pytest.raises(EpisodeOver):
-            env.step(0)
-    for name in ("env", "before"):
-        env = pdrm.wrap(Tells(Script([None, A, A]), name), "letter", "info")
-        env.reset()
-        assert env.step(0)[4][name] is True, "no function is given the environment here"
-    env = pdrm.wrap(Tells(Script([None, A, A]), "is_success"), "letter", "info")
-    env.reset()
-    info = env.step(0)[4]
-    assert (info["is_success"], info["machine"]["own_success"]) == (False, True)
 
 
 def test_observations_outside_of_their_space():
@@ -321,36 +204,15 @@ def test_what_records_returns_goes_outside():
     assert info["episode"]["r"] == pytest.approx(1 - 0.02), "the machine takes 0.01 for each step"
 
 
-def test_why_there_is_no_episode_to_step_in():
-    env = pdrm.wrap(Script([None, A, B, C, C]), "letter", "info")
-    with pytest.raises(EpisodeOver, match="no episode has begun"):
-        env.step(0)
-    env.reset()
-    for _ in range(4):
-        env.step(0)
-    with pytest.raises(EpisodeOver, match="final state `u2`, at step 4"):
-        env.step(0)
-    env = pdrm.wrap(Script([None, A]), "letter", "info")
-    env.reset()
-    env.step(0)
-    with pytest.raises(EpisodeOver, match="the environment terminated, at step 1"):
-        env.step(0)
-    env = pdrm.wrap(Script([None, {"Z"}, A]), "letter", "info")
-    env.reset()
-    with pytest.raises(UnknownEvent):
-        env.step(0)
-    with pytest.raises(EpisodeOver, match="an error"):
-        env.step(0)
-
-
-def test_a_long_vector_is_warned_of():
-    picture = gymnasium.spaces.Box(0, 255, (210, 160, 3), np.uint8)
-    env = gymnasium.wrappers.TransformObservation(
-        Script([None, A]), lambda _: np.zeros((210, 160, 3), np.uint8), picture
-    )
-    with pytest.warns(TaskWarning, match="W0616"):
-        pdrm.wrap(env, "letter", "info", flatten=True)
-    pdrm.wrap(env, "letter", "info")
+def test_no_episode_to_step_in():
+    for word, steps in (([None, A, B, C, C], 4), ([None, A], 1), ([None, A], 0)):
+        env = pdrm.wrap(Script(word), "letter", "info")
+        if steps:
+            env.reset()
+        for _ in range(steps):
+            env.step(0)
+        with pytest.raises(EpisodeOver):
+            env.step(0)
 
 
 class Plays(gymnasium.Env):
@@ -385,3 +247,79 @@ def test_environments_that_do_not_keep_to_gymnasiums_interface():
             env.step(0)
         with pytest.raises(EpisodeOver):
             env.step(0)
+
+
+def wraps(**given):
+    return lambda: pdrm.wrap(corridor(), **{"machine": COINS, "labels": shopping, **given})
+
+
+TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (wraps(machine="leter"), UnknownMachine),
+        (wraps(machine="no/such.pdrm"), CannotOpen),
+        (wraps(machine=pdrm.parse(TWO)), CannotTranslate),
+        (wraps(machine=7), BadSetting),
+        (wraps(machine=shopping), BadSetting),
+        (wraps(labels="label"), BadSetting),
+        (wraps(labels={"A"}), BadSetting),
+        (wraps(labels="info", labels_at_reset="x"), BadSetting),
+        (wraps(remember=7), BadSetting),
+        (wraps(reward_weight="none"), BadSetting),
+        (wraps(reward_weight=float("inf")), BadSetting),
+        (wraps(reward_weight=True), BadSetting),
+        (lambda: pdrm.from_gymnasium(corridor(), shopping, reward_weight=True), BadSetting),
+        (lambda: pdrm.wrap_vector([corridor], COINS, shopping, mode="threads"), BadSetting),
+        (lambda: pdrm.wrap_vector([corridor], COINS, shopping, autoreset="some"), ValueError),
+    ],
+)
+def test_arguments_that_cannot_be(call, error):
+    with pytest.raises(error):
+        call()
+
+
+NO_MOVE = "name m\nevents A\nstack #\nstart u\notherwise error\nu -> u : A, # / #, 0"
+
+
+@pytest.mark.parametrize(
+    ("word", "machine", "error"),
+    [
+        ([None, {"A", "B"}], "letter", ImpossibleLabel),
+        ([None, {"X"}], "letter", UnknownEvent),
+        ([None, None], "letter", BadLabel),
+        ([None, ()], NO_MOVE, UndefinedMove),
+    ],
+)
+def test_labels_that_the_machine_cannot_read(word, machine, error):
+    env = pdrm.wrap(Script([*word, A]), machine, "info")
+    env.reset()
+    with pytest.raises(error):
+        env.step(0)
+
+
+def test_a_long_vector_is_warned_of():
+    picture = gymnasium.spaces.Box(0, 255, (210, 160, 3), np.uint8)
+    env = gymnasium.wrappers.TransformObservation(
+        Script([None, A]), lambda _: np.zeros((210, 160, 3), np.uint8), picture
+    )
+    with pytest.warns(TaskWarning, match="W0616"):
+        pdrm.wrap(env, "letter", "info", flatten=True)
+    pdrm.wrap(env, "letter", "info")
+
+
+class Tells(Script):
+    """An environment whose info has an entry `machine` of its own."""
+
+    def step(self, action):
+        *rest, info = super().step(action)
+        return *rest, {**info, "machine": 1}
+
+
+def test_no_entry_of_the_environments_own_info_is_hidden():
+    env = pdrm.wrap(Tells([None, A, A]), "letter", "info")
+    env.reset()
+    with pytest.raises(CannotWrap):
+        env.step(0)

@@ -10,10 +10,6 @@ from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, w
 A = frozenset("A")
 
 
-def nothing(*_):
-    return set()
-
-
 def test_the_dictionary():
     env = pdrm.wrap(corridor(), COINS, shopping, k=2)
     assert env.observation_space == spaces.Dict(
@@ -77,20 +73,6 @@ def test_what_does_not_fit_is_refused(settings):
         pdrm.wrap(corridor(), COINS, shopping, **settings)
 
 
-def test_k_is_not_negative():
-    with pytest.raises(BadSetting, match="k is -1"):
-        pdrm.product.TopK(-1)
-
-
-class Words(Script):
-    observation_space = spaces.Sequence(spaces.Discrete(3))
-
-
-def test_only_what_can_be_flattened_is():
-    with pytest.raises(CannotWrap, match="cannot be flattened"):
-        pdrm.wrap(Words([None]), "letter", nothing, flatten=True)
-
-
 @pytest.mark.parametrize("settings", [{}, {"flatten": True}], ids=str)
 def test_observations_are_the_callers_own(settings):
     env = pdrm.wrap(Script([None, A, A, A]), "letter", "info", **settings)
@@ -126,25 +108,6 @@ def test_the_entries_of_a_dictionary_stand_beside_the_machines():
         "machine",
         "stack",
     ]
-
-
-def test_a_dictionary_is_flattened_as_gymnasium_does():
-    plain, flat = (
-        pdrm.wrap(Room(), TRIP, watch_room),
-        pdrm.wrap(Room(), TRIP, watch_room, flatten=True),
-    )
-    pairs = [(plain.reset(seed=0)[0], flat.reset(seed=0)[0]), (plain.step(1)[0], flat.step(1)[0])]
-    for observation, vector in pairs:
-        assert vector in flat.observation_space
-        np.testing.assert_array_equal(
-            vector, spaces.flatten(plain.observation_space, observation).astype(np.float32)
-        )
-    one = pdrm.wrap(Room(), TRIP, watch_room, flatten=True, keys=["direction"])
-    assert one.observation_space.shape == (4 + 3 + 3,)
-    one.reset(seed=0)
-    one.env._seen = lambda: {"direction": 4}
-    with pytest.raises(CannotWrap, match="not in the environment's Discrete"):
-        one.step(1)
 
 
 class Taken(Room):

@@ -76,27 +76,6 @@ def door_key(**form):
     return pdrm.wrap(bare, DOOR_TWICE, standing_on, reward_weight=0, ignore_end=True, **form)
 
 
-def test_minigrid_goes_on_after_its_goal():
-    env = door_key()
-    env.reset(seed=0)
-    world = env.unwrapped
-    world.agent_pos, world.agent_dir = (2, 3), 1  # beside the goal, at (3, 3), facing down
-    world.grid.set(2, 2, None)
-    paid = []
-    door = next(
-        (x, y)
-        for x in range(5)
-        for y in range(5)
-        if getattr(world.grid.get(x, y), "type", "") == "door"
-    )
-    for place in (door, (3, 3), (2, 2), door):
-        world.agent_pos = place
-        _, reward, terminated, _, info = env.step(world.actions.done)
-        paid.append((reward, terminated))
-    assert paid == [(1, False), (1, False), (0, False), (1, True)]
-    assert info["machine"]["stack"] == ("#",)
-
-
 def test_the_coins_need_the_stack():
     """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
     returns = {}
@@ -105,19 +84,6 @@ def test_the_coins_need_the_stack():
         returns[k] = mean_return(env, learnt(env, 50_000), range(1000, 1200))
     assert returns[1] > 0.95
     assert returns[0] < 0.5
-
-
-def test_the_round_trip_by_taxi_needs_the_stack():
-    seeds = [6, 27, 8, 11, 48, 50]  # two from each of three depots, all to B
-    returns = {}
-    for k in (0, 1):
-        bare = gymnasium.make("Taxi-v4", disable_env_checker=True)
-        env = pdrm.wrap(bare, ROUND_TRIP, sightseeing, k=k)
-        returns[k] = mean_return(
-            env, learnt(env, 60_000, seeds, alpha=0.3, gamma=1.0, epsilon=0.1), seeds
-        )
-    assert returns[1] > 28
-    assert returns[0] < 15, "at best, the passenger is simply delivered"
 
 
 def test_unwinding_in_minigrid():
@@ -199,15 +165,6 @@ def test_dqn_learns_to_unwind_in_minigrid():
     assert total > 2, "left, forward, right, forward pays 3; random play about -1"
 
 
-def as_floats(room):
-    """The way that the warning of small images names: the image as numbers that nobody takes for a picture."""
-    image = gymnasium.spaces.Box(0, 255, room.observation_space["image"].shape, np.float32)
-    space = gymnasium.spaces.Dict({**room.observation_space.spaces, "image": image})
-    return gymnasium.wrappers.TransformObservation(
-        room, lambda seen: {**seen, "image": seen["image"].astype(np.float32)}, space
-    )
-
-
 @pytest.mark.usefixtures("torch_alone")
 def test_agents_of_stable_baselines_take_dictionaries():
     sb3 = pytest.importorskip("stable_baselines3")
@@ -225,29 +182,6 @@ def test_agents_of_stable_baselines_take_dictionaries():
         env = pdrm.wrap(limited, TRIP, watch_room, **form)
         assert sb3.DQN(policy, env, **small).learn(20).num_timesteps == 20
     assert sb3.DQN("MlpPolicy", door_key(flatten=True), **small).learn(20).num_timesteps == 20
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", TaskWarning)
-        env = pdrm.wrap(as_floats(gymnasium.wrappers.TimeLimit(Room(), 9)), TRIP, watch_room)
-    assert sb3.DQN("MultiInputPolicy", env, **small).learn(20).num_timesteps == 20
-
-
-def test_stable_baselines_own_vectors():
-    env_util = pytest.importorskip("stable_baselines3.common.env_util")
-    envs = env_util.make_vec_env(
-        WRAPPED["FrozenLake"], n_envs=3, seed=0, env_kwargs={"flatten": True}
-    )
-    envs.reset()
-    ended = 0
-    for _ in range(200):
-        observations, _, dones, infos = envs.step(np.zeros(3, int) + 2 * (np.arange(3) % 2))
-        for index in np.flatnonzero(dones):
-            ended += 1
-            assert infos[index]["terminal_observation"].shape == (10,)
-            assert observations[index].tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 1, 0], (
-                "the machine begins anew"
-            )
-    assert ended
-    envs.close()
 
 
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
@@ -264,20 +198,3 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
         pdrm.wrap(large, UNWIND, turns)
         monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)
-
-
-def test_an_environment_where_a_domain_is_needed_is_answered_by_its_kind():
-    cart = gymnasium.make("CartPole-v1")
-    for given, said in (
-        (
-            cart,
-            'pdrm.wrap(env, machine, labels, flatten=True)\n       stable_baselines3.PPO("MlpPolicy", env)',
-        ),
-        (pdrm.wrap(cart, UNWIND, turns), 'stable_baselines3.PPO("MultiInputPolicy", env)'),
-        (pdrm.wrap(cart, UNWIND, turns, flatten=True), 'stable_baselines3.PPO("MlpPolicy", env)'),
-        (gymnasium.make("FrozenLake-v1"), "pdrm.from_gymnasium"),
-        (pdrm.domains.FiniteEnv("letter"), "env.unwrapped.domain"),
-    ):
-        with pytest.raises(pdrm.PdrmError) as refused:
-            pdrm.train(given, "ppo")
-        assert said in refused.value.fix, given

@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 import pdrm
 from pdrm.errors import UnknownEvent
-from tests.product.tasks import COINS, TRIP, Room, Script, corridor, shopping, watch_room
+from tests.product.tasks import COINS, TRIP, Room, corridor, shopping, watch_room
 
 # From Python 3.12 on, a fork beside other threads (pytest-xdist's) is warned about; Gymnasium forks by default.
 pytestmark = pytest.mark.filterwarnings(
@@ -92,39 +92,6 @@ def test_each_goes_its_own_way(mode, autoreset):
     assert all((True, False) in own and (False, True) in own for own in ends), (
         "both ways to end came up"
     )
-
-
-def test_the_machines_end_resets_the_environment_too():
-    word = [None, frozenset("B"), frozenset("C"), *[frozenset()] * 9]
-    envs = pdrm.product.wrap_vector([partial(Script, word)] * 2, "letter", "info")
-    envs.reset()
-    observed = [envs.step(np.zeros(2, int)) for _ in range(5)]
-    assert [step[0]["observation"].tolist() for step in observed] == [
-        [1, 1],
-        [2, 2],
-        [0, 0],
-        [1, 1],
-        [2, 2],
-    ]
-    assert [step[2].tolist() for step in observed] == [
-        [False] * 2,
-        [True] * 2,
-        [False] * 2,
-        [False] * 2,
-        [True] * 2,
-    ]
-    assert observed[2][4]["machine"]["label"].tolist() == [None, None]
-
-
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_flat_observations_are_batched(mode):
-    envs = pdrm.product.wrap_vector([corridor] * 3, COINS, shopping, mode=mode, flatten=True)
-    try:
-        observations, _ = envs.reset(seed=1)
-        assert observations.shape == (3, 3 + 4 + 3)
-        assert observations.dtype == np.float32
-    finally:
-        envs.close()
 
 
 @pytest.mark.filterwarnings(

@@ -30,16 +30,16 @@ BELOW = "_"
 Paths = dict[str, dict[str, tuple[str, tuple[str, ...]]]]
 
 
-def check(seed: int) -> int:
+def check(seed: int, machines: int = MACHINES, words: int = WORDS) -> int:
     """Compare acceptance on random machines and words; every second word is cut where it reaches a final state."""
     random = Random(seed)
-    for _ in range(MACHINES):
+    for _ in range(machines):
         machine = random_machine(random)
         labels = list(machine.alphabet.labels())
         automaton = converted(machine, labels)
-        for number, word in enumerate(random_words(random, len(labels), WORDS)):
+        for number, word in enumerate(random_words(random, len(labels), words)):
             compare(machine, automaton, labels, cut(machine, labels, word) if number % 2 else word)
-    return MACHINES * WORDS
+    return machines * words
 
 
 def compare(

@@ -31,14 +31,14 @@ class Trace(NamedTuple):
     status: int
 
 
-def check(seed: int) -> int:
+def check(seed: int, machines: int = MACHINES, words: int = WORDS) -> int:
     """Compare the engines on random machines and words."""
     random = Random(seed)
-    for _ in range(MACHINES):
+    for _ in range(machines):
         machine = random_machine(random)
         labels = list(machine.alphabet.labels())
-        compare(machine, labels, random_words(random, len(labels), WORDS))
-    return MACHINES * WORDS
+        compare(machine, labels, random_words(random, len(labels), words))
+    return machines * words
 
 
 def compare(

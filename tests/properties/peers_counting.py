@@ -94,7 +94,7 @@ def letter_world() -> CountingRewardAutomaton:
     )
 
 
-def check(seed: int) -> int:
+def check(seed: int, words: int = WORDS) -> int:
     """Random words, read label by label by both."""
     rng = Random(seed)
     peer, ours = PeerLetterWorld(), letter_world()
@@ -102,7 +102,7 @@ def check(seed: int) -> int:
         frozenset(): set(),
         **{frozenset(one.value): {one} for one in Letter},
     }
-    for _ in range(WORDS):
+    for _ in range(words):
         word = rng.choices(list(labels), k=rng.randint(0, LONGEST))
         run = ours.run(word)
         state, counters = peer.u_0, peer.c_0
@@ -115,4 +115,4 @@ def check(seed: int) -> int:
             )
         assert (state in peer.F) == run.finished, word
         assert len(run.steps) == len(word) + 1 - run.unread, word
-    return WORDS
+    return words

@@ -25,10 +25,10 @@ MOST = 2_000
 State = tuple[int, Configuration]
 
 
-def check(seed: int) -> int:
+def check(seed: int, machines: int = MACHINES) -> int:
     """Count on random machines; returns the number of comparisons with a bound."""
     random = Random(seed)
-    return sum(compared(*random_product(random)) for _ in range(MACHINES))
+    return sum(compared(*random_product(random)) for _ in range(machines))
 
 
 def random_product(random: Random) -> tuple[FiniteDomain, PushdownRewardMachine]:

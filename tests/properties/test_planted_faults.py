@@ -8,38 +8,53 @@ import pytest
 
 from pdrm.analysis import best_policy, solving
 from pdrm.analysis.whole_stack import WholeStack
+from pdrm.domains import FiniteEnv, domain, finite_env
 from pdrm.language import product_machine
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
+from pdrm.language.source import Line
+from pdrm.learning.tabular import learner
 from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.machines.counting import CountingTransition
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rows
 from pdrm.product import exploration
 from pdrm.product import shaping as potentials
+from pdrm.product.finite_product import FiniteProduct
 from pdrm.product.jax_env.jax_machine import JaxMachine
+from pdrm.product.views import TopK
+from pdrm.product.wrapping import MachineEnv
+from tests import contracts
+from tests.product import test_exploring, test_finite
 from tests.properties import (
+    acceptance,
     combining,
     command_lines,
+    engines,
     grammars,
     hierarchical,
     jax_machine,
     learners,
     logic,
+    mutations,
     plain_summaries,
     round_trip,
     shaping,
+    sizes,
     sufficient_k,
     summaries,
     task_findings,
+    translation,
     water_twin,
     wrapping,
 )
 
 
 def test_values_that_are_a_little_too_high(monkeypatch):
-    find = WholeStack.action_values
-    monkeypatch.setattr(WholeStack, "action_values", lambda *given: find(*given) + 1e-6)
+    find = solving.Solution.value
+    monkeypatch.setattr(solving.Solution, "value", lambda *given: find(*given) + 1e-6)
     with pytest.raises(AssertionError, match=r"not in|one step later"):
         summaries.check(seed=0, products=12)
 
@@ -306,3 +321,178 @@ def test_a_solution_that_names_one_action_too_few(monkeypatch):
     monkeypatch.setattr(solving.Solution, "actions", lambda *given: actions(*given)[1:])
     with pytest.raises((AssertionError, ValueError)):
         summaries.check(seed=0, products=20)
+
+
+# --- The machine: every engine is compared with the readable step
+
+
+def _compare_engines_on_tables(monkeypatch, spoil):
+    tabulate = engines.tabulate
+    monkeypatch.setattr(engines, "tabulate", lambda *given: spoil(tabulate(*given)))
+    with pytest.raises(AssertionError, match="readable = "):
+        engines.check(seed=0, machines=20, words=50)
+
+
+def test_a_wrong_pop(monkeypatch):
+    _compare_engines_on_tables(monkeypatch, lambda table: table._replace(pops=0 * table.pops))
+
+
+def test_a_dropped_silent_reward(monkeypatch):
+    def spoil(table):
+        paid = table.reward.copy()
+        paid[table.silent[table.silent >= 0]] = 0
+        return table._replace(reward=paid)
+
+    _compare_engines_on_tables(monkeypatch, spoil)
+
+
+def test_symbols_pushed_in_the_wrong_order(monkeypatch):
+    def spoil(table):
+        push = table.push.copy()
+        for row, count in zip(push, table.pushes, strict=True):
+            row[:count] = row[:count][::-1].copy()
+        return table._replace(push=push)
+
+    _compare_engines_on_tables(monkeypatch, spoil)
+
+
+def test_any_top_that_beats_a_named_one(monkeypatch):
+    def strongest(self, state, label, top):
+        rules = [rule for rule in self.transitions if rule.source == state and rule.looks_at(top)]
+        if label is None:
+            fitting = [rule for rule in rules if rule.silent]
+        else:
+            fitting = [rule for rule in rules if not rule.silent and rule.guard.holds(label)]
+        return max(fitting, key=lambda rule: rule.top == "z", default=None)
+
+    monkeypatch.setattr(PushdownRewardMachine, "rule", strongest)
+    with pytest.raises(AssertionError, match="ours = "):
+        acceptance.check(seed=0, machines=30, words=60)
+
+
+def test_a_translation_that_forgets_the_bottom(monkeypatch):
+    def forgets(machine):
+        translated = counting_to_pushdown(machine)
+        rules = tuple(r for r in translated.transitions if r.top != "#" or not r.silent)
+        return replace(translated, transitions=rules)
+
+    counting_to_pushdown = translation.counting_to_pushdown
+    monkeypatch.setattr(translation, "counting_to_pushdown", forgets)
+    with pytest.raises(AssertionError):
+        translation.check_translation(seed=0, machines=20)
+
+
+def test_a_counter_that_falls_below_zero(monkeypatch):
+    def change(self, counters):
+        return tuple(max(-1, one + by) for one, by in zip(counters, self.changes, strict=True))
+
+    monkeypatch.setattr(CountingTransition, "change", change)
+    with pytest.raises(AssertionError):
+        translation.check_translation(seed=0, machines=20)
+
+
+def test_a_bound_on_stacks_that_is_too_low(monkeypatch):
+    grow = sizes.stack_growth
+    monkeypatch.setattr(
+        sizes, "stack_growth", lambda machine: replace(grow(machine), step=0, added=0)
+    )
+    with pytest.raises(AssertionError):
+        sizes.check(seed=0, machines=20)
+
+
+def test_a_lost_error_position(monkeypatch):
+    at = Line.at
+    monkeypatch.setattr(Line, "at", lambda *given: replace(at(*given), line=0))
+    with pytest.raises(AssertionError, match="no place"):
+        mutations.check(seed=0, cases=50)
+
+
+# --- Environments and learners
+
+
+def test_a_label_that_is_read_twice(monkeypatch):
+    step = Rows.step
+
+    def twice(self, state, stack, label):
+        after, above, paid = step(self, state, stack, label)
+        if after in self.machine.final:
+            return after, above, paid
+        return step(self, after, above, label)
+
+    monkeypatch.setattr(Rows, "step", twice)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=20)
+
+
+def test_a_truncation_that_is_taken_for_an_end(monkeypatch):
+    step = MachineEnv.step
+
+    def ends(self, action):
+        seen, reward, terminated, truncated, info = step(self, action)
+        return seen, reward, terminated or truncated, False, info
+
+    monkeypatch.setattr(MachineEnv, "step", ends)
+    with pytest.raises(AssertionError, match=r"step \d"):
+        wrapping.check(seed=0, episodes=40)
+
+
+def test_a_learner_that_takes_the_limit_for_an_end(monkeypatch):
+    new = learners.QLearner
+
+    def ends(domain, machine, view, settings, seed):
+        return new(domain, machine, view, replace(settings, limit_ends=True), seed)
+
+    monkeypatch.setattr(learners, "QLearner", ends)
+    with pytest.raises(AssertionError, match=r"learnt = "):
+        learners.check(seed=0, runs=60)
+
+
+def test_a_shifted_seed(monkeypatch):
+    draw = learner.seed_streams
+    monkeypatch.setattr(learner, "seed_streams", lambda seed, count: draw(seed + 1, count))
+    with pytest.raises(AssertionError):
+        learners.check(seed=0, runs=20)
+
+
+def test_a_step_limit_that_is_one_too_long(monkeypatch):
+    step = FiniteEnv.step
+
+    def late(self, action):
+        *moved, truncated, info = step(self, action)
+        return *moved, truncated and self.steps > self.domain.step_limit, info
+
+    monkeypatch.setattr(FiniteEnv, "step", late)
+    with pytest.raises(AssertionError):
+        contracts.the_limit_truncates(domain("letter"))
+
+
+def test_outcomes_that_are_drawn_with_other_chances(monkeypatch):
+    monkeypatch.setattr(finite_env, "pick", lambda chances, number: int(number * len(chances)))
+    echo = domain("echo", more=0.9)
+    with pytest.raises(AssertionError):
+        contracts.outcomes_have_their_frequencies(echo)
+
+
+def test_a_generator_that_is_not_seeded(monkeypatch):
+    reset = FiniteEnv.reset
+    monkeypatch.setattr(FiniteEnv, "reset", lambda self, seed=None, options=None: reset(self))
+    with pytest.raises(AssertionError):
+        contracts.seeds_are_respected(domain("letter"))
+
+
+def _for_ten_seeds(check, *given):
+    for seed in range(10):
+        check(seed, *given)
+
+
+def test_a_view_that_sees_one_symbol_more(monkeypatch):
+    monkeypatch.setattr(TopK, "of", lambda view, stack: stack[: view.k + 1])
+    with pytest.raises(AssertionError):
+        _for_ten_seeds(test_exploring.check_a_walk_is_the_readable_one, TopK(1))
+
+
+def test_a_product_that_pays_a_little_less(monkeypatch):
+    find = FiniteProduct.reward.fget
+    monkeypatch.setattr(FiniteProduct, "reward", property(lambda self: find(self) - 1e-9))
+    with pytest.raises(AssertionError):
+        _for_ten_seeds(test_finite.check_the_product_is_the_readable_one)

@@ -3,24 +3,47 @@
 import pytest
 
 from tests.properties import (
+    acceptance,
     combining,
     command_lines,
+    engines,
     grammars,
     hierarchical,
     jax_machine,
     learners,
     logic,
     mutations,
+    peers_counting,
     plain_summaries,
     round_trip,
     shaping,
+    sizes,
     sufficient_k,
     summaries,
     task_findings,
+    translation,
     values,
     water_twin,
     wrapping,
 )
+
+
+def test_engines():
+    assert engines.check(seed=0, machines=20, words=50) == 1_000
+
+
+def test_acceptance():
+    assert acceptance.check(seed=0, machines=20, words=50) == 1_000
+
+
+def test_translations():
+    assert translation.check_translation(seed=0, machines=50) == 10_000
+    assert translation.check_simulation(seed=0, machines=50) > 450
+    assert peers_counting.check(seed=0, words=5_000) == 5_000
+
+
+def test_sizes():
+    assert sizes.check(seed=0, machines=20) > 500
 
 
 def test_damaged_files():
@@ -74,7 +97,7 @@ def test_shaping():
 
 
 def test_grammars():
-    counted = grammars.check(seed=1, grammars=8)
+    counted = grammars.check(seed=4, grammars=8)
     assert counted["cases"] > 2_000
     assert (
         min(

@@ -25,11 +25,11 @@ MOST_SILENT = 20_000
 """Silent moves after which a word of the simulation is given up: the numbers grow exponentially."""
 
 
-def check_translation(seed: int) -> int:
+def check_translation(seed: int, machines: int = MACHINES) -> int:
     """Random 1-counter automata against their translations; returns the number of words."""
     rng = Random(seed)
     cases = 0
-    while cases < MACHINES * WORDS:
+    while cases < machines * WORDS:
         counting = counting_automaton(rng)
         try:
             pushdown = counting_to_pushdown(counting)
@@ -67,11 +67,11 @@ def same_on(
         )
 
 
-def check_simulation(seed: int) -> int:
+def check_simulation(seed: int, machines: int = MACHINES) -> int:
     """Random pushdown machines against the two counters that simulate them; returns the number of words."""
     rng = Random(seed)
     cases = 0
-    for _ in range(MACHINES):
+    for _ in range(machines):
         pushdown = pushdown_machine(rng)
         counting = pushdown_to_counting(pushdown)
         for _ in range(10):

@@ -20,10 +20,10 @@ from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import Line, Panel
 from pdrm.experiments.study import run_study
-from pdrm.language.loading import parse_word
 from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import label_text
+from pdrm.machines.words import parse_word
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import pushdown_machine
 

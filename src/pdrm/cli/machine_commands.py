@@ -146,7 +146,7 @@ def step(
 
     Example: pdrm step letter "A A B C C C"
     """
-    from pdrm.language.loading import parse_word
+    from pdrm.machines.words import parse_word
 
     run = _machine(file).run(parse_word(word))
     if as_json:
@@ -215,7 +215,7 @@ def draw(
     Example: pdrm draw letter -o letter.svg
     """
     from pdrm.drawing.render import draw as draw_picture
-    from pdrm.language.loading import parse_word
+    from pdrm.machines.words import parse_word
 
     machine = _machine(file)
     _write_drawing(draw_picture(machine.run(parse_word(word)) if word else machine), output)

@@ -6,6 +6,7 @@ Nothing here knows of machines. Importing this chapter registers its environment
 - `finite_domain`: the labelled MDP as arrays, and what must hold of it; `outcomes` builds one from a readable function;
 - `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name;
 - `array_domain`, `gymnasium_table` and `domain_files`: domains from arrays, from Gymnasium's tables, and in files;
+- `jax_world`: a world of your own in JAX, for networks;
 - `labelling`: labelling functions for environments of others;
 - `finite_env`: a domain as a Gymnasium environment; `pictures`: states as text and images;
 - `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pdrm.domains.finite_env import FiniteEnv
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
+    from pdrm.domains.jax_world import JaxWorld
     from pdrm.domains.outcomes import Outcome, Start, from_outcomes
     from pdrm.domains.paper_domains import domain, names
 
@@ -44,6 +46,7 @@ __all__ = [
     "from_gymnasium",
     "from_arrays",
     "from_outcomes",
+    "JaxWorld",
     "Outcome",
     "Start",
     # What a domain is

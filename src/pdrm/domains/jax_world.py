@@ -6,8 +6,7 @@ There is no batch axis: the learners map the functions over thousands of environ
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pdrm.errors import BadDomainSetting
@@ -74,13 +73,17 @@ class JaxWorld:
                 fault, fix="actions=4 if they are numbered, action_size=2 if not"
             )
 
+    def record(self, hash_source: Callable[[Any], str]) -> dict[str, Any]:
+        """The fields as JSON values; a function by the hash of its source."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: hash_source(value) if callable(value) else value for name, value in own.items()
+        }
+
     @property
     def labels(self) -> tuple[Label, ...]:
         """Every set of events; the bits of a label's position say which are in it."""
-        count = len(self.events)
-        positions = {
-            sum(1 << place for place in chosen): frozenset(self.events[place] for place in chosen)
-            for size in range(count + 1)
-            for chosen in combinations(range(count), size)
-        }
-        return tuple(positions[position] for position in range(1 << count))
+        return tuple(
+            frozenset(event for bit, event in enumerate(self.events) if position >> bit & 1)
+            for position in range(1 << len(self.events))
+        )

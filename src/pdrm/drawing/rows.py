@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Protocol, TypeVar, overload
 
 from pdrm.drawing.markup import Markup, align, html, join, number, table
 from pdrm.drawing.tikz import escape_prose
 from pdrm.errors import MissingPackage, NotHere, did_you_mean
-from pdrm.machines.configurations import Run as WordRun
-from pdrm.machines.guards import label_text
 
 SHOWN = 20
 """Rows that are shown or printed; the others are counted."""
@@ -159,13 +156,3 @@ def latex_table(
     first, *others = (" & ".join(map(escape_prose, row)) + r" \\" for row in (heads, *rows))
     head = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", first, r"\midrule"]
     return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])
-
-
-def frame_word(run: WordRun[Any]) -> Any:
-    """A machine's run on a word as a frame: a row for the start and one for each label; the stack top first, or counters."""
-    records = []
-    for place, step in enumerate(run.steps):
-        label = None if step.label is None else label_text(step.label)
-        after = asdict(step.after)
-        records.append({"step": place, "label": label, **after, "reward": float(step.reward)})
-    return make_frame(records)

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         catalogue_text,
         load,
         parse,
-        parse_word,
         save,
     )
     from pdrm.language.logic.regular_expressions import from_regex
     from pdrm.language.logic.temporal_formulas import PATTERNS
     from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.language.writer import lay_out, to_text
+    from pdrm.machines.words import parse_word
 
 __all__ = [
     # Files and texts

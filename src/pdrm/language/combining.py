@@ -79,37 +79,26 @@ def combine(
         raise BadSetting(
             f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), named)
         )
-    product = Product(
-        [_part(one, machine, reward_of(given.get(one, 1))) for one, machine in named.items()],
-        formula,
-        accept,
-    )
+    taking_part = []
+    for one, machine in named.items():
+        if isinstance(machine, CountingRewardAutomaton):
+            machine = counting_to_pushdown(machine)
+        taking_part.append(Part(one, machine, reward_of(given.get(one, 1))))
+    product = Product(taking_part, formula, accept)
     return _Writing(product).build(name or fresh_name("-".join(named), ()))
-
-
-def _part(name: str, machine: AnyMachine, weight: float) -> Part:
-    if isinstance(machine, CountingRewardAutomaton):
-        machine = counting_to_pushdown(machine)
-    return Part(name, machine, weight)
 
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
     named: dict[str, AnyMachine] = {}
     if not isinstance(parts, Iterable):
         raise WrongKind(f"{str(parts)[:40]!r} is not several machines", fix=SEVERAL)
-    pairs = (
-        list(parts.items())
-        if isinstance(parts, Mapping)
-        else [(getattr(one, "name", ""), one) for one in parts]
-    )
-    for one, machine in pairs:
+    names = list(parts) if isinstance(parts, Mapping) else None
+    for number, machine in enumerate(parts.values() if isinstance(parts, Mapping) else parts):
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
-            raise BadSetting(
-                f"{str(machine)[:40]!r} is not a machine",
-                fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")',
-            )
-        free = fresh_name(str(one), named)
-        if isinstance(parts, Mapping) and not NAME.fullmatch(free):
+            fix = 'pdrm.catalogue("letter"), pdrm.load("task.pdrm")'
+            raise BadSetting(f"{str(machine)[:40]!r} is not a machine", fix=fix)
+        free = fresh_name(str(names[number]) if names else machine.name, named)
+        if not NAME.fullmatch(free):
             raise BadSetting(f"`{free[:40]}` cannot name a part", fix="use a word")
         named[free] = machine
     if not named:
@@ -130,20 +119,14 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     if isinstance(guard, Silent | Exactly):
         fix = 'write for example "a & !b"'
         raise BadSetting("`when` is a formula over the parts", where=line.at(1, len(when)), fix=fix)
-    known = {
-        *parts,
-        *(
-            f"{name}.{state}"
-            for name, machine in parts.items()
-            for state in (*machine.states, *machine.final)
-        ),
-    }
-    for event in sorted(events_of(guard) - known):
+    known = list(parts)
+    for name, machine in parts.items():
+        known += [f"{name}.{state}" for state in (*machine.states, *machine.final)]
+    for event in sorted(events_of(guard) - set(known)):
         found = re.search(rf"(?<![\w.-]){re.escape(event)}(?![\w.-])", when)
-        where = line.at((0 if found is None else found.start()) + 1, len(event))
-        raise UnknownMachine(
-            f"`{event}` is not a part", where=where, fix=did_you_mean(event, [*parts, *known])
-        )
+        where = line.at(found.start() + 1 if found else 1, len(event))
+        fix = did_you_mean(event, known)
+        raise UnknownMachine(f"`{event}` is not a part", where=where, fix=fix)
     return guard
 
 
@@ -198,14 +181,12 @@ class _Writing:
         called = name if NAME.fullmatch(name) else "combination"
         head = (called, alphabet.events)
         groups = alphabet.exclusive
-        if not product.stacked:
-            plain = [Transition.plain(r.source, r.target, r.guard, r.reward) for r in rules]
-            return PushdownRewardMachine(
-                *head, (BOTTOM,), start, final, otherwise, tuple(plain), groups, states
-            )
         below = self.symbols.pop(EMPTY, None)
         stack = tuple(self.symbols.values())
-        if any(top == EMPTY and found for (_, top), found in product.moves.items()):
+        if not product.stacked:
+            stack = (BOTTOM,)
+            rules = [Transition.plain(r.source, r.target, r.guard, r.reward) for r in rules]
+        elif any(top == EMPTY and found for (_, top), found in product.moves.items()):
             begin = fresh_name("begin", states + final)
             push = (stack[0], str(below))
             rules.insert(0, Transition(begin, start, SILENT, str(below), push, 0.0))

@@ -7,7 +7,8 @@ finds out which of the three kinds of machine it describes and builds that, or r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -24,10 +25,10 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.language.source import COMMENTS
-from pdrm.language.syntax import Word, number_of
+from pdrm.language.syntax import RuleSpec, Word, number_of
 from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.guards import SILENT
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
 
@@ -52,21 +53,6 @@ class Header:
     words: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSpec:
-    """One rule with its variables filled in. `look` and `change` are None where the rule has no such part, symbols for a
-    pushdown machine, and are marked `vector` for a counting automaton."""
-
-    source: str
-    target: str
-    guard: Guard
-    look: tuple[str, ...] | None
-    change: tuple[str, ...] | None
-    vector: bool
-    reward: float
-    where: Where
-
-
 @dataclass(slots=True)
 class Document:
     """Header lines and rules, in the order of the text, and the faults found while reading."""
@@ -75,15 +61,13 @@ class Document:
     headers: list[Header] = field(default_factory=list)
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
-    looped: set[int] = field(default_factory=set)
-    """The lines inside `for` blocks, by number."""
-    _noted: set[tuple[str, Where | None]] = field(default_factory=set)
 
-    def add_header(self, header: Header) -> None:
+    def add_header(self, keyword: Word, words: Iterable[Word]) -> None:
         """Keep a header line."""
+        header = Header(keyword, tuple(words))
         if len(self.headers) >= MOST_RULES or len(header.words) > MOST_RULES:
             fault = f"more than {MOST_RULES:,} header lines, or names on one"
-            raise TooLarge(fault, where=header.keyword.where, fix="build the machine in Python")
+            raise TooLarge(fault, where=keyword.where, fix="build the machine in Python")
         self.headers.append(header)
 
     def add_rule(self, rule: RuleSpec) -> None:
@@ -94,47 +78,48 @@ class Document:
         self.rules.append(rule)
 
     def note(self, error: PdrmError) -> None:
-        """Keep a fault, once however often it is found; after the last that is reported, reading ends."""
-        known = error.code, error.where
-        if known not in self._noted:
-            self._noted.add(known)
+        """Keep a fault, one for each place; after the last that is reported, reading ends."""
+        if all((error.code, error.where) != (one.code, one.where) for one in self.errors):
             self.errors.append(error)
-            if len(self.errors) >= MOST_FAULTS:
-                raise TooLarge(
-                    f"{len(self.errors)} faults; the rest is not read",
-                    where=error.where,
-                    fix="mend these first",
-                )
+        if len(self.errors) >= MOST_FAULTS:
+            fault = f"{MOST_FAULTS} faults; the rest is not read"
+            raise TooLarge(fault, where=error.where, fix="correct these first")
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note a fault inside, so that reading continues after it."""
+        try:
+            yield
+        except TooLarge:
+            raise
+        except PdrmError as error:
+            self.note(error)
 
     def lines(self, keyword: str) -> list[Header]:
         """The header lines with this keyword."""
         return [header for header in self.headers if header.keyword.text == keyword]
 
-    def locate(self, error: PdrmError) -> PdrmError:
+    def locate(self, error: PdrmError) -> Where:
         """Point an error at its word: in the line it names, or at the last header that holds the word."""
-        if error.where is not None and error.word:
-            code = error.where.text.partition("//")[0]
-            found = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)").search(
-                code, error.where.column - 1
-            )
-            if found:
-                error.where = replace(
-                    error.where, column=found.start() + 1, width=len(error.word), path=""
-                )
-        elif error.where is None:
-            places = [
-                word.where
-                for header in self.headers
-                for word in header.words
-                if word.text == error.word
-            ]
-            first = self.headers[0].keyword.where if self.headers else Where(self.file, 1, 1)
-            error.where = places[-1] if places else first
-        return error
+        where = error.where
+        if where is None:
+            words = [word for header in self.headers for word in header.words]
+            places = [word.where for word in words if word.text == error.word]
+            keywords = [header.keyword.where for header in self.headers]
+            where = [Where(self.file, 1, 1), *keywords[:1], *places][-1]
+        elif error.word:
+            code = where.text.partition("//")[0]
+            word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
+            if found := word.search(code, where.column - 1):
+                width = len(error.word)
+                where = replace(where, column=found.start() + 1, width=width, path="")
+        error.where = where
+        return where
 
 
 # --- Rules: with a stack, with counters, or with neither
 
+STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
 INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 """An integer as it may be written."""
 
@@ -182,12 +167,8 @@ def plain_rule(rule: RuleSpec) -> Transition:
             "the rule tests counters, but there is no `counters` line", where=rule.where, fix=fix
         )
     if rule.look is not None:
-        fix = "list the stack symbols, the bottom one first: `stack # A`"
-        raise NoBottom(
-            "the rule uses a stack, but no `stack` line names the bottom symbol",
-            where=rule.where,
-            fix=fix,
-        )
+        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
+        raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
     if rule.guard == SILENT:
         fix = "let the rule read a label, or give the machine a `stack` line"
         fault = "a machine without a stack has no silent moves"
@@ -200,39 +181,34 @@ def plain_rule(rule: RuleSpec) -> Transition:
 AnyMachine = PushdownRewardMachine | CountingRewardAutomaton
 MOST_COUNTERS = 16
 """Counters a counting automaton may have."""
+OTHERWISE = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
 
 T = TypeVar("T")
 
 
+def read(fill: Callable[[str, Document], None], text: str, file: str) -> Document:
+    """The document that a reader makes of a text; its `errors` list what is wrong with it."""
+    document = Document(file)
+    try:
+        fill(text, document)
+    except PdrmError as error:
+        document.errors.append(error)
+    return document
+
+
 def build(document: Document, name: str) -> AnyMachine:
-    """The machine a document describes, or all that is wrong with it."""
+    """The machine a document describes, or all that is wrong with it, one fault of a kind for each place."""
     try:
         raise_all(document.errors)
         return _Building(document, name).machine()
     except PdrmError as error:
-        located = sorted(
-            map(document.locate, error.errors),
-            key=lambda one: (one.where.line, one.where.column) if one.where else (0, 0),
-        )
-        raise_all(_join_alike(located, document.looped))
+        first: dict[tuple[str, Where, str], PdrmError] = {}
+        for one in error.errors:
+            message = "" if one.where else one.message
+            first.setdefault((one.code, document.locate(one), message), one)
+        places = sorted(first, key=lambda key: (key[1].line, key[1].column))
+        raise_all(first[key] for key in places)
         raise
-
-
-def _join_alike(errors: list[PdrmError], looped: Collection[int]) -> Iterator[PdrmError]:
-    """One error for each place: a line in a `for` stands for many rules, which all have its fault."""
-
-    def identify(error: PdrmError) -> tuple[str, Where | None, str]:
-        inside = error.where is not None and error.where.line in looped
-        return error.code, error.where, "" if inside else error.message
-
-    places: dict[tuple[str, Where | None, str], list[PdrmError]] = {}
-    for error in errors:
-        places.setdefault(identify(error), []).append(error)
-    for first, *others in places.values():
-        more = len({one.message for one in others} - {first.message})
-        if more:
-            first.message += f"; and {more} more from this line of a `for`"
-        yield first
 
 
 class _Building:
@@ -242,44 +218,37 @@ class _Building:
         self.document = document
         self.default_name = name
         self.faults: dict[tuple[str, str], PdrmError] = {}
+        """By code and message: the same fault in many rules is reported once."""
 
     def machine(self) -> AnyMachine:
         """The machine of the kind the header lines say."""
-        name = self._single("name")
-        events, states, final = (
-            tuple(map(str, self._words(key))) for key in ("events", "states", "final")
-        )
-        exclusive = tuple(
-            tuple(map(str, header.words)) for header in self.document.lines("exclusive")
-        )
-        start, otherwise = self._single("start", needed=True), self._otherwise()
-        stack, counters = self._line("stack"), self._single("counters")
-        if stack is not None and counters is not None:
-            fault = "a machine has a stack or counters, not both"
-            self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
-        if stack is not None and not stack.words:
-            fix = "list the stack symbols, the bottom one first: `stack # A`"
-            self._fault(
-                NoBottom(
-                    "the `stack` line names no bottom symbol", where=stack.keyword.where, fix=fix
-                )
-            )
-        title, middle = str(name or self.default_name), (str(start), final, otherwise)
+        name = str(self._single("name") or self.default_name)
+        events = self._words("events")
+        states = self._words("states")
+        groups = tuple(tuple(map(str, one.words)) for one in self.document.lines("exclusive"))
+        start = self._single("start")
+        if start is None and not self.document.lines("start"):
+            self._fault(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
+        middle = (str(start), self._words("final"), self._otherwise())
+        stack = self._line("stack")
+        counters = self._single("counters")
         if counters is not None:
-            count, counting = self._count(counters), self._rules(counter_rule)
-            return CountingRewardAutomaton(
-                title, events, count, *middle, counting, exclusive, states
-            )
+            if stack is not None:
+                fault = "a machine has a stack or counters, not both"
+                self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
+            count = self._count(counters)
+            counting = self._rules(counter_rule)
+            return CountingRewardAutomaton(name, events, count, *middle, counting, groups, states)
+        symbols: tuple[str, ...] = (BOTTOM,)
         if stack is not None:
-            symbols, pushdown = tuple(map(str, stack.words)), self._rules(stack_rule)
-            return PushdownRewardMachine(
-                title, events, symbols, *middle, pushdown, exclusive, states
-            )
-        plain = self._rules(plain_rule)
-        return PushdownRewardMachine(title, events, (BOTTOM,), *middle, plain, exclusive, states)
+            symbols = tuple(map(str, stack.words))
+        if not symbols and stack is not None:
+            fault = "the `stack` line names no bottom symbol"
+            self._fault(NoBottom(fault, where=stack.keyword.where, fix=STACK_LINE))
+        rules = self._rules(plain_rule if stack is None else stack_rule)
+        return PushdownRewardMachine(name, events, symbols, *middle, rules, groups, states)
 
     def _fault(self, error: PdrmError) -> None:
-        """Note a fault; the same one in many rules is reported once."""
         self.faults.setdefault((error.code, error.message), error)
 
     def _line(self, keyword: str) -> Header | None:
@@ -291,40 +260,28 @@ class _Building:
             self._fault(DuplicateName(fault, where=extra.keyword.where, fix="keep one of them"))
         return lines[0] if lines else None
 
-    def _words(self, keyword: str) -> tuple[Word, ...]:
+    def _words(self, keyword: str) -> tuple[str, ...]:
         line = self._line(keyword)
-        return line.words if line is not None else ()
+        return () if line is None else tuple(map(str, line.words))
 
-    def _single(self, keyword: str, needed: bool = False) -> Word | None:
+    def _single(self, keyword: str) -> Word | None:
         """The one word of a header line."""
         line = self._line(keyword)
         if line is None:
-            if needed:
-                self._fault(
-                    MissingHeader(f"the `{keyword}` line is missing", fix=f"add `{keyword} STATE`")
-                )
             return None
         if len(line.words) != 1:
             where = line.words[1].where if line.words else line.keyword.where
             fault = f"`{keyword}` takes one word, not {len(line.words)}"
-            comment = any(word.text.startswith("#") for word in line.words[1:])
-            self._fault(
-                CannotRead(
-                    fault, where=where, fix=COMMENTS if comment else f"write `{keyword} WORD`"
-                )
-            )
+            fix = comment_fix(line.words) or f"write `{keyword} WORD`"
+            self._fault(CannotRead(fault, where=where, fix=fix))
             return None
         return line.words[0]
 
     def _otherwise(self) -> Otherwise:
         line = self._line("otherwise")
-        fix = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
         if line is None:
-            self._fault(
-                MissingHeader(
-                    "the `otherwise` line is missing: what happens where no rule applies?", fix=fix
-                )
-            )
+            fault = "the `otherwise` line is missing: what happens if no rule applies?"
+            self._fault(MissingHeader(fault, fix=OTHERWISE))
             return Otherwise.error()
         where = line.keyword.where
         try:
@@ -335,12 +292,8 @@ class _Building:
                     return Otherwise("stay", None, number_of(reward, line.words[1].where), where)
                 case ["go", state, reward]:
                     return Otherwise("go", state, number_of(reward, line.words[2].where), where)
-            comment = any(word.text.startswith("#") for word in line.words)
-            self._fault(
-                CannotRead(
-                    "this `otherwise` cannot be read", where=where, fix=COMMENTS if comment else fix
-                )
-            )
+            fix = comment_fix(line.words) or OTHERWISE
+            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
         except PdrmError as error:
             self._fault(error)
         return Otherwise.error()
@@ -355,7 +308,7 @@ class _Building:
         return count
 
     def _rules(self, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
-        """The rules as transitions; the faults of all of them, and those of the header, are raised together."""
+        """The rules as transitions; their faults, and those of the header, are raised together."""
         rules: list[T] = []
         for rule in self.document.rules:
             try:
@@ -364,3 +317,8 @@ class _Building:
                 self._fault(error)
         raise_all(self.faults.values())
         return tuple(rules)
+
+
+def comment_fix(words: Iterable[Word]) -> str:
+    """The fix for a line that ends in a comment with another sign."""
+    return COMMENTS if any(word.text.startswith("#") for word in words) else ""

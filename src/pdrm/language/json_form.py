@@ -1,4 +1,4 @@
-"""Machines as JSON: the form for programs. `schema.json` beside this file is its published schema.
+"""Machines as JSON: the form for programs. `schema.json` in this folder is its published schema.
 
 A fault in the JSON itself is reported with line and column, a fault in a value by the keys that lead to it: `rules[3].label`.
 """
@@ -6,29 +6,27 @@ A fault in the JSON itself is reported with line and column, a fault in a value 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pdrm.errors import (
-    BadReward,
     BadShape,
     CannotRead,
     DuplicateName,
     PdrmError,
     TooDeep,
-    TooLarge,
     Where,
     did_you_mean,
 )
-from pdrm.language.document import AnyMachine, Document, Header, RuleSpec
+from pdrm.language.document import AnyMachine, Document
 from pdrm.language.source import Line, check_size
-from pdrm.language.syntax import Word, number_of, read_guard
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
 from pdrm.limits import DEEPEST
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import Guard
 from pdrm.machines.machine import states_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Otherwise, Transition
 
 # --- Writing a machine
@@ -91,8 +89,14 @@ def _rule(machine: AnyMachine, rule: Transition | CountingTransition) -> dict[st
 
 # --- Reading JSON: values that know the keys that lead to them
 
-KINDS: dict[type, str] = {dict: "an object", list: "an array", str: "a string", float: "a number"}
-KINDS |= {bool: "true or false", type(None): "null"}
+KINDS = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 T = TypeVar("T")
 
 
@@ -104,34 +108,25 @@ class Value:
     where: Where
 
     def read(self, kind: type[T]) -> T:
-        """The value, or `BadShape` where it is of another kind."""
+        """The value, or `BadShape` if it is of another kind."""
         if isinstance(self.data, kind):
             return self.data
-        found = float if isinstance(self.data, float) else type(self.data)
-        fault = f"this must be {KINDS[kind]}, not {KINDS[found]}"
+        fault = f"this must be {KINDS[kind]}, not {KINDS[type(self.data)]}"
         raise BadShape(fault, where=self.where, fix="see the schema")
 
     def text(self) -> str:
         return self.read(str)
 
-    def word(self) -> Word:
-        return Word(self.text(), self.where)
-
-    def number(self) -> float:
-        return self.read(float)
-
-    def digits(self) -> str:
-        """The number as text; integers are written out: 100000, where a reward would be written 1e5."""
-        number = self.number()
-        return (
-            str(int(number)) if number.is_integer() and abs(number) < 1e16 else number_text(number)
-        )
+    def number(self) -> str:
+        """A number as it may be written in a .pdrm file."""
+        number = self.read(float)
+        return f"{number:.0f}" if number.is_integer() and abs(number) < 1e16 else repr(number)
 
     def items(self) -> list[Value]:
         return self.read(list)
 
-    def texts(self) -> list[str]:
-        return [item.text() for item in self.items()]
+    def texts(self) -> tuple[str, ...]:
+        return tuple(item.text() for item in self.items())
 
     def object(self) -> dict[str, Value]:
         return self.read(dict)
@@ -141,14 +136,12 @@ class Value:
         members = self.object()
         for key, value in members.items():
             if key not in known:
-                raise BadShape(
-                    f"unknown key `{key[:40]}`", where=value.where, fix=did_you_mean(key, known)
-                )
+                fix = did_you_mean(key, known)
+                raise BadShape(f"unknown key `{key[:40]}`", where=value.where, fix=fix)
         for key in needed:
             if key not in members:
-                raise BadShape(
-                    f"the key `{key}` is missing", where=self.where, fix=f'add "{key}": …'
-                )
+                fix = f'add "{key}": …'
+                raise BadShape(f"the key `{key}` is missing", where=self.where, fix=fix)
         return members
 
 
@@ -157,30 +150,25 @@ def read_values(text: str, file: str) -> Value:
 
     >>> rule = read_values('{"rules": [{"reward": 1}]}', "m.json").object()["rules"].items()[0].object()["reward"]
     >>> rule.number(), str(rule.where)
-    (1.0, 'm.json: rules[0].reward')
+    ('1', 'm.json: rules[0].reward')
     """
     check_size(text, file)
 
     def refuse(word: str) -> None:
         raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
 
-    try:  # numbers of any length are rewards; the pairs of an object are a tuple, so that a key that appears twice is seen
+    try:  # objects are read as tuples of pairs, so that a key that appears twice is seen
         data = json.loads(
             text,
             parse_int=float,
-            parse_float=float,
             parse_constant=refuse,
             object_pairs_hook=tuple,
         )
         return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        where = Where(
-            file,
-            error.lineno,
-            error.colno,
-            text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r"),
-        )
+        line = text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r")
+        where = Where(file, error.lineno, error.colno, line)
         fix = "check commas, quotes and brackets around this place"
         raise CannotRead(fault, where=where, fix=fix) from None
     except RecursionError:
@@ -193,112 +181,87 @@ def _value(data: Any, file: str, path: str, depth: int) -> Value:
     if depth > DEEPEST:
         raise RecursionError
     if isinstance(data, list):
-        return Value(
-            [_value(item, file, f"{path}[{i}]", depth + 1) for i, item in enumerate(data)], where
-        )
+        items = [_value(one, file, f"{path}[{i}]", depth + 1) for i, one in enumerate(data)]
+        return Value(items, where)
     if not isinstance(data, tuple):
         return Value(data, where)
     members: dict[str, Value] = {}
-    for key, item in data:
-        plain = key.isidentifier() and len(key) <= 40
-        inside = (
-            f"{path}.{key}".removeprefix(".")
-            if plain
-            else f"{path}[{json.dumps(key[:40], ensure_ascii=False)}]"
-        )
+    for key, one in data:
+        inside = f"{path}[{_encode(key[:40])}]"
+        if key.isidentifier() and len(key) <= 40:
+            inside = f"{path}.{key}".removeprefix(".")
         if key in members:
             fault = f"the key `{key[:40]}` appears twice in one object"
             raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
-        members[key] = _value(item, file, inside, depth + 1)
+        members[key] = _value(one, file, inside, depth + 1)
     return Value(members, where)
 
 
 # --- Reading a machine
 
 
-def read_json(text: str, file: str) -> Document:
-    """The document that a JSON text stands for."""
-    document = Document(file)
-    try:
-        members = read_values(text, file).members(KEYS, NEEDED)
-        version = members["pdrm"]
-        if version.data != VERSION:
-            raise BadShape(
-                '"pdrm" must be 1, the version of this form',
-                where=version.where,
-                fix='write "pdrm": 1',
-            )
-        _headers(members, document)
-        for rule in members["rules"].items():
-            _collect(document, rule)
-    except PdrmError as error:
-        document.errors.append(error)
-    return document
+def read_json(text: str, document: Document) -> None:
+    """Fill a document from JSON."""
+    members = read_values(text, document.file).members(KEYS, NEEDED)
+    version = members["pdrm"]
+    if version.data != VERSION:
+        fault = '"pdrm" must be 1, the version of this form'
+        raise BadShape(fault, where=version.where, fix='write "pdrm": 1')
+
+    for key, value in members.items():
+        match key:
+            case "name" | "start" | "counters":
+                _add(document, key, value, [value])
+            case "events" | "stack" | "states" | "final":
+                _add(document, key, value, value.items())
+            case "exclusive":
+                for group in value.items():
+                    _add(document, key, value, group.items())
+            case "otherwise":
+                do = value.members(("do", "to", "reward"), ("do",))
+                words = [do[one] for one in ("do", "to", "reward") if one in do]
+                _add(document, key, value, words)
+    for rule in members["rules"].items():
+        with document.noting():
+            document.add_rule(_read_rule(rule))
 
 
-def _headers(members: dict[str, Value], document: Document) -> None:
-    def add(key: str, words: list[Word]) -> None:
-        document.add_header(Header(Word(key, members[key].where), tuple(words)))
-
-    for key in ("name", "start"):
-        if key in members:
-            add(key, [members[key].word()])
-    for key in LISTS:
-        if key in members:
-            add(key, [item.word() for item in members[key].items()])
-    for group in members["exclusive"].items() if "exclusive" in members else []:
-        add("exclusive", [item.word() for item in group.items()])
-    if "counters" in members:
-        counters = members["counters"]
-        add("counters", [Word(counters.digits(), counters.where)])
-    what = members["otherwise"].members(("do", "to", "reward"), ("do",))
-    words = [what[key].word() for key in ("do", "to") if key in what]
-    words += [Word(_reward(what["reward"]), what["reward"].where)] if "reward" in what else []
-    add("otherwise", words)
+def _add(document: Document, key: str, value: Value, values: Iterable[Value]) -> None:
+    """Add a header line; numbers stand in `counters` and as the reward of `otherwise`."""
+    words = []
+    for one in values:
+        is_number = one.where.path in ("counters", "otherwise.reward")
+        words.append(Word(one.number() if is_number else one.text(), one.where))
+    document.add_header(Word(key, value.where), words)
 
 
-def _collect(document: Document, value: Value) -> None:
-    """Add one rule, or its fault."""
-    try:
-        record = value.members(RULE_KEYS, ("from", "to", "label", "reward"))
-        look: tuple[str, ...] | None
-        change: tuple[str, ...] | None
-        if vector := "tests" in record or "changes" in record:
-            look = tuple(record["tests"].texts()) if "tests" in record else ()
-            change = (
-                tuple(item.digits() for item in record["changes"].items())
-                if "changes" in record
-                else ()
-            )
-        else:
-            look = (record["top"].text(),) if "top" in record else None
-            change = tuple(record["push"].texts()) if "push" in record else None
-        reward = number_of(_reward(record["reward"]), record["reward"].where)
-        source, target = record["from"].text(), record["to"].text()
-        guard = _guard(record["label"])
-        document.add_rule(
-            RuleSpec(source, target, guard, look, change, vector, reward, value.where)
-        )
-    except PdrmError as error:
-        if isinstance(error, TooLarge):
-            raise
-        document.note(error)
+def _read_rule(value: Value) -> RuleSpec:
+    record = value.members(RULE_KEYS, ("from", "to", "label", "reward"))
+    look: tuple[str, ...] | None = None
+    if "top" in record:
+        look = (record["top"].text(),)
+    change = record["push"].texts() if "push" in record else None
+    if vector := "tests" in record or "changes" in record:
+        look = record["tests"].texts() if "tests" in record else ()
+        changes = record["changes"].items() if "changes" in record else ()
+        change = tuple(item.number() for item in changes)
+    return RuleSpec(
+        record["from"].text(),
+        record["to"].text(),
+        _read_label(record["label"]),
+        number_of(record["reward"].number(), record["reward"].where),
+        value.where,
+        look,
+        change,
+        vector,
+    )
 
 
-def _guard(value: Value) -> Guard:
+def _read_label(value: Value) -> Guard:
     """The guard in a string, written as in a .pdrm file (without comments and maps)."""
-    where, text = value.where, value.text()
+    text = value.text()
     try:
-        return read_guard(Line(where.file, 1, text))
+        return read_guard(Line(value.where.file, 1, text))
     except PdrmError as error:
-        raise type(error)(
-            f"{error.message} in the label `{text[:60]}`", where=where, fix=error.fix
-        ) from None
-
-
-def _reward(value: Value) -> str:
-    number = value.number()
-    if number - number != 0:
-        fix = "write a number such as -0.01 or 1e5"
-        raise BadReward("a reward must be a finite number", where=value.where, fix=fix)
-    return repr(number)
+        fault = f"{error.message} in the label `{text[:60]}`"
+        raise type(error)(fault, where=value.where, fix=error.fix) from None

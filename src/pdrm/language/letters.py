@@ -6,7 +6,7 @@ hold for several letters, and two guards may share one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from pdrm.errors import TooLarge
 from pdrm.machines.guards import Guard
@@ -74,6 +74,10 @@ class Letters:
     def example(self, letter: int) -> str:
         """A label of a letter, as one types it."""
         return "+".join(sorted(self._labels({self.masks[letter]}).example())) or "-"
+
+    def spell(self, word: Iterable[int]) -> str:
+        """Labels of some letters, as one types them."""
+        return " ".join(map(self.example, word))
 
     def _labels(self, masks: set[int]) -> LabelSet:
         """The labels for which one of these sets of guards holds."""

@@ -13,7 +13,6 @@ from textwrap import dedent
 from typing import overload
 
 from pdrm.errors import (
-    BadWord,
     CannotOpen,
     CannotRead,
     UnknownFormat,
@@ -23,9 +22,8 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.files import write_atomically
-from pdrm.language.document import KEYWORDS, AnyMachine, build
+from pdrm.language.document import AnyMachine, build, read
 from pdrm.language.json_form import read_json, to_json
-from pdrm.language.logic.temporal_formulas import PATTERNS
 from pdrm.language.peer_formats import (
     looks_like_automaton,
     looks_like_toro_icarte,
@@ -36,7 +34,6 @@ from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guards import Label
 from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 
@@ -51,17 +48,9 @@ KINDS = {
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
 `read_task(text, file, name)` makes the machine."""
-SHAPES = (
-    ("grammar", r"\w+\s*:"),
-    ("regex", r"\""),
-    ("ltlf", r"!|\(|(?:[FGXNHOYZ]|WX|" + "|".join(PATTERNS) + r")\b|\w+ [UWRMST] "),
-)
-"""The kinds again, by how the first line of their body begins if nothing names them."""
-TASK_LINES = re.compile(r"(?:\s|//.*\n|(?:accept|reward|fail|step|complete)\b.*\n)*")
-"""Comments and header lines that only such tasks have."""
 
 
-OTHERS = ((r"^#{3,}$", "the map of a domain"), (r"^\[\[panels\]\]", "a study"))
+OTHERS = {r"^#{3,}$": "the map of a domain", r"^\[\[panels\]\]": "a study"}
 """A line that files of other kinds have, and what they are."""
 
 
@@ -77,18 +66,11 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     ...     load(file).name
     'tiny'
     """
-    _check_path(path)
-    if "\n" in str(path):
-        raise CannotOpen(
-            "a text is given where the path of a file is needed",
-            fix="read a text with pdrm.parse(text)",
-        )
-    file = Path(path)
-    if str(path) in catalogue_names() and not file.exists():
-        raise CannotOpen(
-            f"there is no file {path}",
-            fix=f'the machine of the catalogue is pdrm.catalogue("{path}")',
-        )
+    file = _check_path(path)
+    name = str(path)
+    if "\n" in name or (name in catalogue_names() and not file.exists()):
+        fix = "read a text with pdrm.parse(text)" if "\n" in name else f'pdrm.catalogue("{name}")'
+        raise CannotOpen(f"{name[:40]!r} is not a file", fix=fix)
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
@@ -111,60 +93,36 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
             f"`{text}` is the name of a file, not a text",
             fix=f'read a file with pdrm.load("{text}")',
         )
-    return _parse(_level(text, file), file)
-
-
-def _level(text: str, file: str) -> str:
-    """A text as it would stand in a file: what is written in Python between three quotes is often indented as a whole, or all of it
-    but its first line."""
-    first, line_end, rest = text.partition("\n")
-    if (
-        first.strip()
-        and not first[0].isspace()
-        and not first.rstrip().endswith(":")
-        and kind_of(text, file) is None
-    ):
-        return f"{first}{line_end}{dedent(rest)}"
-    return dedent(text)
-
-
-def _parse(text: str, file: str) -> AnyMachine:
     stem = Path(file).stem
     name = stem if NAME.fullmatch(stem) else "machine"
-    if text.lstrip()[:1] == "{" or file.endswith(".json"):
-        read = read_automaton if looks_like_automaton(text) else read_json
-        return build(read(text, file), name)
-    if looks_like_toro_icarte(text):
-        return build(read_toro_icarte(text, file), name)
-    if (kind := kind_of(text, file)) is not None:
+    text = dedent(text)
+    kind = kind_of(text, file)
+    if kind is not None:
         machine: AnyMachine = import_module(KINDS[kind]).read_task(text, file, name)
         return machine
-    for pattern, other in OTHERS:
+    fill = read_text
+    if text.lstrip()[:1] == "{" or file.endswith(".json"):
+        fill = read_automaton if looks_like_automaton(text) else read_json
+    elif looks_like_toro_icarte(text):
+        fill = read_toro_icarte
+    for pattern, other in OTHERS.items():
         found = re.search(pattern, text, re.MULTILINE)
         if found is not None and "->" not in text:
             where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
             fix = "give the machine's file"
             raise CannotRead(f"this is {other}, not a machine", where=where, fix=fix)
-    return build(read_text(text, file), name)
+    return build(read(fill, text, file), name)
 
 
 def kind_of(text: str, file: str) -> str | None:
-    r"""The kind of task that a text describes as a set of words (None: it is a machine), by the ending of the file or its first word.
+    r"""The kind of task that a text describes as a set of words (None for a machine), by the ending of the file or its first word.
 
-    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("accept end\nF(a & X b)", "task.txt")
+    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("F(a & X b)", "task.ltlf")
     ('grammar', 'ltlf')
     """
-    ending = Path(file).suffix.removeprefix(".")
-    if ending in KINDS:
-        return ending
-    body = TASK_LINES.sub("", text, count=1)
-    first = (body.split(maxsplit=1) or [""])[0]
-    if first in KINDS:
-        return first
-    keyword = first != "start:" and first.rstrip(":") in (*KEYWORDS, "map", "for")
-    if keyword or re.match(r"[^\s(]+\s*->", body):
-        return None
-    return next((kind for kind, shape in SHAPES if re.match(shape, body)), None)
+    code = re.sub(r"^\s*//.*\n", "", text, flags=re.MULTILINE)
+    found = (Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1])
+    return next((word for word in found if word in KINDS), None)
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
@@ -201,29 +159,6 @@ def _check_path(path: object) -> Path:
 
 # --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label
 
-EMPTY = "-"
-
-
-def parse_word(text: str) -> list[Label]:
-    """The labels of a word.
-
-    >>> [sorted(label) for label in parse_word("d d+t - u")]
-    [['d'], ['d', 't'], [], ['u']]
-    """
-    if not isinstance(text, str):
-        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
-    labels: list[Label] = []
-    for found in re.finditer(r"\S+", text):
-        part = found[0]
-        events = [] if part == EMPTY else part.split("+")
-        if not all(NAME.fullmatch(event) for event in events):
-            where = Where("<word>", 1, found.start() + 1, text, len(part))
-            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
-            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
-        labels.append(frozenset(events))
-    return labels
-
-
 # --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
 
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
@@ -243,9 +178,8 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        raise UnknownMachine(
-            f"the catalogue has no machine `{name}`", fix=did_you_mean(name, catalogue_names())
-        )
+        fix = did_you_mean(str(name), catalogue_names())
+        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
     return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
 
 
@@ -275,11 +209,6 @@ def catalogue(name: str | None = None) -> AnyMachine | list[str]:
     """
     if name is None:
         return catalogue_names()
-    if not isinstance(name, str):
-        raise WrongKind(
-            f"the name of a machine is needed, not {str(name)[:40]!r}",
-            fix=did_you_mean("", catalogue_names()),
-        )
     return _parse_catalogue(name)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, TooLarge, Where, did_you_mean
-from pdrm.language.document import Document, Header, RuleSpec
+from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
+from pdrm.language.document import Document
 from pdrm.language.json_form import Value, read_values
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import Word, number_of, read_guard
-from pdrm.machines.guards import EMPTY_LABEL, SILENT, Exactly, Guard, events_of
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
+from pdrm.machines.conversions import fresh_name
+from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.transitions import ANY
 
 # --- Reward machines in the text format of Toro Icarte et al.: initial state, final states, then `(u, v, 'formula', reward)`.
@@ -35,65 +36,50 @@ UNDEFINED = "undefined"
 
 
 def looks_like_toro_icarte(text: str) -> bool:
-    """Whether a text begins as such a file does, or has its rules soon: then a line may be missing before them."""
+    """Return True if a text begins as such a file does, or has its rules soon (a line before them may be missing)."""
     lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
     begins = len(lines) > 1 and FIRST.fullmatch(lines[0]) and SECOND.fullmatch(lines[1])
     return bool(begins) or any(RULE.fullmatch(line) for line in lines)
 
 
-def read_toro_icarte(text: str, file: str) -> Document:
-    """The document that such a file stands for."""
-    document = Document(file)
-    try:
-        _read(
-            [line for line in split_lines(text, file) if line.text.split("#")[0].strip()], document
-        )
-    except PdrmError as error:
-        document.errors.append(error)
-    return document
-
-
-def _read(lines: list[Line], document: Document) -> None:
-    first = FIRST.fullmatch(lines[0].text) if lines else None
-    if first is None:
-        where = lines[0].at(1) if lines else Line(document.file, 1, "").at(1)
-        raise CannotRead(
-            "the first line must be the number of the initial state", where=where, fix="write `0`"
-        )
-    second = SECOND.fullmatch(lines[1].text) if len(lines) > 1 else None
-    if second is None:
-        where = lines[min(1, len(lines) - 1)].at(1)
-        raise CannotRead(
-            "the second line must list the final states",
-            where=where,
-            fix="write `[2]`, or `[]` for none",
-        )
-    final = [f"u{number.strip()}" for number in second[1].split(",") if number.strip()]
-    ended = frozenset(final)
+def read_toro_icarte(text: str, document: Document) -> None:
+    """Fill a document from such a file."""
+    every = split_lines(text, document.file)
+    lines = [line for line in every if line.text.split("#")[0].strip()]
+    first, second = (lines[0], lines[min(1, len(lines) - 1)]) if lines else (every[0], every[0])
+    start = FIRST.fullmatch(first.text)
+    ends = SECOND.fullmatch(second.text)
+    if start is None:
+        fault = "the first line must be the number of the initial state"
+        raise CannotRead(fault, where=first.at(1), fix="write `0`")
+    if ends is None:
+        fault = "the second line must list the final states"
+        raise CannotRead(fault, where=second.at(1), fix="write `[2]`, or `[]` for none")
+    final = [f"u{number.strip()}" for number in ends[1].split(",") if number.strip()]
     for line in lines[2:]:
-        try:
-            if (rule := _rule(line)).source not in ended:
+        with document.noting():
+            rule = _rule(line)
+            if rule.source not in final:
                 document.add_rule(rule)
-        except TooLarge:
-            raise
-        except PdrmError as error:
-            document.note(error)
-    start, rules = f"u{first[1]}", document.rules
-    named = dict.fromkeys(
-        [start, *(state for rule in rules for state in (rule.source, rule.target))]
+    named = [f"u{start[1]}"]
+    events: set[str] = set()
+    for rule in document.rules:
+        named += [rule.source, rule.target]
+        events |= events_of(rule.guard)
+    _add_headers(
+        document,
+        first.at(1),
+        events=sorted(events),
+        states=[state for state in dict.fromkeys(named) if state not in final],
+        start=named[:1],
+        otherwise=["go", UNDEFINED, "0"],
     )
-    headers = {
-        "events": sorted(frozenset[str]().union(*(events_of(rule.guard) for rule in rules))),
-        "states": [state for state in named if state not in ended],
-        "start": [start],
-        "final": [*final, UNDEFINED],
-        "otherwise": ["go", UNDEFINED, "0"],
-    }
+    _add_headers(document, second.at(1), final=[*final, UNDEFINED])
+
+
+def _add_headers(document: Document, where: Where, **headers: Iterable[str]) -> None:
     for keyword, words in headers.items():
-        place = lines[1 if keyword == "final" else 0].at(1)
-        document.add_header(
-            Header(Word(keyword, place), tuple(Word(word, place) for word in words))
-        )
+        document.add_header(Word(keyword, where), [Word(word, where) for word in words])
 
 
 def _rule(line: Line) -> RuleSpec:
@@ -110,7 +96,7 @@ def _rule(line: Line) -> RuleSpec:
     reward = number_of(value.strip(), line.at(match.start(6) + 1, max(1, len(value))))
     formula = single if single is not None else double
     guard = _guard(line, formula, match.start(3 if single is not None else 4))
-    return RuleSpec(f"u{source}", f"u{target}", guard, None, None, False, reward, where)
+    return RuleSpec(f"u{source}", f"u{target}", guard, reward, where)
 
 
 def _guard(line: Line, formula: str, start: int) -> Guard:
@@ -139,8 +125,7 @@ MODES = ("both", "final_state", "empty_stack")
 PASSED = "-passed"
 
 
-@dataclass(frozen=True, slots=True)
-class AutomatonMove:
+class AutomatonMove(NamedTuple):
     """One entry of an automaton's table; without a letter, it is silent."""
 
     source: str
@@ -151,78 +136,82 @@ class AutomatonMove:
     where: Where
 
 
-@dataclass(frozen=True, slots=True)
-class Automaton:
-    """The automaton as its dictionary says."""
-
-    states: tuple[str, ...]
-    letters: tuple[str, ...]
-    symbols: tuple[str, ...]
-    start: str
-    bottom: str
-    final: frozenset[str]
-    """Accepting states; none where only an empty stack accepts."""
-    empties: bool
-    """Whether an empty stack accepts."""
-    moves: tuple[AutomatonMove, ...]
-    where: Where
-
-    def passing(self) -> frozenset[str]:
-        """The states that are not accepting, and that silent moves may reach from one that is."""
-        after: dict[str, list[str]] = {}
-        for move in (move for move in self.moves if not move.letter):
-            after.setdefault(move.source, []).append(move.target)
-        found, todo = set(self.final), list(self.final)
-        while todo:
-            new = set(after.get(todo.pop(), ())) - found
-            found |= new
-            todo += new
-        return frozenset(found - self.final)
-
-
 def looks_like_automaton(text: str) -> bool:
-    """Whether a JSON text is such a dictionary."""
+    """Return True if a JSON text is such a dictionary."""
     return '"initial_stack_symbol"' in text and '"input_symbols"' in text
 
 
-def read_automaton(text: str, file: str) -> Document:
-    r"""The document that such a dictionary stands for.
-
-    >>> document = read_automaton('{"states": ["q"], "input_symbols": ["a"], "stack_symbols": ["0"], "final_states": ["q"],'
-    ...     '"initial_state": "q", "initial_stack_symbol": "0", "transitions": {"q": {"a": {"0": ["q", "0"]}}}}', "q.json")
-    >>> [(rule.source, str(rule.guard), rule.target, rule.reward) for rule in document.rules]
-    [('q', '{a}', 'q', 0.0), ('q', '{}', 'q', 0.0), ('q', '{end}', 'accepted', 1.0)]
-    """
-    document = Document(file)
-    try:
-        _write(_automaton(read_values(text, file)), document)
-    except PdrmError as error:
-        document.errors.append(error)
-    return document
-
-
-def _automaton(value: Value) -> Automaton:
+def read_automaton(text: str, document: Document) -> None:
+    """Fill a document from such a dictionary."""
+    value = read_values(text, document.file)
+    where = value.where
     members = value.members((*NEEDED, "acceptance_mode"), NEEDED)
     mode = members["acceptance_mode"].text() if "acceptance_mode" in members else MODES[0]
     if mode not in MODES:
-        where = members["acceptance_mode"].where
-        raise BadShape(
-            f"unknown acceptance mode `{mode[:40]}`", where=where, fix=did_you_mean(mode, MODES)
-        )
-    states, letters, symbols, final = (
-        tuple(_name(item) for item in members[key].items()) for key in LISTS
+        place = members["acceptance_mode"].where
+        fix = did_you_mean(mode, MODES)
+        raise BadShape(f"unknown acceptance mode `{mode[:40]}`", where=place, fix=fix)
+    states, letters, symbols, final = (list(map(_name, members[key].items())) for key in LISTS)
+    start = _name(members["initial_state"])
+    bottom = members["initial_stack_symbol"].text()
+    if mode == "empty_stack":
+        final = []
+    moves = list(_moves(members["transitions"]))
+    passing = _passing(moves, final)
+    states += [state + PASSED for state in states if state in passing]
+    accepting = {*final, *(state + PASSED for state in passing)}
+    begin, accepted, rejected = (
+        fresh_name(one, states) for one in ("begin", "accepted", "rejected")
     )
-    start, bottom = _name(members["initial_state"]), members["initial_stack_symbol"].text()
-    final_states = frozenset(final) if mode != "empty_stack" else frozenset[str]()
-    empties, moves = mode != "final_state", tuple(_moves(members["transitions"]))
-    return Automaton(
-        states, letters, symbols, start, bottom, final_states, empties, moves, value.where
+    end = fresh_name("end", letters)
+    below = fresh_name("bottom", symbols)
+    symbols = [bottom, *sorted(set(symbols) - {bottom})]
+
+    def add(
+        source: str,
+        target: str,
+        letter: str | None,
+        top: str,
+        push: tuple[str, ...],
+        at: Where = where,
+        reward: float = 0.0,
+    ) -> None:
+        guard: Guard = SILENT
+        if letter is not None:
+            guard = Exactly(frozenset([letter] if letter else []))
+        document.add_rule(RuleSpec(source, target, guard, reward, at, (top,), push))
+
+    first, reading = start, states
+    if any(move.top == bottom and move.push[-1:] != (bottom,) for move in moves):
+        add(begin, start, None, below, (bottom, below))  # the stack may be empty
+        first, symbols, states = begin, [below, *symbols], [begin, *states]
+    for source, letter, top, target, push, at in moves:
+        after = target + PASSED if not letter and target in passing else target
+        add(source, after if source in final else target, letter or None, top, push, at)
+        if source in passing:
+            add(source + PASSED, after, letter or None, top, push, at)
+    for state in reading:
+        add(state, state, "", ANY, (ANY,))
+        top = ANY if state in accepting else below
+        if state in accepting or (mode != "final_state" and below in symbols):
+            add(state, accepted, end, top, (top,), reward=1.0)
+    events = [*sorted(letters), end]
+    _add_headers(
+        document,
+        where,
+        events=events,
+        exclusive=events,
+        stack=symbols,
+        states=states,
+        start=[first],
+        final=[accepted, rejected],
+        otherwise=["go", rejected, "0"],
     )
 
 
 def _name(value: Value) -> str:
     """A state may be a number there; as a key of the table it is a text."""
-    return value.digits() if isinstance(value.data, float) else value.text()
+    return value.number() if isinstance(value.data, float) else value.text()
 
 
 def _moves(table: Value) -> Iterator[AutomatonMove]:
@@ -231,84 +220,21 @@ def _moves(table: Value) -> Iterator[AutomatonMove]:
             for top, move in tops.object().items():
                 parts = move.items()
                 if len(parts) != 2:
-                    raise BadShape(
-                        "a move is [STATE, PUSH]", where=move.where, fix='write ["q1", ["1", "0"]]'
-                    )
-                pushed = parts[1]
-                push = tuple(pushed.data if isinstance(pushed.data, str) else pushed.texts())
-                yield AutomatonMove(source, letter, top, _name(parts[0]), push, move.where)
+                    fix = 'write ["q1", ["1", "0"]]'
+                    raise BadShape("a move is [STATE, PUSH]", where=move.where, fix=fix)
+                target, pushed = parts
+                push = tuple(pushed.data) if isinstance(pushed.data, str) else pushed.texts()
+                yield AutomatonMove(source, letter, top, _name(target), push, move.where)
 
 
-def _write(automaton: Automaton, document: Document) -> None:
-    """The machine's header lines and rules."""
-    passing = automaton.passing()
-    states = [
-        *automaton.states,
-        *(state + PASSED for state in automaton.states if state in passing),
-    ]
-    begin, accepted, rejected = (_fresh(name, states) for name in ("begin", "accepted", "rejected"))
-    end, below = _fresh("end", automaton.letters), _fresh("bottom", automaton.symbols)
-    events = [*sorted(automaton.letters), end]
-    symbols = [automaton.bottom, *sorted(set(automaton.symbols) - {automaton.bottom})]
-    start = automaton.start
-    if any(
-        move.push[-1:] != (automaton.bottom,)
-        for move in automaton.moves
-        if move.top == automaton.bottom
-    ):
-        push = (automaton.bottom, below)  # the stack may be empty
-        document.add_rule(
-            RuleSpec(begin, start, SILENT, (below,), push, False, 0.0, automaton.where)
-        )
-        start, symbols, states = begin, [below, *symbols], [begin, *states]
-    for rule in _rules(automaton, passing):
-        document.add_rule(rule)
-    accepting = {*automaton.final, *(state + PASSED for state in passing)}
-    for state in [state for state in states if state != begin]:
-        skip, stop = Exactly(EMPTY_LABEL), Exactly(frozenset({end}))
-        document.add_rule(RuleSpec(state, state, skip, (ANY,), (ANY,), False, 0.0, automaton.where))
-        top = ANY if state in accepting else below
-        if state in accepting or (automaton.empties and below in symbols):
-            document.add_rule(
-                RuleSpec(state, accepted, stop, (top,), (top,), False, 1.0, automaton.where)
-            )
-    headers = {
-        "events": events,
-        "exclusive": events,
-        "stack": symbols,
-        "states": states,
-        "start": [start],
-    }
-    headers |= {"final": [accepted, rejected], "otherwise": ["go", rejected, "0"]}
-    for keyword, words in headers.items():
-        named = tuple(Word(word, automaton.where) for word in words)
-        document.add_header(Header(Word(keyword, automaton.where), named))
-
-
-def _rules(automaton: Automaton, passing: frozenset[str]) -> Iterator[RuleSpec]:
-    """The automaton's moves, and those of the states that remember an accepting one."""
-    for move in automaton.moves:
-        guard: Guard = Exactly(frozenset({move.letter})) if move.letter else SILENT
-        remembers = (
-            move.target + PASSED if not move.letter and move.target in passing else move.target
-        )
-        target = remembers if move.source in automaton.final else move.target
-        yield RuleSpec(move.source, target, guard, (move.top,), move.push, False, 0.0, move.where)
-        if move.source in passing:
-            yield RuleSpec(
-                move.source + PASSED,
-                remembers,
-                guard,
-                (move.top,),
-                move.push,
-                False,
-                0.0,
-                move.where,
-            )
-
-
-def _fresh(name: str, taken: Iterable[str]) -> str:
-    """The name, or the first variant of it that is not taken."""
-    while name in taken:
-        name += "_"
-    return name
+def _passing(moves: Iterable[AutomatonMove], final: Iterable[str]) -> set[str]:
+    """The states that are not accepting, and that silent moves may reach from one that is."""
+    after: dict[str, list[str]] = {}
+    for move in moves:
+        if not move.letter:
+            after.setdefault(move.source, []).append(move.target)
+    found = dict.fromkeys(final)
+    for state in (order := list(found)):
+        order += [target for target in after.get(state, ()) if target not in found]
+        found |= dict.fromkeys(order)
+    return found.keys() - set(final)

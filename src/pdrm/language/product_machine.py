@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from pdrm.errors import BadSetting, CannotCombine, TooLarge, UndefinedMove
+from pdrm.errors import BadSetting, CannotCombine, TooLarge
 from pdrm.language.task_text import END, add_rewards
 from pdrm.limits import MOST_WORKED_OUT
-from pdrm.machines.configurations import Configuration
-from pdrm.machines.guards import Exactly, Formula, Guard, Label, label_text, spell_out
+from pdrm.machines.guards import Exactly, Formula, Guard, label_text, spell_out
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
@@ -159,7 +158,10 @@ class Product:
                 raise TooLarge(fault, fix="combine fewer or smaller machines")
             return [(move.target, move.push) for move in found[head]]
 
-        saturate(explore, bottom)
+        try:
+            saturate(explore, bottom)
+        except CannotCombine as error:
+            raise self._find_apart(error) from None
         states = [[*part.machine.states, *part.machine.final] for part in self.parts]
         stacks = [[*self.parts[number].machine.stack, FILLER] for number in self.stacked]
 
@@ -260,17 +262,16 @@ class Product:
         pushes = [moves[number].push for number in self.stacked]
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:
-            raise self._not_together(head, moves, labels)
+            raise self._apart(head, pushes, labels)
         if not lengths:
             return (head[1],)
         fill = (FILLER,) * lengths.pop()
         together = tuple(zip(*(fill if push is None else push for push in pushes), strict=True))
         return (*together, EMPTY) if head[1] == EMPTY else together
 
-    def _not_together(self, head: Head, moves: list[PartMove], labels: int | None) -> CannotCombine:
+    def _apart(self, head: Head, pushes: list[Stack | None], labels: int | None) -> CannotCombine:
         does = []
-        for number in self.stacked:
-            push = moves[number].push
+        for number, push in zip(self.stacked, pushes, strict=True):
             if push is not None:
                 height = len(push) - (head[1] != EMPTY)
                 verb = "pops" if height < 0 else "pushes" if height else "keeps its stack"
@@ -280,42 +281,33 @@ class Product:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
         pairs = zip(self.parts, head[0].states, strict=True)
         places = ", ".join(f"`{part.name}` is in `{state}`" for part, state in pairs)
-        word = self._word_to(head)
-        after = "" if word is None else f" after the word `{word}`" if word else " at the start"
-        fault = (
-            f"the stacks do not move together{after}, where {places}: {at}, {' and '.join(does)}"
-        )
+        fault = f"the stacks do not move together, where {places}: {at}, {' and '.join(does)}"
         fix = (
             "let both push and pop at the same labels, or combine one with machines without a stack"
         )
         return CannotCombine(fault, fix=fix)
 
-    def _word_to(self, head: Head) -> str | None:
-        """A short word that leads to a head, if one is found soon."""
-        wanted = list(zip(head[0].states, self._tops(head[1]), strict=True))
-        read = [self.store.choose(node, self.possible, FALSE) for node in self.diagrams.values()]
-        sets = [LabelSet(self.sets, node) for node in read if node != FALSE]
-        labels = list(dict.fromkeys(one.example() for one in sets))
-        begin = tuple(part.machine.begin().after for part in self.parts)
-        words: dict[tuple[Configuration, ...], tuple[Label, ...]] = {begin: ()}
-        waiting = deque([begin])
-        while waiting and len(words) < MOST_TRIED:
-            here = waiting.popleft()
-            if [(one.state, one.top) for one in here] == wanted:
-                return " ".join("+".join(sorted(label)) or "-" for label in words[here])
-            for label in labels:
-                try:
-                    following = tuple(map(_step, self.parts, here, [label] * len(here)))
-                except UndefinedMove:
-                    continue
-                if following not in words:
-                    words[following] = (*words[here], label)
-                    waiting.append(following)
-        return None
-
-
-def _step(part: Part, here: Configuration, label: Label) -> Configuration:
-    """The configuration of a part after a label."""
-    if here.state in part.final:
-        return here
-    return part.machine.step(here, label & frozenset(part.machine.events)).after
+    def _find_apart(self, error: CannotCombine) -> CannotCombine:
+        """The refusal after a shortest word, if one is found soon."""
+        stack: tuple[Symbol, ...] = (self.bottom, EMPTY)
+        word: tuple[str, ...] = ()
+        waiting = deque([(self.start, stack, word)])
+        seen = {(self.start, stack)}
+        while waiting and len(seen) < MOST_TRIED:
+            place, stack, word = waiting.popleft()
+            try:
+                moves = self._moves((place, stack[0]))
+            except CannotCombine as first:
+                if word:
+                    first.message += f"; a word that leads there is `{' '.join(word)}`"
+                return first
+            for move in moves:
+                after = move.target, move.push + stack[1:]
+                if after not in seen:
+                    seen.add(after)
+                    read: tuple[str, ...] = ()
+                    if move.labels is not None:
+                        label = LabelSet(self.sets, move.labels).example()
+                        read = ("+".join(sorted(label)) or "-",)
+                    waiting.append((*after, word + read))
+        return error

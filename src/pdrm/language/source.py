@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where
+from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where, WrongKind
 from pdrm.files import read_beginning
 from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
@@ -60,11 +60,9 @@ def decode(data: bytes, file: str) -> str:
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
-        raise NotUtf8(
-            f"byte 0x{data[error.start]:02x} is not UTF-8 text",
-            where=Where(file, line, column, text[: column + LONGEST_LINE]),
-            fix="save the file as UTF-8",
-        ) from error
+        where = Where(file, line, column, text[: column + LONGEST_LINE])
+        fault = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        raise NotUtf8(fault, where=where, fix="save the file as UTF-8") from error
 
 
 def split_lines(text: str, file: str) -> list[Line]:
@@ -93,6 +91,8 @@ def split_lines(text: str, file: str) -> list[Line]:
 
 def check_size(text: str, file: str) -> None:
     """Refuse a text that is too large, or that was cut at the limit: it may be half a character and a byte order mark short."""
+    if not isinstance(text, str):
+        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
     if len(text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT - 7:
         last = text.rpartition("\n")[2]
         raise TooLarge(

@@ -1,4 +1,4 @@
-"""The syntax of a line: header, map, `for` or rule, parsed by recursive descent into small tuples that remember their columns.
+"""The syntax of a line: header, map, `for` or rule, parsed by recursive descent.
 
 header    WORD WORD*
 mapping   "map" WORD (WORD ":" WORD)+
@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pdrm.errors import BadReward, CannotRead, Where
+from pdrm.errors import BadReward, CannotRead, UnknownMap, Where, did_you_mean
 from pdrm.language.source import COMMENTS, Line, check_depth
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 
@@ -52,114 +52,30 @@ class Word:
         return self.text
 
 
-class Term(NamedTuple):
-    """A word, or a map applied to a term: `back(a)`."""
+@dataclass(frozen=True, slots=True)
+class RuleSpec:
+    """One rule with its variables filled in. `look` and `change` are symbols for a pushdown machine,
+    the entries of a `vector` for a counting automaton, and None if the rule has no such part."""
 
-    word: str
-    argument: Term | None
-    column: int
-    end: int
-
-
-class Formed(NamedTuple):
-    """A guard as it is written: `{` of terms, `&`, `|` and `!` of parts, or a term alone."""
-
-    sign: str
-    parts: tuple[Formed | Term, ...]
-
-
-class Vector(NamedTuple):
-    """The tests or the changes of counters."""
-
-    entries: tuple[str, ...]
-
-
-class RuleLine(NamedTuple):
-    """A rule as it is written; `look` and `change` are None if it has no such part."""
-
-    source: Term
-    target: Term
-    guard: Formed
-    look: tuple[Term, ...] | Vector | None
-    change: tuple[Term, ...] | Vector | None
-    reward: Term
-
-
-class HeaderLine(NamedTuple):
-    """A keyword and the words after it."""
-
-    words: tuple[Term, ...]
-
-
-class MapLine(NamedTuple):
-    """The name of a map, and its keys with their values."""
-
-    name: Term
-    pairs: tuple[tuple[Term, Term], ...]
-
-
-class Condition(NamedTuple):
-    """`left == right` or `left != right`."""
-
-    left: Term
-    equal: bool
-    right: Term
-
-
-class LoopLine(NamedTuple):
-    """The variable of a `for`, its values, and the conditions on them."""
-
-    variable: Term
-    words: tuple[Term, ...]
-    conditions: tuple[Condition, ...]
-
-
-ParsedLine = HeaderLine | MapLine | LoopLine | RuleLine
-
-
-def parse_line(line: Line) -> ParsedLine:
-    """Parse a line as what its first words say that it is."""
-    code, first = line.code, line.code.split(maxsplit=1)[0]
-    if first == "for" and "->" not in code:
-        return _Parser(line, "loop").loop()
-    if "->" in code or (":" in code and "," in code):
-        return _Parser(line, "rule").rule()
-    return _Parser(line, first).mapping() if first == "map" else _Parser(line, "header").header()
+    source: str
+    target: str
+    guard: Guard
+    reward: float
+    where: Where
+    look: tuple[str, ...] | None = None
+    change: tuple[str, ...] | None = None
+    vector: bool = False
 
 
 def read_guard(line: Line) -> Guard:
     """The guard that a text of its own stands for: no loop variables, no maps, no comment."""
-
-    def plain(term: Term) -> str:
-        if term.argument is not None or line.comment:
-            fix = f"write {SHAPES['guard']}"
-            raise CannotRead("only events may stand in this label", where=line.at(1), fix=fix)
-        return term.word
-
-    parser = _Parser(line, "guard")
+    if line.comment:
+        fix = f"write {SHAPES['guard']}"
+        raise CannotRead("a label has no comment", where=line.at(1), fix=fix)
+    parser = LineParser(line, {}, "guard")
     guard = parser.guard()
     parser.end()
-    return guard_of(guard, plain)
-
-
-def guard_of(formed: Formed, resolve: Callable[[Term], str]) -> Guard:
-    """The guard that is written, given what its terms stand for."""
-    if formed.sign == "{":
-        return Exactly(frozenset(resolve(term) for term in formed.parts if isinstance(term, Term)))
-    (part,) = formed.parts
-    if isinstance(part, Term) and resolve(part) == "eps":
-        return SILENT
-    return _formula_of(part, resolve)
-
-
-def _formula_of(part: Formed | Term, resolve: Callable[[Term], str]) -> Formula:
-    if isinstance(part, Term):
-        name = resolve(part)
-        return And() if name == "true" else Or() if name == "false" else Event(name)
-    parts = tuple(_formula_of(one, resolve) for one in part.parts)
-    if part.sign == "!":
-        return Not(parts[0])
-    return And(parts) if part.sign == "&" else Or(parts)
+    return guard
 
 
 class _Token(NamedTuple):
@@ -168,20 +84,44 @@ class _Token(NamedTuple):
     column: int
 
 
-class _Parser:
-    """The tokens of a line, taken one after the other."""
+class LineParser:
+    """The tokens of a line, taken one after the other; words are replaced by what they stand for.
 
-    def __init__(self, line: Line, shape: str) -> None:
+    Without maps, these are kept as they are written: the line is only checked.
+    """
+
+    def __init__(
+        self, line: Line, maps: Mapping[str, Mapping[str, str]] | None, shape: str = ""
+    ) -> None:
         check_depth(line)
         self.line = line
-        self.shape = "mapping" if shape == "map" else shape
-        pattern = LOOP_TOKEN if shape == "loop" else RULE_TOKEN
+        self.maps = maps
+        self.shape = shape or _shape_of(line.code)
+        pattern = LOOP_TOKEN if self.shape == "loop" else RULE_TOKEN
         self.tokens = list[_Token]()
         for found in pattern.finditer(line.code):
             kind = found.lastindex or 0
             self.tokens.append(_Token(found[kind], kind == 2, found.start(kind) + 1))
         self.tokens.append(_Token("", False, len(line.code) + 1))
+        self.begin({})
+
+    def begin(self, values: Mapping[str, str]) -> None:
+        """Return to the first token, with these values of loop variables."""
         self.next = 0
+        self.values = values
+
+    def check(self) -> None:
+        """Raise if the line cannot be read."""
+        match self.shape:
+            case "rule":
+                self.rule()
+            case "mapping":
+                self.mapping()
+            case "loop":
+                self.loop()
+                self.conditions()
+            case _:
+                self.header()
 
     # Tokens
 
@@ -204,12 +144,13 @@ class _Parser:
         self.next += found
         return found
 
-    def word(self) -> Term:
+    def word(self) -> Word:
+        """Take a word as it is written."""
         token = self.tokens[self.next]
         if not token.is_word:
             raise self.refuse("a name")
         self.next += 1
-        return Term(token.text, None, token.column, token.column + len(token.text))
+        return Word(token.text, self.line.at(token.column, len(token.text)))
 
     def end(self) -> None:
         if self.tokens[self.next].text:
@@ -235,114 +176,158 @@ class _Parser:
 
     # Lines
 
-    def header(self) -> HeaderLine:
+    def header(self) -> list[Word]:
+        """A keyword and the words after it."""
         words = [self.word()]
         while self.tokens[self.next].text:
             words.append(self.word())
-        return HeaderLine(tuple(words))
+        return words
 
-    def mapping(self) -> MapLine:
+    def mapping(self) -> tuple[Word, list[tuple[Word, Word]]]:
+        """The name of a map, and its keys with their values."""
         self.take("map")
-        name, pairs = self.word(), list[tuple[Term, Term]]()
+        name, pairs = self.word(), list[tuple[Word, Word]]()
         while not pairs or self.tokens[self.next].text:
             key = self.word()
             self.take(":")
             pairs.append((key, self.word()))
-        return MapLine(name, tuple(pairs))
+        return name, pairs
 
-    def loop(self) -> LoopLine:
+    def loop(self) -> tuple[Word, list[str]]:
+        """The variable of a `for` and its values; the conditions follow."""
         self.take("for")
         variable = self.word()
         self.take("in")
-        words = [self.word()]
+        words = [self.term()]
         while self.tokens[self.next].is_word and self.tokens[self.next].text != "where":
-            words.append(self.word())
-        conditions: list[Condition] = []
+            words.append(self.term())
+        return variable, words
+
+    def conditions(self) -> bool:
+        """Return True if the conditions of a `for` hold for the values."""
+        holds = True
         if self.take("where", ":") == "where":
             following = "and"
             while following == "and":
                 left = self.term()
                 equal = self.take("==", "!=") == "=="
-                conditions.append(Condition(left, equal, self.term()))
+                holds &= (left == self.term()) == equal
                 following = self.take("and", ":")
         self.end()
-        return LoopLine(variable, tuple(words), tuple(conditions))
+        return holds
 
-    def rule(self) -> RuleLine:
+    def rule(self) -> RuleSpec:
         source = self.term()
         self.take("->")
         target = self.term()
         self.take(":")
         guard = self.guard()
         self.take(",")
-        if self.sees("["):
-            look: Vector | tuple[Term, ...] = self.vector()
-        else:
-            only = self.term()
-            if not self.sees("/"):
-                self.end()
-                return RuleLine(source, target, guard, None, None, only)
-            look = (only,)
-        self.take("/")
-        change = self.vector() if self.sees("[") else self.terms()
-        self.take(",")
-        reward = self.term()
+        look: tuple[str, ...] | None = None
+        change: tuple[str, ...] | None = None
+        vector = self.sees("[")
+        begin = self.next
+        paid = "" if vector else self.term()
+        if vector or self.sees("/"):
+            look = self.vector() if vector else (paid,)
+            self.take("/")
+            change = self.vector() if self.sees("[") else self.terms()
+            self.take(",")
+            begin = self.next
+            paid = self.term()
+        line = self.line
+        reward = 0.0
+        column = self.tokens[begin].column
+        last = self.tokens[self.next - 1]
         self.end()
-        return RuleLine(source, target, guard, look, change, reward)
+        if self.maps is not None:
+            reward = number_of(paid, line.at(column, last.column + len(last.text) - column))
+        where = line.at(line.indent + 1, max(1, len(line.code) - line.indent))
+        return RuleSpec(source, target, guard, reward, where, look, change, vector)
 
     # Parts of lines
 
-    def term(self) -> Term:
-        word = self.word()
+    def term(self) -> str:
+        """A word, or a map applied to a term: `back(a)`."""
+        token = self.tokens[self.next]
+        if not token.is_word:
+            raise self.refuse("a name")
+        self.next += 1
+        name = token.text
         if not self.skip("("):
-            return word
-        argument = self.term()
+            return self.values.get(name, name)
+        key = self.term()
         self.take(")")
-        return word._replace(argument=argument, end=self.tokens[self.next - 1].column + 1)
+        if self.maps is None:
+            return f"{name}({key})"
+        where = self.line.at(token.column, self.tokens[self.next - 1].column + 1 - token.column)
+        if name not in self.maps:
+            fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
+            raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
+        if key not in self.maps[name]:
+            fault = f"map `{name}` has no value for `{key}`"
+            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
+        return self.maps[name][key]
 
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[str, ...]:
         found = [self.term()]
         while self.tokens[self.next].is_word:
             found.append(self.term())
         return tuple(found)
 
-    def vector(self) -> Vector:
+    def vector(self) -> tuple[str, ...]:
+        """The tests or the changes of counters."""
         self.take("[")
-        entries = [self.word().word]
+        entries = [self.word().text]
         while self.take(",", "]") == ",":
-            entries.append(self.word().word)
-        return Vector(tuple(entries))
+            entries.append(self.word().text)
+        return tuple(entries)
 
-    def guard(self) -> Formed:
+    def guard(self) -> Guard:
         if not self.skip("{"):
-            return Formed("", (self.formula(),))
-        terms: list[Term] = []
+            formula = self.formula()
+            return SILENT if formula == Event("eps") else formula
+        events: set[str] = set()
         if not self.skip("}"):
-            terms.append(self.term())
+            events.add(self.term())
             while self.take(",", "}") == ",":
-                terms.append(self.term())
-        return Formed("{", tuple(terms))
+                events.add(self.term())
+        return Exactly(frozenset(events))
 
-    def formula(self) -> Formed | Term:
+    def formula(self) -> Formula:
         parts = [self.conjunction()]
         while self.skip("|"):
             parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Formed("|", tuple(parts))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def conjunction(self) -> Formed | Term:
+    def conjunction(self) -> Formula:
         parts = [self.literal()]
         while self.skip("&"):
             parts.append(self.literal())
-        return parts[0] if len(parts) == 1 else Formed("&", tuple(parts))
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
-    def literal(self) -> Formed | Term:
+    def literal(self) -> Formula:
         if self.skip("!"):
-            return Formed("!", (self.literal(),))
-        if not self.skip("("):
-            return self.term()
-        inner = self.formula()
-        self.take(")")
-        return inner
+            return Not(self.literal())
+        if self.skip("("):
+            inner = self.formula()
+            self.take(")")
+            return inner
+        name = self.term()
+        return CONSTANTS.get(name) or Event(name)
+
+
+CONSTANTS: dict[str, Formula] = {"true": And(), "false": Or()}
+
+
+def _shape_of(code: str) -> str:
+    """The kind of a line, as its first words say."""
+    first = code.split(maxsplit=1)[0]
+    if first == "for" and "->" not in code:
+        return "loop"
+    if "->" in code or (":" in code and "," in code):
+        return "rule"
+    return "mapping" if first == "map" else "header"
 
 
 def number_of(text: str, where: Where, what: str = "a reward") -> float:

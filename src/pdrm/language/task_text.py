@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where, did_you_mean
+from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
-from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.rewards import reward_of
 
 IGNORE = "ignore"
@@ -119,17 +120,6 @@ REPEATED = ("complete", "events", "exclusive")
 """Header lines that may stand more than once."""
 
 
-def groups_of(exclusive: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Groups of events as tuples; one group alone is refused: it would be taken event by event."""
-    return Alphabet((), exclusive).exclusive  # type: ignore[arg-type] # it takes lists, too
-
-
-def check_text(text: object, example: str, what: str = "the task") -> None:
-    """Refuse something that is not a text, if a task is given as one."""
-    if not isinstance(text, str):
-        raise BadSetting(f"{what} is a text, not {str(text)[:40]!r}", fix=f"write {example}")
-
-
 def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:
     r"""Split a text into header lines, which replace the options given, and a body.
 
@@ -139,70 +129,47 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
     ('pairs', 'end', ['start: "a" "b"'])
     """
     lines = [line for line in split_lines(text, file) if line.code.strip()]
-    header = _Header()
-    if lines and lines[0].code.split()[0] == kind and len(lines[0].code.split()) <= 2:
-        name = [name, *lines.pop(0).code.split()[1:]][-1]
-    while lines and (keyword := lines[0].code.split()[0]) in SHAPES:
-        header.read(lines.pop(0), keyword)
-    return TaskText(name, replace(options, **header.given), tuple(lines), header.where, file)  # type: ignore[arg-type]
+    first = lines[0].code.split() if lines else []
+    if first[:1] == [kind] and len(first) <= 2:
+        name = [name, *first[1:]][-1]
+        del lines[0]
+    given: dict[str, Any] = {}
+    where: dict[str, Where] = {}
+    while lines and lines[0].code.split()[0] in SHAPES:
+        _read_header(lines.pop(0), given, where)
+    return TaskText(name, replace(options, **given), tuple(lines), where, file)
 
 
-class _Header:
-    """The settings in header lines, and their places."""
-
-    def __init__(self) -> None:
-        self.given: dict[str, object] = {}
-        self.where: dict[str, Where] = {}
-        self.paid: dict[str, float] = {}
-        self.events: list[str] = []
-        self.groups: list[tuple[str, ...]] = []
-
-    def read(self, line: Line, keyword: str) -> None:
-        place = line.at(line.indent + 1, len(keyword))
-        if keyword in self.given and keyword not in REPEATED:
-            raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
-        self.where.setdefault(keyword, place)
-        words = line.code.split()[1:]
-        value: object
-        match keyword, words:
-            case ("accept", [("first" | "end") as word]) | ("fail", ["ignore" as word]):
-                value = word
-            case (("reward" | "step" | "fail"), [number]):
-                value = number_of(number, _place(line, number))
-            case "complete", [_, *_, number]:
-                paid = number_of(number, _place(line, number))
-                written = line.code.split(None, 1)[1].rsplit(None, 1)[0]
-                for part in re.findall(r'"[^"]*"|[^\s"]+', written):
-                    self.where.setdefault(part, _place(line, part))
-                    self.paid[part] = paid
-                value = self.paid
-            case "events", [_, *_]:
-                self.events += words
-                value = tuple(self.events)
-            case "exclusive", _:
-                self.groups += [tuple(words)] if words else []
-                value = tuple(self.groups)
-            case _:
-                fix = f"write {SHAPES[keyword]}"
-                raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)
-        self.given[keyword] = value
+def _read_header(line: Line, given: dict[str, Any], where: dict[str, Where]) -> None:
+    """Keep the setting of a header line, and its place."""
+    keyword, *words = line.code.split()
+    place = line.at(line.indent + 1, len(keyword))
+    if keyword in given and keyword not in REPEATED:
+        raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
+    where.setdefault(keyword, place)
+    match keyword, words:
+        case ("accept", ["first" | "end"]) | ("fail", ["ignore"]):
+            given[keyword] = words[0]
+        case (("reward" | "step" | "fail"), [number]):
+            given[keyword] = number_of(number, _place(line, number))
+        case "complete", [_, *_, number]:
+            paid = number_of(number, _place(line, number))
+            for part in re.findall(r'"[^"]*"|[^\s"]+', line.code)[1:-1]:
+                where.setdefault(part, _place(line, part))
+                given.setdefault(keyword, {})[part] = paid
+        case "events", [_, *_]:
+            given[keyword] = (*given.get(keyword, ()), *words)
+        case "exclusive", _:
+            given[keyword] = (*given.get(keyword, ()), *([tuple(words)] if words else []))
+        case _:
+            fix = f"write {SHAPES[keyword]}"
+            raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)
 
 
 def _place(line: Line, word: str) -> Where:
     """The last place of a word in a line: by itself, not within another."""
     alone = [found.start() for found in re.finditer(rf"(?<!\S){re.escape(word)}(?!\S)", line.code)]
     return line.at((alone[-1] if alone else line.code.rfind(word)) + 1, len(word))
-
-
-def check_names(
-    names: Iterable[str], known: Iterable[str], what: str, where: Mapping[str, Where]
-) -> None:
-    """Raise at the first name that is not known."""
-    listed = list(known)
-    for name in names:
-        if name not in listed:
-            fault = f"`{name[:40]}` is not {what}"
-            raise BadSetting(fault, where=where.get(name), fix=did_you_mean(name, listed))
 
 
 def add_rewards(*rewards: float) -> float:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import parse_line
+from pdrm.language.syntax import LineParser
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import states_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -17,7 +17,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 
 INDENT = 4
 KEYWORD_WIDTH = 10
-TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|((?!->)[^\s{}()\[\],:/&|!<>=])+")
+TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|(?:(?!->)[^\s{}()\[\],:/&|!<>=])+")
 
 
 def lay_out(text: str, file: str) -> str:
@@ -58,7 +58,7 @@ def _plain(line: Line, depth: int) -> str:
     """A header, map, `for`, comment or blank line."""
     code = line.code.strip()
     if code:
-        parse_line(line)
+        LineParser(line, None).check()
         first, *rest = code.split(maxsplit=1)
         if first == "for":
             code = space_out(code)
@@ -72,34 +72,31 @@ def _plain(line: Line, depth: int) -> str:
 
 def _rules(lines: list[Line], depth: int) -> list[str]:
     """Rules that follow one another in one block, their parts in columns."""
-    rows = [_parts(line) for line in lines]
+    rows = [_cells(line) for line in lines]
     source, target, guard, move = (max(len(row[column]) for row in rows) for column in range(4))
     pad = " " * (INDENT * depth)
     shown = [
         f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} {row[3]:<{move}}{row[4]}"
         for row in rows
     ]
-    longest = max(
-        (len(row) for row, line in zip(shown, lines, strict=True) if line.comment), default=0
-    )
-    return [
-        f"{row:<{longest}}  {line.comment}" if line.comment else row
-        for row, line in zip(shown, lines, strict=True)
-    ]
+    pairs = list(zip(shown, lines, strict=True))
+    longest = max((len(row) for row, line in pairs if line.comment), default=0)
+    return [f"{row:<{longest}}  {line.comment}" if line.comment else row for row, line in pairs]
 
 
-def _parts(line: Line) -> tuple[str, str, str, str, str]:
+def _cells(line: Line) -> list[str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
-    parse_line(line)
-    source, _, rest = space_out(line.code).partition(" -> ")
-    target, _, rest = rest.partition(": ")
-    rest, _, reward = rest.rpartition(", ")
-    before, slash, change = rest.partition(" / ")
-    if not slash:
-        return source, target, f"{rest},", "", reward
-    guard, _, look = before.rpartition(", [" if before.endswith("]") else ", ")
-    look = f"[{look}" if before.endswith("]") else look
-    return source, target, f"{guard},", f"{look} / {change}, ", reward
+    LineParser(line, None).check()
+    cells = [""]
+    depth = 0
+    for piece in TOKEN.findall(line.code):
+        depth += (piece in "([{") - (piece in ")]}")
+        if piece in ("->", ":", ",", "/") and not depth:
+            cells.append("")
+        else:
+            cells[-1] += f" {piece}"
+    source, target, guard, *move, reward = map(space_out, cells)
+    return [source, target, f"{guard},", f"{' / '.join(move)}, " if move else "", reward]
 
 
 def space_out(code: str) -> str:
@@ -109,8 +106,7 @@ def space_out(code: str) -> str:
     ('a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:')
     """
     shown = ""
-    for match in TOKEN.finditer(code):
-        piece = match.group()
+    for piece in TOKEN.findall(code):
         called = piece == "(" and (shown[-1:].isalnum() or shown[-1:] == "_")
         tight = called or piece in ",:)]}" or shown.endswith(("(", "[", "{", "!"))
         shown += piece if tight or not shown else f" {piece}"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import Deep, Summary, Tabular
 from pdrm.learning.curve import Test, settle_returns
@@ -13,7 +15,9 @@ from pdrm.learning.protocol import Until
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_learner import DeepLearner
+    from pdrm.learning.deep.deep_policy import DeepPolicy
+    from pdrm.learning.deep.deep_training import DeepTraining
+    from pdrm.learning.deep.many_envs import Episodes
     from pdrm.learning.tabular.learner import TabularLearner
     from pdrm.learning.tabular.summary_learner import SummaryLearner
 
@@ -95,68 +99,71 @@ def _table_learner(
 
 
 class NetworkLearner:
-    """One of several runs that are trained side by side: whoever is asked first advances, or tests, them all."""
+    """One of several runs that are trained side by side: the first that is asked advances, or tests, them all."""
 
-    def __init__(
-        self, own: DeepLearner, run: int, tests: dict[tuple[int, int], list[Test]]
-    ) -> None:
-        self.own, self.run, self.tests = own, run, tests
+    def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:
+        self.training, self.run, self.task = training, run, task
+        per_iteration = training.steps_per_iteration
+        self.total = -(-agent.total // per_iteration) * per_iteration
+        """The steps of training, in whole iterations."""
+        self.between_tests = max(1, agent.between_tests // per_iteration) * per_iteration
+        """The steps between two tests, in whole iterations."""
 
     @property
     def steps(self) -> int:
         """Environment steps of training so far."""
-        return self.own.done
+        return self.training.timesteps
 
     @property
     def episodes(self) -> int:
         """Training episodes that have ended so far."""
-        return int(self.own.training.ended[self.run])
-
-    @property
-    def total(self) -> int:
-        """The steps of training, in whole iterations."""
-        return self.own.total
-
-    @property
-    def between_tests(self) -> int:
-        """The steps between two tests, in whole iterations."""
-        return self.own.between_tests
+        return int(self.training.ended[self.run])
 
     def advance(self, until: Until, /) -> None:
         """Train all until then, in whole iterations."""
-        if until.steps is not None:
-            self.own.advance(until.steps - self.steps)
+        left = min(until.steps or 0, self.total) - self.steps
+        if left > 0:
+            self.training.iterate(-(-left // self.training.steps_per_iteration))
         while not until.reached(self) and self.steps < self.total:
-            self.own.advance(1)
+            self.training.iterate(1)
 
     def policy(self) -> SeeingPolicy:
         """The network as it stands."""
-        return SeeingPolicy(self.own.policy(self.run))
+        return SeeingPolicy(self._policy({}))
+
+    def _policy(self, about: dict[str, Any]) -> DeepPolicy:
+        from pdrm.learning.deep.deep_policy import policy_of
+
+        return policy_of(self.training, self.run, self.task, about)
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        key = self.steps, episodes
-        if key not in self.tests:
-            self.tests.clear()
-            self.tests[key] = self.own.play(episodes, seed=self.own.training.iterations)
-        test = self.tests[key][self.run]
-        return Test(settle_returns(test.returns), test.steps, test.ends)
+        return self.read_test(self.training.test(episodes, self.training.iterations))
+
+    def read_test(self, played: Episodes) -> Test:
+        """The episodes of this run."""
+        ends = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
+        returns = np.asarray(played.returns[self.run], np.float64)
+        steps = np.asarray(played.steps[self.run], np.int64)
+        return Test(settle_returns(returns), steps, ends[np.asarray(played.ends[self.run])])
 
     def save(self) -> Arrays:
-        """Where the run stands."""
-        return self.own.snapshot(self.run)
+        """The state of the run."""
+        return self.training.snapshot(self.run)
 
     def load(self, arrays: Arrays, /) -> None:
         """Continue from there; the runs side by side must all be loaded."""
-        self.own.restore_run(self.run, arrays)
+        self.training.restore(self.run, arrays)
 
     def save_policy(self, path: Path, about: dict[str, Any], _largest: int | None) -> Fingerprint:
         """Write the network."""
-        return self.own.save_policy(self.run, path, about)
+        self._policy({**about, **self.facts()}).save(path, with_domain=False)
+        return Fingerprint.of(path.read_bytes())
 
     def facts(self) -> dict[str, float]:
-        """Where the run stands, in numbers."""
-        return self.own.facts(self.run)
+        """The share of training episodes that a full stack truncated."""
+        cut_off = self.training.cut_off[self.run] / max(1, self.episodes)
+        return {"cut_off": float(cut_off)}
 
 
 def network_learners(
@@ -164,8 +171,8 @@ def network_learners(
 ) -> list[NetworkLearner]:
     """The learners of runs that are trained side by side."""
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_learner import DeepLearner
+    from pdrm.learning.deep.deep_learner import train_together
 
-    own = DeepLearner(tasks, agents, seeds)
-    tests: dict[tuple[int, int], list[Test]] = {}
-    return [NetworkLearner(own, run, tests) for run in range(len(seeds))]
+    training = train_together(tasks, agents, seeds)
+    runs = enumerate(zip(tasks, agents, strict=True))
+    return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]

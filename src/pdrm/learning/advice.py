@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import CountingCQL, CpRM, Summary, Tabular
 from pdrm.learning.guest import AnyAgent
 from pdrm.learning.settings import FULL, MOST
@@ -45,7 +46,8 @@ def advise(task: Task, agent: AnyAgent) -> str:
     longer = min(2 * agent.total, MOST)
     setting = "episodes" if agent.unit == "episodes" else "total_timesteps"
     tried = [f"train longer ({setting}={longer:_})"]
-    if not isinstance(agent, CpRM | CountingCQL | Summary) and not task.continuous:
+    is_finite = isinstance(task.domain, FiniteDomain)
+    if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
         tried += ["pdrm.CpRM, which also learns from counterfactuals"]
     if isinstance(agent, Tabular) and agent.k != FULL:
         tried += ["or a larger k (pdrm.check_k says which is enough)"]

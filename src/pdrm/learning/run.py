@@ -35,7 +35,7 @@ from pdrm.files import (
     describe_fault,
     ensure_folder,
 )
-from pdrm.learning.adapters import SeeingPolicy
+from pdrm.learning.adapters import SeeingPolicy, network_learners
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -306,20 +306,21 @@ class Run:
 
     def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
         """Episodes of a network, all at once."""
-        from pdrm.learning.deep.deep_learner import DeepLearner
         from pdrm.learning.deep.networks import stack_trees
 
         task, agent = self.spec.task, self.spec.agent
         policy: DeepPolicy = self.policy
         assert isinstance(agent, Deep)
-        learner = DeepLearner([task], [replace(agent, discount=task.discount)], [self.spec.seed])
-        state = learner.training.state
-        learner.training.state = state._replace(network=stack_trees([policy.network]))
-        (test,) = learner.play(episodes, seed)
-        full = np.asarray(learner.played.cut_off).reshape(-1)
+        settings = replace(agent, discount=task.discount)
+        (learner,) = network_learners([task], [settings], [self.spec.seed])
+        training = learner.training
+        training.state = training.state._replace(network=stack_trees([policy.network]))
+        played = training.test(episodes, seed)
+        test = learner.read_test(played)
+        full = np.asarray(played.cut_off[0])
         limit = full | (test.steps >= task.domain.step_limit)
         truncated = ~np.isin(test.ends, task.machine.final) & limit
-        discounted = np.asarray(learner.played.discounted)
+        discounted = np.asarray(played.discounted[0])
         found = Evaluation.of(task, self.spec.seed, test, discounted, truncated)
         return Evaluation({**found, "cut_off": int(full.sum())})
 

@@ -98,6 +98,8 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
         need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
         found = _read_task(folder, where, record.get("success", ())) if task is None else task
         spec = RunSpec(found, _read_agent(record["agent"], settings, agent), seed)
+    except BadRunFolder:
+        raise
     except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     record.pop("success", None)
@@ -110,8 +112,8 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
 def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     """The task of a record."""
     if "environment" in record:
-        fix = f"pdrm.Run.load({str(folder)!r}, task=pdrm.Task(make, machine, labels=…, name=…))"
-        raise BadRunFolder(f"{folder} was trained in an environment of your own", fix=fix)
+        fix = f"give its task: pdrm.Run.load({str(folder)!r}, task=task)"
+        raise BadRunFolder(f"{folder} was trained in a world of your own", fix=fix)
     domain: FiniteDomain | WaterWorld | str = record["domain"]
     if "domain_sha256" in record:
         domain = load_domain(folder / DOMAIN)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from pdrm.lazy import Displayed, borrow
-from pdrm.machines.guards import Label
+from pdrm.errors import MissingPackage
+from pdrm.lazy import Displayed
+from pdrm.machines.guards import Label, label_text
 from pdrm.machines.labels import Alphabet
 from pdrm.machines.rewards import number_text
 from pdrm.machines.transitions import Stack, Transition
+from pdrm.machines.words import parse_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,18 @@ class Run(Displayed, Generic[S_co]):
         return add_up(step.reward for step in self.steps)
 
     def frame(self) -> Any:
-        """A pandas `DataFrame`, if pandas is installed, with a row for each label: the configuration after it, and its reward."""
-        return borrow("frame_word")(self)
+        """A pandas `DataFrame` with a row for the start and one for each label, the stack top first."""
+        try:
+            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        except ImportError as error:
+            raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
+        records = []
+        steps: Sequence[Any] = self.steps
+        for number, step in enumerate(steps):
+            label = None if step.label is None else label_text(step.label)
+            after = asdict(step.after)
+            records.append({"step": number, "label": label, **after, "reward": step.reward})
+        return pandas.DataFrame(records)
 
 
 def add_up(rewards: Iterable[float]) -> float:
@@ -142,7 +154,7 @@ def read_word(
     read: Callable[[S, Label], S],
 ) -> Run[S]:
     """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
-    labels = list(borrow("parse_word")(word) if isinstance(word, str) else word)
+    labels = list(parse_word(word) if isinstance(word, str) else word)
     for label in labels:
         alphabet.check(label)
     steps = [first]

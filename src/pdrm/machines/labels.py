@@ -62,7 +62,7 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", names_of("events", self.events))
-        object.__setattr__(self, "exclusive", _groups_of(self.exclusive))
+        object.__setattr__(self, "exclusive", groups_of(self.exclusive))
         bit = {event: 1 << position for position, event in enumerate(self.events)}
         groups = tuple(
             sum({bit[event] for event in group if event in bit}) for group in self.exclusive
@@ -133,7 +133,7 @@ def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     raise BadShape(fault, fix=f'write {field}=("a", "b")')
 
 
-def _groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
     try:
         return tuple(names_of("exclusive", group) for group in groups)

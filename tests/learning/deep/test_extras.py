@@ -31,8 +31,3 @@ def test_a_missing_extra_is_named_with_its_fix(package, module, fix):
     done = python(f"import sys; sys.modules['{package}'] = None; import {module}")
     assert "MissingPackage" in done.stderr
     assert fix in done.stderr
-
-
-def test_water_needs_no_extra():
-    script = "import sys; sys.modules['jax'] = None; from pdrm.learning.deep.film import WaterTask; WaterTask('water-17')"
-    assert python(script).returncode == 0

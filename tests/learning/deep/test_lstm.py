@@ -51,15 +51,6 @@ def test_the_way_back_is_the_derivative(sequences):
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=2e-5), ours, theirs)
 
 
-def test_mapped_over_runs(sequences):
-    halved = jax.tree.map(lambda part: part * 0.5, sequences)
-    both = jax.tree.map(lambda *parts: np.stack(parts), sequences, halved)
-    found = jax.jit(jax.vmap(jax.grad(lambda *parts: unroll(*parts).sum())))(*both)
-    expected = jax.jit(jax.grad(lambda *parts: step_by_step(*parts).sum()))
-    for one, own in zip((sequences, halved), found, strict=True):
-        np.testing.assert_allclose(own, expected(*one), atol=2e-5)
-
-
 def test_it_is_torchs():
     torch = pytest.importorskip("torch")
     network = new_lstm(np.random.default_rng(0), INPUTS, UNITS)

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from sb3_contrib import QRDQN, TQC, CrossQ, RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
-from stable_baselines3.common.callbacks import EvalCallback
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from pdrm import catalogue, parse, wrap
 from pdrm.domains import FiniteEnv
@@ -227,28 +225,6 @@ def test_the_rows_of_a_batch_that_keeps_its_size(filled):
         assert rows.observations.numpy()[real:, :42].tolist() == happened[of][:, :42].tolist()
 
 
-def test_rows_without_a_move_are_left_out():
-    """`otherwise error`: nothing is counterfactual in a state that cannot read the label."""
-    text = "name m\nevents a b\nexclusive a b\nstack #\nstart u\notherwise error\nu -> v : {a}, # / #, 1\nv -> u : {b}, # / #, 1"
-
-    class Turns(gymnasium.Env):
-        observation_space = action_space = gymnasium.spaces.Discrete(2)
-
-        def reset(self, *, seed=None, options=None):
-            self.at = 0
-            return 0, {}
-
-        def step(self, action):
-            self.at = 1 - self.at
-            return self.at, 0.0, False, False, {"label": {"a" if self.at else "b"}}
-
-    model = agent(wrap(Turns(), text, "info"), counterfactuals=3)
-    model.learn(40)
-    rows = model.replay_buffer.sample(16)
-    assert len(rows.rewards) == 16
-    assert set(rows.rewards.numpy().ravel().tolist()) == {1.0}
-
-
 @pytest.mark.parametrize("k", [0, 2])
 def test_a_dictionary_has_the_same_rows_as_the_vector(k):
     """Two buffers live through the same steps, one with each form; they sample the same, put in the other form."""
@@ -391,13 +367,6 @@ def test_another_machine_is_noticed_in_the_first_step():
         model.learn(30)
 
 
-def test_environments_in_other_processes():
-    model = agent(SubprocVecEnv([letter_env, letter_env]))
-    model.learn(60)
-    assert len(model.replay_buffer.sample(16).rewards) == 16
-    model.env.close()
-
-
 def test_a_saved_agent_is_loaded_only_if_the_numbers_mean_the_same(tmp_path):
     other = parse(to_text(LETTER).replace("u1", "v1"))
     dearer = parse(to_text(LETTER).replace("-0.01", "-0.02"))
@@ -421,13 +390,3 @@ def test_a_saved_buffer_is_learnt_from_again(tmp_path):
     again.learn(30, reset_num_timesteps=False)
     assert again.replay_buffer.size() == 2 * model.replay_buffer.size()
     assert len(again.replay_buffer.sample(16).rewards) == 64
-
-
-def test_success_rates_are_reported(tmp_path):
-    tests = EvalCallback(
-        make_vec_env(letter_env), n_eval_episodes=4, eval_freq=20, log_path=tmp_path, verbose=0
-    )
-    model = agent(letter_env())
-    model.learn(60, callback=tests)
-    assert [len(test) for test in tests.evaluations_successes] == [4, 4, 4]
-    assert len(model.ep_success_buffer) == sum(model.replay_buffer.dones[:60, 0])

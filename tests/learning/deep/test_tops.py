@@ -11,7 +11,7 @@ from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import replay as cf
-from pdrm.learning.deep.deep_training import DeepTraining, algorithm_of
+from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining
 from pdrm.learning.deep.networks import weighted_mean
 from pdrm.learning.deep.replay import Row, find_tops, replay_window
 from pdrm.product.jax_env.jax_domain import finite_domain
@@ -115,9 +115,9 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product = jax_product(where, machine, TopK(1), depth=1)
     settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64).settled()
-    runs = DeepTraining(algorithm_of("dqn"), lambda _: (product, settings), [0])
+    runs = DeepTraining(ALGORITHMS["dqn"], lambda _: (product, settings), [0])
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
-    assert float(runs.iterate(3).loss.sum()) == 0
+    runs.iterate(3)
     assert runs.cut_off == runs.ended > 0
     for old, new in zip(before, jax.tree.leaves(runs.state.network), strict=True):
         assert np.array_equal(old, np.asarray(new))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
 from pdrm.language.loading import parse
-from pdrm.learning.deep.many_envs import Envs, Tally, begin_envs, step_envs
+from pdrm.learning.deep.many_envs import Envs, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK
@@ -94,15 +94,9 @@ class Walking(NamedTuple):
     envs: Envs
 
 
-class Walked(NamedTuple):
-    """What a walker's step came to."""
-
-    tally: Tally
-
-
 def _walk(product, settings, state):
     stepped = step_envs(product, state.envs, jnp.zeros(settings.n_envs, jnp.int32))
-    return state._replace(envs=stepped.envs), Walked(stepped.tally)
+    return state._replace(envs=stepped.envs), stepped.tally
 
 
 WALKER = SimpleNamespace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ class Draft:
     start: Head
     moves: Callable[[Head], list[DraftMove]]
     name_state: Callable[[State], str]
-    name_symbol: Callable[[Symbol], tuple[str, ...]]
+    name_symbol: Callable[[Symbol], str]
 
 
 def count_uses(moves: Moves) -> Counter[Symbol]:
@@ -60,19 +60,7 @@ def _clean(name: str) -> str:
     """A text as the language writes names."""
     text = name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨")
     short = re.sub(r"\s+", ".", text)[:60].strip("-.")
-    return short if NAME.fullmatch(short) else re.sub(r"[^\w*?·¬∨⟨⟩⁺.…]", "", short) or "part"
-
-
-def _name_symbols(draft: Draft, symbols: Iterable[Symbol]) -> dict[Symbol, str]:
-    """The first of each symbol's names that no other one may have."""
-    called = {draft.start[1]: "#"}
-    options = {one: list(map(_clean, draft.name_symbol(one))) for one in symbols}
-    wanted = Counter(name for names in options.values() for name in set(names))
-    for symbol, names in options.items():
-        taken = {ANY, NONE, *RESERVED, *called.values()}
-        own = (name for name in names if wanted[name] == 1 and name not in taken)
-        called.setdefault(symbol, next(own, None) or fresh_name(names[-1], taken))
-    return called
+    return short if NAME.fullmatch(short) else "part"
 
 
 def build(draft: Draft, moves: Moves, options: TaskOptions, name: str) -> PushdownRewardMachine:
@@ -81,7 +69,10 @@ def build(draft: Draft, moves: Moves, options: TaskOptions, name: str) -> Pushdo
     for state, _ in [draft.start, *moves]:
         taken = [*states.values(), *RESERVED]
         states.setdefault(state, fresh_name(_clean(draft.name_state(state)), taken))
-    called = _name_symbols(draft, count_uses(moves))
+    called = {draft.start[1]: "#"}
+    for symbol in count_uses(moves):
+        taken = [ANY, NONE, *RESERVED, *called.values()]
+        called.setdefault(symbol, fresh_name(_clean(draft.name_symbol(symbol)), taken))
     rules = _write(moves, draft.letters, states, called, options)
     reading = dict.fromkeys(rule.source for rule in rules if not rule.silent)
     final = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 
 from pdrm.errors import (
     BadGrammar,
+    BadSetting,
     EarlyAcceptance,
     Finding,
     PdrmError,
     TaskWarning,
     Undecidable,
     Where,
+    did_you_mean,
     warn_caller,
 )
-from pdrm.language.grammars.conflicts import explain_conflict
+from pdrm.language.grammars.conflicts import find_ambiguity, find_prefix, find_prefix_word
 from pdrm.language.grammars.draft import Draft, build
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
@@ -32,7 +34,7 @@ from pdrm.language.grammars.grammar_text import (
 )
 from pdrm.language.grammars.ll1 import NotLL1, read_top_down
 from pdrm.language.grammars.lr1 import Automaton, read_bottom_up
-from pdrm.language.grammars.productions import START, Grammar, expand, find_prefix_word
+from pdrm.language.grammars.productions import NO_MORE, START, Grammar, expand
 from pdrm.language.grammars.shrinking import shrink
 from pdrm.language.letters import Letters
 from pdrm.language.task_text import (
@@ -40,8 +42,6 @@ from pdrm.language.task_text import (
     IGNORE,
     TaskOptions,
     TaskText,
-    check_names,
-    check_text,
     read_task_text,
 )
 from pdrm.machines.guards import Event, Guard, events_of
@@ -91,8 +91,6 @@ def from_grammar(
         >>> [machine.run(parse_word(word)).accepted for word in words]
         [True, False]
     """
-    check_text(text, 'the rules: pdrm.from_grammar(\'start: "a" "b"\')')
-    check_text(name, 'its name: name="pairs"', "the name")
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     return _machine(read_task_text(text, "<grammar>", KIND, name, options))
 
@@ -132,7 +130,10 @@ class _Translation:
                 fault = f"no word of `start` comes from the rule `{name}`"
                 warn_caller(TaskWarning(Finding("W0604", fault, rule.where)))
         known = [*rules, *(f'"{guard}"' for guard in self.places)]
-        check_names(task.options.complete, known, "a rule, or an event in quotes", task.where)
+        for one in task.options.complete:
+            if one not in known:
+                fault = f"`{one[:40]}` is not a rule, or an event in quotes"
+                raise BadSetting(fault, where=task.where.get(one), fix=did_you_mean(one, known))
 
     def machine(self) -> PushdownRewardMachine:
         for guard, where in self.places.items():
@@ -148,9 +149,7 @@ class _Translation:
             moves = shrink(draft)
         machine = build(draft, moves, self.options, self.task.name)
         if end is None and (found := find_prefix_word(grammar)) is not None:
-            letters = grammar.letters
-            examples = [letters.example(min(of)) for of in letters.of]
-            one, other = (" ".join(examples[event] for event in word) for word in found)
+            one, other = map(grammar.letters.spell, found)
             warn_caller(EarlyAcceptance(self.rules[START].where, (one, other)))
         return machine
 
@@ -181,49 +180,47 @@ class _Translation:
     def _read_bottom_up(self) -> Draft:
         """The moves of an LR(1) parser.
 
-        With merged states, a wrong event may be noticed only after some reductions. That is as
-        good, unless these pay, or the event is skipped as if nothing had happened.
+        If a wrong event is noticed after some reductions, these must not pay, and the event must
+        not be skipped as if nothing had happened.
         """
         grammar, end = self._expand(lr=True)
-        exact = self.options.complete or self.options.fail == IGNORE
-        automaton = Automaton(grammar, end, merge=True)
-        if (
-            not automaton.knows_ends
-            or automaton.find_conflicts()
-            or (exact and automaton.looks_ahead())
-        ):
-            automaton = Automaton(grammar, end, merge=False)
+        automaton = Automaton(grammar, end)
         if automaton.find_conflicts():
             raise self._explain(automaton)
+        pays = any(one.reward for found in grammar.productions for one in found)
+        if not pays and self.options.fail != IGNORE:
+            merged = automaton.merge()
+            automaton = automaton if merged.find_conflicts() else merged
         return read_bottom_up(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
         """Describe what is wrong with a grammar whose parser has conflicts."""
-        example = automaton.grammar.letters.example
-        conflict = explain_conflict(automaton)
-        if conflict is None:
-            number, letter = automaton.find_conflicts()[0]
-            name = self._name(automaton, automaton.states[number].reduce[letter][0].left)
-            fault = f"one event of look-ahead does not say if `{name}` is complete"
-            return Undecidable(fault, where=self._place(name), fix=UNDECIDED)
-        where = self._place(self._name(automaton, conflict.production.left))
-        words = [" ".join(map(example, word)) for word in conflict.words]
-        shared = " ".join(map(example, conflict.words[0][: len(conflict.prefix) + 1]))
-        first, second = (tree[:LONGEST_SHOWN] for tree in conflict.trees)
-        one, other = (word[:LONGEST_SHOWN] for word in words)
-        fix = UNDECIDED
-        fault = f"`{one}` and `{other}` begin alike (`{shared[:LONGEST_SHOWN]}`), and one event ahead does not say how to read them: {first} and {second}"
-        if words[0] == words[1]:
+        names = [*automaton.grammar.names, START]
+        spell = automaton.grammar.letters.spell
+        ambiguity = find_ambiguity(automaton)
+        if ambiguity is not None:
+            whole = spell(ambiguity.word)
+            shown = f"word `{whole}`" if whole else "empty word"
+            first, second = (tree[:LONGEST_SHOWN] for tree in ambiguity.trees)
+            fault = f"the {shown} has two derivations: {first} and {second}"
+            where = self._place(names[ambiguity.symbol])
             fix = "write the rules so that each word has one derivation"
-            word = f"word `{one}`" if one else "empty word"
-            fault = f"the {word} has two derivations: {first} and {second}"
-        error = Undecidable(fault, where=where, fix=fix)
-        error.words = (words[0], words[1])
+            error = Undecidable(fault, where=where, fix=fix)
+            error.words = (whole, whole)
+            return error
+        number, letter = automaton.find_conflicts()[0]
+        shared = ""
+        found = find_prefix(automaton)
+        if found is not None:
+            word, number, letter = found
+            shared = spell(word if letter == NO_MORE else (*word, letter))
+        name = names[automaton.states[number].reduce[letter][0].left]
+        after = f"after `{shared}`, " if shared else ""
+        fault = f"{after}one event of look-ahead does not say if `{name}` is complete"
+        fix = "write what the two ways to read it begin with once, with the alternatives after it"
+        error = Undecidable(fault, where=self._place(name), fix=fix)
         error.shared = shared
         return error
-
-    def _name(self, automaton: Automaton, symbol: int) -> str:
-        return [*automaton.grammar.names, START][symbol]
 
     def _place(self, name: str) -> Where:
         """The place of a rule, or of the first one that holds a group or repetition."""
@@ -231,7 +228,6 @@ class _Translation:
         return self.rules.get(name, next(holding, self.rules[START])).where
 
 
-UNDECIDED = "write what the two begin with once, with the alternatives after it, or tell them apart by an earlier event"
 LONGEST_SHOWN = 300
 """Characters of a word, or of a derivation, that a message shows."""
 

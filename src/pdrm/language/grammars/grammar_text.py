@@ -223,20 +223,15 @@ class _Parser(Cursor):
         return inner if opened.text == "(" else _repeat(inner, 0, 1)
 
     def _times(self, sign: Token) -> tuple[int, int]:
-        least = most = self._number(sign)
+        """The numbers after `~`."""
+        numbers = [self.next()]
         if self.take(".."):
-            most = self._number(sign)
-        if not least <= most <= MOST_TIMES or not most:
-            fault = f"nothing can be repeated {least} to {most} times"
+            numbers.append(self.next())
+        times = [int(one.text) for one in numbers if one.kind == "number"]
+        if len(times) < len(numbers) or not times[0] <= times[-1] <= MOST_TIMES or not times[-1]:
             fix = f"write ~ 3, or ~ 1..3; {MOST_TIMES} is the most"
-            raise BadGrammar(fault, where=sign.where, fix=fix)
-        return least, most
-
-    def _number(self, sign: Token) -> int:
-        if self.here.kind != "number":
-            fix = "write ~ 3, or ~ 1..3"
-            raise BadGrammar("a number of times is missing", where=sign.where, fix=fix)
-        return int(self.next().text)
+            raise BadGrammar("this is not a number of times", where=sign.where, fix=fix)
+        return times[0], times[-1]
 
 
 def _repeat(inner: Expression, least: int, most: int | None) -> Repeat:

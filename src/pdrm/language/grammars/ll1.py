@@ -56,7 +56,7 @@ class _TopDown:
     def draft(self) -> Draft:
         bottom = (self.grammar.start, self.end)
         begin = READ if self._pay_for_ending(bottom) is None else BEGIN
-        return Draft(self.grammar.letters, (begin, bottom), self.moves, str, self._names)
+        return Draft(self.grammar.letters, (begin, bottom), self.moves, str, self._name)
 
     def moves(self, head: Head) -> list[DraftMove]:
         """Read each letter that fits the prediction on top, or end the word."""
@@ -142,21 +142,8 @@ class _TopDown:
             raise NotLL1
         return ways[0]
 
-    def _names(self, prediction: Symbol) -> tuple[str, ...]:
-        """The last symbol, with the first one, or all of them."""
+    def _name(self, prediction: Symbol) -> str:
+        """The last symbol that is still to come."""
         grammar = self.grammar
         symbols = [one for one in prediction if one != NO_MORE and grammar.first[one]]
-        if not symbols:
-            return ("nothing",)
-        named = [grammar.names[one] for one in symbols]
-        return named[-1], f"{self._first_name(symbols[0])}…{named[-1]}", " ".join(named)
-
-    def _first_name(self, symbol: int) -> str:
-        """The rule or event that a nonterminal without a name of its own begins with."""
-        grammar = self.grammar
-        for _ in range(LONGEST_PREDICTION):
-            if grammar.is_terminal(symbol) or grammar.names[symbol].isidentifier():
-                break
-            first = [one.right[0] for one in grammar.productions[symbol] if one.right]
-            symbol = first[0]
-        return grammar.names[symbol]
+        return grammar.names[symbols[-1]] if symbols else "nothing"

@@ -1,13 +1,13 @@
-"""LR(1) parsers: the automaton of items, and the pushdown machine that reads bottom-up by it.
+"""LR(1) parsers (Knuth 1965): the automaton of items, and the pushdown machine that reads bottom-up by it.
 
-An item is a production with a dot; a state is items, each with the letters that may follow it
-(its lookahead). States with the same items are merged (as in LALR(1)) only if they agree on the
-items after which the word may end: then the state on top of the stack says at once whether the
-word read so far is in the language, however deep the reductions that would show it.
+An item is a production with a dot; a state is items, each with the letters that may follow it (its
+lookahead). So the state on top of the stack says at once if the word read so far is in the
+language, however deep the reductions that would show it.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,6 +31,8 @@ class ParserState:
     """Items, and what they do: shift a letter, reduce by productions, go to a state after a symbol."""
 
     kernel: Items
+    begins: bool
+    """True if nothing may have been read yet: then the empty word does not end here."""
     closure: Items = field(default_factory=dict)
     shift: dict[int, int] = field(default_factory=dict)
     reduce: dict[int, list[Production]] = field(default_factory=dict)
@@ -38,37 +40,25 @@ class ParserState:
 
     def only_reduction(self) -> Production | None:
         """The production that is reduced whatever comes, if that is the only thing to do."""
-        ways = [way for found in self.reduce.values() for way in found]
-        return ways[0] if ways and not self.shift and ways.count(ways[0]) == len(ways) else None
+        ways = {way for found in self.reduce.values() for way in found}
+        return ways.pop() if len(ways) == 1 and not self.shift else None
 
 
 class Automaton:
-    """The states of the parser, the first one numbered 0. With `merge`, it has fewer states."""
+    """The states of the parser, the first one numbered 0."""
 
-    def __init__(self, grammar: Grammar, end: int | None, merge: bool) -> None:
+    def __init__(self, grammar: Grammar, end: int | None) -> None:
         self.grammar = grammar
-        self.merge = merge
         right = (grammar.start,) if end is None else (grammar.start, end)
         self.whole = Production(len(grammar.names), right, 0.0)
         """The production of the whole word."""
         self.states: list[ParserState] = []
         self.numbers: dict[object, int] = {}
-        self.begins = {0}
-        """States that can be on top before anything is read: there the empty word does not end."""
-        self.waiting: list[int] = []
-        self._add({(self.whole, 0): frozenset([NO_MORE])})
-        while self.waiting:
-            self._complete(self.waiting.pop(0))
-        may_end = [n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce]
-        self.ends = set(may_end)
+        self._add({(self.whole, 0): frozenset([NO_MORE])}, begins=True)
+        for state in self.states:
+            self._complete(state)
+        self.ends = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
         """States in which the word is complete, so that no more is read."""
-        self.knows_ends = True
-        if merge:
-            self.ends = {n for n in may_end if self.whole in self.states[n].reduce[NO_MORE]}
-            alone = all(self.states[n].only_reduction() for n in may_end)
-            self.knows_ends = alone and (
-                end is not None or self.ends == {self.states[0].goto[grammar.start]}
-            )
 
     def find_conflicts(self) -> list[tuple[int, int]]:
         """The states and letters with several things to do."""
@@ -79,33 +69,41 @@ class Automaton:
             if len(ways) > 1 or letter in state.shift
         ]
 
-    def looks_ahead(self) -> bool:
-        """Return True if the next letter ever decides about a reduction."""
-        return any(
-            state.reduce and (number == 0 or state.only_reduction() is None)
-            for number, state in enumerate(self.states)
-        )
+    def merge(self) -> Automaton:
+        """The automaton with one state for those that differ in lookahead alone (as in LALR(1)).
 
-    def _add(self, kernel: Items) -> int:
-        """The number of the state with this kernel, which may be new, or grow."""
-        key = frozenset((item, None if self.merge else follow) for item, follow in kernel.items())
+        A wrong letter may be noticed only after some reductions. States in which the word is
+        complete are not merged with others.
+        """
+        merged = copy(self)
+        cores: dict[object, int] = {}
+        merged.states = []
+        becomes: list[int] = []
+        for number, state in enumerate(self.states):
+            core = frozenset(state.kernel), number in self.ends
+            becomes.append(cores.setdefault(core, len(cores)))
+        for state, number in zip(self.states, becomes, strict=True):
+            if number == len(merged.states):
+                merged.states.append(ParserState(state.kernel, state.begins, state.closure))
+            union = merged.states[number]
+            union.shift |= {letter: becomes[after] for letter, after in state.shift.items()}
+            union.goto |= {symbol: becomes[after] for symbol, after in state.goto.items()}
+            for letter, ways in state.reduce.items():
+                known = union.reduce.setdefault(letter, [])
+                known += [way for way in ways if way not in known]
+        merged.ends = {becomes[number] for number in self.ends}
+        return merged
+
+    def _add(self, kernel: Items, begins: bool = False) -> int:
+        """The number of the state with this kernel, which may be new."""
+        key = frozenset(kernel.items()), begins
         number = self.numbers.setdefault(key, len(self.states))
+        if number >= MOST_STATES:
+            fault = f"reading this grammar bottom-up takes more than {MOST_STATES:,} states"
+            raise TooLarge(fault, fix="use fewer rules")
         if number == len(self.states):
-            if number >= MOST_STATES:
-                fault = f"reading this grammar bottom-up takes more than {MOST_STATES:,} states"
-                raise TooLarge(fault, fix="use fewer rules")
-            self.states.append(ParserState(kernel))
-            self.waiting.append(number)
-        known = self.states[number].kernel
-        grown = {item: known[item] | follow for item, follow in kernel.items()}
-        if grown != known:
-            self.states[number].kernel = grown
-            self._revisit(number)
+            self.states.append(ParserState(kernel, begins))
         return number
-
-    def _revisit(self, number: int) -> None:
-        if number not in self.waiting:
-            self.waiting.append(number)
 
     def _close(self, kernel: Items) -> Items:
         """A kernel with all items that its next symbols can begin with."""
@@ -126,46 +124,32 @@ class Automaton:
                     waiting.append((way, 0))
         return closure
 
-    def _complete(self, number: int) -> None:
+    def _complete(self, state: ParserState) -> None:
         """Find what a state does, and the states that it leads to."""
-        state = self.states[number]
-        state.closure = self._close(state.kernel)
-        state.reduce = {}
-        for (production, dot), follow in state.closure.items():
-            if dot == len(production.right):
-                for letter in sorted(follow):
-                    state.reduce.setdefault(letter, []).append(production)
-        items = state.closure
-        ended = NO_MORE in state.reduce and number not in self.begins and not self.merge
-        if ended:
-            state.reduce = {NO_MORE: state.reduce[NO_MORE]}  # the word is complete
+        items = state.closure = self._close(state.kernel)
+        for (production, dot), follow in items.items():
+            for letter in sorted(follow) if dot == len(production.right) else ():
+                state.reduce.setdefault(letter, []).append(production)
+        ended = NO_MORE in state.reduce and not state.begins
+        if ended:  # the word is complete
+            state.reduce = {NO_MORE: state.reduce[NO_MORE]}
             only = frozenset([NO_MORE])
             items = {item: only for item, follow in items.items() if NO_MORE in follow}
-        by_letter, by_symbol = self._advance(items)
-        if ended:
-            by_letter = {}
-        state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
-        state.goto = {symbol: self._add(by_symbol[symbol]) for symbol in sorted(by_symbol)}
-        for symbol, target in state.goto.items():
-            skipped = number in self.begins and self.grammar.is_nullable(symbol)
-            if skipped and target not in self.begins:
-                self.begins.add(target)
-                self._revisit(target)
-
-    def _advance(self, items: Items) -> tuple[dict[int, Items], dict[int, Items]]:
-        """The items after each letter, and after each nonterminal."""
-        by_letter: dict[int, Items] = {}
-        by_symbol: dict[int, Items] = {}
+        after: dict[int, Items] = {}
         for (production, dot), follow in items.items():
-            if dot == len(production.right):
-                continue
-            symbol = production.right[dot]
+            if dot < len(production.right):
+                moved = after.setdefault(production.right[dot], {})
+                moved[production, dot + 1] = follow
+        by_letter: dict[int, Items] = {}
+        for symbol in sorted(after):
             if not self.grammar.is_terminal(symbol):
-                by_symbol.setdefault(symbol, {})[production, dot + 1] = follow
+                begins = state.begins and self.grammar.is_nullable(symbol)
+                state.goto[symbol] = self._add(after[symbol], begins)
                 continue
             for letter in self.grammar.letters.of[symbol]:
-                by_letter.setdefault(letter, {})[production, dot + 1] = follow
-        return by_letter, by_symbol
+                by_letter.setdefault(letter, {}).update(after[symbol])
+        if not ended:
+            state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
 
 
 # --- The machine
@@ -199,12 +183,11 @@ class _BottomUp:
         self.pays = any(one.reward for found in self.grammar.productions for one in found)
 
     def draft(self) -> Draft:
-        return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._names)
+        return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._name_symbol)
 
     def moves(self, head: Head) -> list[DraftMove]:
         """Read at the parser state on top, or continue a reduction."""
         state, top = head
-        assert isinstance(top, int)
         if isinstance(state, Reduction):
             return self._reduce(state, top)
         if top in self.automaton.ends and not self.pays:
@@ -291,13 +274,7 @@ class _BottomUp:
             name += f".{'end' if state.letter == NO_MORE else example(state.letter)}"
         return f"{name}.{state.pops}" if state.pops else name
 
-    def _names(self, symbol: Symbol) -> tuple[str, ...]:
-        """The symbol before the dot of an item, with the rule it is in, or the item."""
-        assert isinstance(symbol, int)
+    def _name_symbol(self, symbol: Symbol) -> str:
+        """The symbol before the dot of an item."""
         production, dot = list(self.states[symbol].kernel)[-1]
-        names = [self.grammar.names[one] for one in production.right]
-        if production == self.automaton.whole:
-            return (names[dot - 1],)
-        left = self.grammar.names[production.left]
-        item = f"{left}→{' '.join(names[:dot])} • {' '.join(names[dot:])}".rstrip()
-        return names[dot - 1], f"{left} {names[dot - 1]}", item
+        return self.grammar.names[production.right[dot - 1]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar, TooLarge, did_you_mean
@@ -27,8 +26,6 @@ NO_MORE = -1
 """The end of a word, as a letter or as a symbol below all others."""
 MOST_VARIANTS = 32
 """Bodies that one alternative is written out to at most; further groups become nonterminals."""
-LONGEST_WORD = 200
-"""Letters of the words in messages at most."""
 
 
 class Production(NamedTuple):
@@ -40,11 +37,10 @@ class Production(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """A shortest word of a symbol (no letters if it is too long), and how it is derived."""
+    """The length of a shortest word of a symbol, the production that it begins with, and the rewards."""
 
     length: int
-    letters: tuple[int, ...]
-    tree: str
+    production: Production
     reward: float
 
 
@@ -74,9 +70,8 @@ class Grammar:
         self.letters = letters
         self.shortest: dict[int, Derivation] = {}
         self.first = [*letters.of, *(frozenset[int]() for _ in self.names[self.start :])]
-        for terminal, held in enumerate(letters.of):
-            letter = min(held)
-            self.shortest[terminal] = Derivation(1, (letter,), self.names[terminal], 0.0)
+        for terminal in range(self.start):
+            self.shortest[terminal] = Derivation(1, Production(terminal, (), 0.0), 0.0)
         every = [one for productions in reversed(self.productions) for one in productions]
         grew = True
         while grew:
@@ -95,14 +90,8 @@ class Grammar:
         known = self.shortest.get(production.left)
         if known is not None and known.length <= length:
             return False
-        letters: tuple[int, ...] = ()
-        tree = "…"
-        if length <= LONGEST_WORD:
-            letters = tuple(letter for part in parts for letter in part.letters)
-            inside = " ".join(part.tree for part in parts)
-            tree = f"{self.names[production.left]}({inside})"
         reward = add_rewards(production.reward, *(part.reward for part in parts))
-        self.shortest[production.left] = Derivation(length, letters, tree, reward)
+        self.shortest[production.left] = Derivation(length, production, reward)
         return True
 
     def is_nullable(self, symbol: int) -> bool:
@@ -121,39 +110,6 @@ class Grammar:
             if not self.is_nullable(symbol):
                 break
         return found
-
-
-def find_prefix_word(grammar: Grammar) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Two short words, as terminals, the first of which is a prefix of the second.
-
-    Leftmost derivations are tried, those that can end in a shorter word first.
-    """
-    words: set[tuple[int, ...]] = set()
-    start: tuple[int, ...] = (grammar.start,)
-    seen = {start}
-    waiting = [(0, 0, start)]
-    for number in range(1, MOST_FORMS):
-        if not waiting:
-            break
-        _, _, form = heappop(waiting)
-        place = next((at for at, one in enumerate(form) if not grammar.is_terminal(one)), None)
-        if place is None:
-            for end in range(1, len(form)):
-                if form[:end] in words:
-                    return form[:end], form
-            words.add(form)
-            continue
-        for production in grammar.productions[form[place]]:
-            new = (*form[:place], *production.right, *form[place + 1 :])
-            if new not in seen and len(new) <= LONGEST_FORM:
-                seen.add(new)
-                length = sum(grammar.shortest[one].length for one in new)
-                heappush(waiting, (length, number, new))
-    return None
-
-
-MOST_FORMS, LONGEST_FORM = 3_000, 60
-"""Sentential forms that are searched for a prefix, and symbols of one."""
 
 
 # --- From rules to productions

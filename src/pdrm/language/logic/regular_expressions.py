@@ -28,13 +28,11 @@ from pdrm.language.task_text import (
     END,
     TaskOptions,
     TaskText,
-    check_text,
-    groups_of,
     read_task_text,
 )
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.machines.guards import events_of
-from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.labels import Alphabet, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "regex"
@@ -73,7 +71,6 @@ def from_regex(
         >>> [machine.run(parse_word(word)).accepted for word in ("a d", "a b c d", "a b", "b a d")]
         [True, True, False, False]
     """
-    check_text(expression, 'pdrm.from_regex(\'"a" "b"*\')')
     groups = None if exclusive is None else groups_of(exclusive)
     options = TaskOptions(accept, reward, fail, step, {}, names_of("events", events), groups)
     return _build(read_task_text(expression, "<regex>", KIND, name, options))

@@ -10,10 +10,10 @@ formula is kept in the few operators that the others are short for: not, and, X,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, NoReturn
-from weakref import WeakValueDictionary
 
 from pdrm.errors import CannotRead, TooDeep, UnknownEvent, did_you_mean
 from pdrm.language.source import Line, split_lines
@@ -22,42 +22,35 @@ from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
 from pdrm.machines.machine import NAME, RESERVED_EVENTS
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Temporal:
-    """A formula: an event, or an operator (`true ! & X U Y S`) and what it is of.
+    """A formula: an event, or an operator (`true ! & X U Y S`) and what it is of; made by `temporal`.
 
-    Equal formulas are one object, so that one in which parts occur many times stays as small as its parts are.
-
-    >>> a, b = Temporal("event", name="a"), Temporal("event", name="b")
+    >>> a, b = temporal("event", name="a"), temporal("event", name="b")
     >>> print(until(a, b), always(a), eventually(either(a, b)), sep="   ")
     (a U b)   !(true U !a)   (true U !(!a & !b))
-    >>> until(a, b) is until(a, b)
-    True
     """
 
-    __slots__ = ("__weakref__", "name", "operator", "parts")
     operator: str
     parts: tuple[Temporal, ...]
     name: str
 
-    def __new__(cls, operator: str, parts: tuple[Temporal, ...] = (), name: str = "") -> Temporal:
-        found = _known.get((operator, parts, name))
-        if found is None:
-            found = _known[operator, parts, name] = super().__new__(cls)
-            found.operator, found.parts, found.name = operator, parts, name
-        return found
-
     def __str__(self) -> str:
-        match self.operator, self.parts:
-            case "event", _:
+        inner = [str(part) for part in self.parts]
+        match self.operator:
+            case "event":
                 return self.name
-            case "true", _:
-                return "true"
-            case ("!" as sign, (part,)) | ("X" | "Y" as sign, (part,)):
-                return f"{sign}{part}" if sign == "!" else f"{sign} {part}"
-        return f"({f' {self.operator} '.join(map(str, self.parts))})"
+            case "!":
+                return f"!{inner[0]}"
+            case "true" | "X" | "Y":
+                return " ".join([self.operator, *inner])
+        return f"({f' {self.operator} '.join(inner)})"
 
 
-_known: WeakValueDictionary[tuple[str, tuple[Temporal, ...], str], Temporal] = WeakValueDictionary()
+@cache
+def temporal(operator: str, parts: tuple[Temporal, ...] = (), name: str = "") -> Temporal:
+    """A formula; equal ones are one object, so that one in which parts occur many times stays small."""
+    return Temporal(operator, parts, name)
 
 
 def subformulas(formula: Temporal) -> list[Temporal]:
@@ -76,12 +69,12 @@ def subformulas(formula: Temporal) -> list[Temporal]:
 
 # --- The few operators, and what is short for them
 
-HOLDS = Temporal("true")
+HOLDS = temporal("true")
 
 
 def negate(part: Temporal) -> Temporal:
     """The negation; of a negation, what it negates."""
-    return part.parts[0] if part.operator == "!" else Temporal("!", (part,))
+    return part.parts[0] if part.operator == "!" else temporal("!", (part,))
 
 
 FAILS = negate(HOLDS)
@@ -89,17 +82,13 @@ FAILS = negate(HOLDS)
 
 def both(*parts: Temporal) -> Temporal:
     """The conjunction, without what is written twice."""
-    flat = dict.fromkeys(
-        each for part in parts for each in (part.parts if part.operator == "&" else (part,))
-    )
+    flat: dict[Temporal, None] = {}
+    for part in parts:
+        flat |= dict.fromkeys(part.parts if part.operator == "&" else [part])
     flat.pop(HOLDS, None)
-    return (
-        FAILS
-        if FAILS in flat
-        else next(iter(flat), HOLDS)
-        if len(flat) < 2
-        else Temporal("&", tuple(flat))
-    )
+    if FAILS in flat:
+        return FAILS
+    return temporal("&", tuple(flat)) if len(flat) > 1 else next(iter(flat), HOLDS)
 
 
 def either(*parts: Temporal) -> Temporal:
@@ -109,22 +98,22 @@ def either(*parts: Temporal) -> Temporal:
 
 def after(part: Temporal) -> Temporal:
     """There is a next label, and it holds there."""
-    return FAILS if part == FAILS else Temporal("X", (part,))
+    return FAILS if part == FAILS else temporal("X", (part,))
 
 
 def before(part: Temporal) -> Temporal:
     """There was a label before, and it held there."""
-    return FAILS if part == FAILS else Temporal("Y", (part,))
+    return FAILS if part == FAILS else temporal("Y", (part,))
 
 
 def until(part: Temporal, goal: Temporal) -> Temporal:
     """`part U goal`: the goal holds here or later, and the part until then."""
-    return goal if goal in (HOLDS, FAILS) else Temporal("U", (part, goal))
+    return goal if goal in (HOLDS, FAILS) else temporal("U", (part, goal))
 
 
 def since(part: Temporal, goal: Temporal) -> Temporal:
     """`part S goal`: the goal held here or before, and the part since then."""
-    return goal if goal in (HOLDS, FAILS) else Temporal("S", (part, goal))
+    return goal if goal in (HOLDS, FAILS) else temporal("S", (part, goal))
 
 
 def eventually(goal: Temporal) -> Temporal:
@@ -244,38 +233,6 @@ PATTERNS = {
 """Every pattern by its name. The arguments of a call may be formulas themselves."""
 
 
-@cache
-def _pattern(name: str) -> Temporal:
-    return parse_formula(PATTERNS[name].formula)
-
-
-def fill_pattern(name: str, arguments: tuple[Temporal, ...]) -> Temporal:
-    """The formula that a pattern stands for."""
-    given = dict(zip(PATTERNS[name].arguments.split(), arguments, strict=True))
-    filled: dict[Temporal, Temporal] = {}
-    for part in subformulas(_pattern(name)):
-        parts = [filled[each] for each in part.parts]
-        filled[part] = (
-            given[part.name]
-            if part.operator == "event"
-            else REBUILD[part.operator](*parts)
-            if parts
-            else part
-        )
-    return filled[_pattern(name)]
-
-
-REBUILD: dict[str, Callable[..., Temporal]] = {
-    "!": negate,
-    "&": both,
-    "X": after,
-    "U": until,
-    "Y": before,
-    "S": since,
-}
-"""The function that makes a formula of each operator."""
-
-
 # --- Reading a formula
 
 TOKEN = re.compile(
@@ -285,6 +242,7 @@ TOKEN = re.compile(
     r"|(?P<odd>\S))"
 )
 """Names as `machine.NAME` has them, without `~`; `a->b` is an event and an arrow."""
+EMPTY: Mapping[str, Temporal] = {}
 FORMULA = "<formula>"
 """The name in messages of a formula that is not in a file."""
 
@@ -317,9 +275,17 @@ def parse_task(
 class _Parser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
-    def __init__(self, lines: list[Line], file: str, events: Collection[str] | None) -> None:
+    def __init__(
+        self,
+        lines: list[Line],
+        file: str,
+        events: Collection[str] | None,
+        arguments: Mapping[str, Temporal] = EMPTY,
+    ) -> None:
         super().__init__(scan(lines, file, TOKEN, LONGEST_FORMULA))
-        self.events = None if events is None else tuple(events)
+        self.events = events
+        self.arguments = arguments
+        """The formulas that the events of a pattern stand for."""
         self.written: set[str] = set()
         """Temporal operators, places and patterns so far."""
 
@@ -363,12 +329,14 @@ class _Parser(Cursor):
 
     def single(self, depth: int) -> Temporal:
         token = self.next()
-        if token.kind == "sign" and token.text == "(":
+        text = token.text.strip('"')
+        if token.kind == "sign" and text == "(":
             inside = self.binary(0, depth)
             self.expect(")", token)
             return inside
-        if token.kind in ("name", "quoted") and NAME.fullmatch(token.text.strip('"')):
-            opened = self.take("(") if token.kind == "name" else None
+        is_name = token.kind == "name" and text not in TEMPORAL_BINARY
+        if is_name or (token.kind == "quoted" and NAME.fullmatch(text)):
+            opened = self.take("(") if is_name else None
             return self.event(token) if opened is None else self.call(token, opened, depth)
         found = f"`{token.text}`" if token.text else "the end"
         fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
@@ -389,23 +357,23 @@ class _Parser(Cursor):
         if len(arguments) != len(wanted):
             fix = f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}"
             self.fail(f"`{name.text}` takes {len(wanted)}, not {len(arguments)}", fix, name)
-        return fill_pattern(name.text, tuple(arguments))
+        given = dict(zip(wanted, arguments, strict=True))
+        return _Parser(split_lines(pattern.formula, FORMULA), FORMULA, None, given).parse()
 
     def event(self, token: Token) -> Temporal:
         text = token.text.strip('"')
         if token.kind == "name" and text not in (self.events or ()) and text in PLACES:
             self.written |= {text} & {"first", "last"}
             return PLACES[text]
-        if token.kind == "name" and text in TEMPORAL_BINARY:
-            fix = f'write `a {text} b`; the event is `"{text}"`'
-            self.fail(f"`{text}` is an operator, and a formula is missing before it", fix, token)
+        if text in self.arguments:
+            return self.arguments[text]
         if text in RESERVED_EVENTS:
             self.fail(f"`{text}` cannot be an event", "use another name", token)
         if self.events is not None and text not in self.events:
             fix = did_you_mean(text, self.events) or "list it among the events"
             fault = f"`{text}` is not one of the events"
             raise UnknownEvent(fault, where=token.where, fix=fix, word=text)
-        return Temporal("event", name=text)
+        return temporal("event", name=text)
 
     def expect(self, sign: str, opened: Token) -> None:
         if not self.take(sign):

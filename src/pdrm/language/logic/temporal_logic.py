@@ -11,8 +11,7 @@ are asked before all else in a diagram, so what is below them are the next state
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
-from operator import or_
+from itertools import islice
 
 from pdrm.errors import BadSetting, TooLarge, Where
 from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
@@ -24,9 +23,9 @@ from pdrm.language.logic.temporal_formulas import (
     subformulas,
 )
 from pdrm.language.source import Line, split_lines
-from pdrm.language.task_text import END, TaskOptions, check_text, groups_of, read_task_text
+from pdrm.language.task_text import END, TaskOptions, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
-from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, names_of
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 
@@ -65,9 +64,9 @@ def from_ltlf(
         >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
         u0 -> u1 : a, 0; u1 -> done : b, 1
     """
-    check_text(formula, 'pdrm.from_ltlf("F(a & X F b)")')
-    known = () if events is None else names_of("events", events)
-    options = TaskOptions(accept, reward, fail, step, {}, known, groups_of(exclusive))
+    options = TaskOptions(
+        accept, reward, fail, step, {}, names_of("events", events or ()), groups_of(exclusive)
+    )
     return build(split_lines(formula, FORMULA), FORMULA, name, options)
 
 
@@ -145,27 +144,7 @@ class Progression:
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
         first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
         self.now = now
-        self._needs: dict[int, int] = {FALSE: 0, TRUE: 0}
-        self._asks = self._find_past()
         self.start: State = (first, *[FALSE] * len(self.back))
-
-    def _find_past(self) -> dict[int, int]:
-        """For each variable, the past operators in its part, as bits."""
-        within: dict[Temporal, int] = {}
-        for part in self.parts:
-            own = 1 << self.back[part] if part in self.back else 0
-            within[part] = own | reduce(or_, (within[each] for each in part.parts), 0)
-        return {self.variable[part]: mask for part, mask in within.items() if part in self.variable}
-
-    def _need(self, node: int) -> int:
-        """The past operators that what is left to show still asks for, as bits."""
-        found = self._needs.get(node)
-        if found is None:
-            own = self._asks.get(self.store.variable_of[node], 0)
-            found = self._needs[node] = (
-                own | self._need(self.store.low[node]) | self._need(self.store.high[node])
-            )
-        return found
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
         """The value of every part, from the values of events and temporal operators."""
@@ -211,51 +190,37 @@ class Progression:
         return (store.substitute(state[0], given, done), *looks)
 
     def explore(self) -> Acceptor:
-        """The acceptor: what a state does with labels is a diagram whose leaves are states, None where a label cannot be."""
-        numbers, todo, moves = {self.start: 0}, [self.start], list[int]()
-        nowhere = self.store.leaf(None)
-        for state in todo:  # it grows
-            moves.append(
-                self._split((self.possible, *self._read(state)), numbers, todo, {}, nowhere)
-            )
-            if len(todo) > MOST_WORKED_OUT:
+        """The acceptor: what a state does with labels is a diagram whose leaves are states, or None for an impossible label."""
+        self.numbers = {self.start: 0}
+        moves: list[int] = []
+        for state in (order := [self.start]):
+            moves.append(self._split((self.possible, *self._read(state)), {}))
+            order += islice(self.numbers, len(order), None)
+            if len(order) > MOST_WORKED_OUT:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
                 raise TooLarge(fault, fix="split the task, and combine its machines")
         ended = {self.more: FALSE}
-        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in todo]
+        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in order]
         return Acceptor(self.sets, moves, accepting)
 
-    def _split(
-        self,
-        nodes: State,
-        numbers: dict[State, int],
-        todo: list[State],
-        done: dict[State, int],
-        nowhere: int,
-    ) -> int:
+    def _split(self, nodes: State, done: dict[State, int]) -> int:
         """The diagram over events whose leaves are the states below them."""
-        if nodes[0] == FALSE:
-            return nowhere
+        store = self.store
         if nodes in done:
             return done[nodes]
-        store = self.store
         variable = min(store.variable_of[node] for node in nodes)
-        if variable < self.more:
+        if nodes[0] == FALSE:
+            found = store.leaf(None)
+        elif variable < self.more:
             low, high = (
                 tuple(
                     after[node] if store.variable_of[node] == variable else node for node in nodes
                 )
                 for after in (store.low, store.high)
             )
-            absent = self._split(low, numbers, todo, done, nowhere)
-            found = store.node(variable, absent, self._split(high, numbers, todo, done, nowhere))
+            absent = self._split(low, done)
+            found = store.node(variable, absent, self._split(high, done))
         else:
-            need = self._need(nodes[1])
-            looks = (n if need >> at & 1 else FALSE for at, n in enumerate(nodes[2:], start=1))
-            state = (nodes[1], *looks)
-            if state not in numbers:
-                numbers[state] = len(todo)
-                todo.append(state)
-            found = store.leaf(numbers[state])
+            found = store.leaf(self.numbers.setdefault(nodes[1:], len(self.numbers)))
         done[nodes] = found
         return found

@@ -16,13 +16,12 @@ from pdrm.errors import (
     DoesNotApply,
     FinishedAtReset,
     UndefinedMove,
-    UnknownAgent,
-    did_you_mean,
 )
+from pdrm.files import Arrays
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
 from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
-from pdrm.learning.deep.networks import stack_trees
+from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
 from pdrm.product.jax_env.jax_product import JaxProduct
 
@@ -30,7 +29,7 @@ from pdrm.product.jax_env.jax_product import JaxProduct
 
 
 class Algorithm(Protocol):
-    """A way to learn, as a module of pure functions: `ppo`, `recurrent_ppo`, `dqn`, `sac`. Seeds are mapped over by the caller."""
+    """A learning algorithm as a module of pure functions: `ppo`, `recurrent_ppo`, `dqn`, `sac`. The caller maps over seeds."""
 
     def new_network(self, product: JaxProduct, settings: Any, rng: np.random.Generator, /) -> Any:
         """The first parameters."""
@@ -38,8 +37,8 @@ class Algorithm(Protocol):
     def begin(self, product: JaxProduct, settings: Any, network: Any, key: Key, /) -> Any:
         """The state before the first step."""
 
-    def iterate(self, product: JaxProduct, settings: Any, state: Any, /) -> tuple[Any, Any]:
-        """The state after an iteration, and its metrics."""
+    def iterate(self, product: JaxProduct, settings: Any, state: Any, /) -> tuple[Any, Tally]:
+        """The state after an iteration, and its counts."""
 
     def steps_per_iteration(self, settings: Any, /) -> int:
         """Steps that an iteration takes, over all environments."""
@@ -48,17 +47,10 @@ class Algorithm(Protocol):
         """The policy without exploration."""
 
     def empty_memory(self, settings: Any, count: int, /) -> Any:
-        """What so many episodes remember at their start."""
+        """The memory of this many episodes at their start."""
 
 
 ALGORITHMS: dict[str, Algorithm] = {"ppo": ppo, "rppo": recurrent_ppo, "dqn": dqn, "sac": sac}
-
-
-def algorithm_of(name: str) -> Algorithm:
-    """The algorithm of the agent with this name."""
-    if name not in ALGORITHMS:
-        raise UnknownAgent(f"no deep agent is called `{name}`", fix=did_you_mean(name, ALGORITHMS))
-    return ALGORITHMS[name]
 
 
 def check_actions(agent: Deep, product: JaxProduct) -> None:
@@ -71,18 +63,15 @@ def check_actions(agent: Deep, product: JaxProduct) -> None:
         raise DoesNotApply(fault, fix=fix)
 
 
-# --- Training many runs at once: the same agent on many seeds (and, where wanted, on many values of its settings), one program.
+# --- Training many runs at once: one agent on many seeds, maybe with different numbers as settings; one program.
 
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
 RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
 
-LEAST_ROOM = 16
-"""Metrics of so many iterations have room in any program, so that short ones share one: compiling takes seconds."""
-
 TESTS = 0x7E57
-"""What tells the keys of tests from those of training."""
+"""Keeps the keys of tests apart from those of training."""
 
 
 class DeepTraining:
@@ -117,58 +106,71 @@ class DeepTraining:
             for seed in seeds
         ]
         keys = jnp.stack([make_key(seed) for seed in seeds])
-        self.state = jax.jit(jax.vmap(self._begin))(self.numbers, stack_trees(networks), keys)
-        self._advance_compiled = jax.jit(self._advance, static_argnums=0, donate_argnums=3)
+
+        def begin(own: Numbers, network: Any, key: Key) -> Any:
+            return algorithm.begin(*self.task(own), network, key)
+
+        self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
+        self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
+        self._tested: tuple[int, int, int] | None = None
 
     @property
     def timesteps(self) -> int:
         """Steps taken by each run so far."""
         return self.iterations * self.steps_per_iteration
 
-    def iterate(self, iterations: int) -> Any:
-        """Train for more iterations; returns the metrics of each, [runs, iterations]."""
-        room = max(LEAST_ROOM, 1 << (iterations - 1).bit_length())
-        self.state, metrics = self._advance_compiled(room, iterations, self.numbers, self.state)
-        metrics = jax.tree.map(lambda values: values[:, :iterations], jax.device_get(metrics))
+    def iterate(self, iterations: int) -> Tally:
+        """Train for more iterations; returns the counts of them, [runs] each."""
+        self.state, counted = self._advance_compiled(iterations, self.numbers, self.state)
+        tally: Tally = jax.device_get(counted)
         self.iterations += iterations
-        tally = metrics.tally
         check_played(tally, self.product.machine.depth)
         check_numbers(self.state.network, self.seeds)
-        self.ended += tally.episodes.sum(axis=1)
-        self.cut_off += tally.overflows.sum(axis=1)
-        return metrics
+        self.ended += tally.episodes
+        self.cut_off += tally.overflows
+        return tally
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
-        key = key_of(make_key(seed), TESTS)
-        played: Episodes = self._test_compiled(episodes, self.numbers, self.state.network, key)
-        check_played(played, self.product.machine.depth)
+        asked = self.iterations, episodes, seed
+        if self._tested != asked:
+            key = key_of(make_key(seed), TESTS)
+            self._played = self._test_compiled(episodes, self.numbers, self.state.network, key)
+            check_played(self._played, self.product.machine.depth)
+            self._tested = asked
+        played: Episodes = self._played
         return played
 
-    def _begin(self, numbers: Numbers, network: Any, key: jax.Array) -> Any:
-        return self.algorithm.begin(*self.task(numbers), network, key)
+    def snapshot(self, run: int) -> Arrays:
+        """The state of one run."""
+        counts = {"ended": self.ended[run], "cut_off": self.cut_off[run]}
+        counted = {name: np.asarray(count, np.int64) for name, count in counts.items()}
+        state = jax.tree.map(lambda part: part[run], self.state)
+        return {"iterations": np.asarray(self.iterations), **counted, **tree_arrays(state)}
 
-    def _advance(
-        self, room: int, iterations: jax.Array, numbers: Numbers, state: Any
-    ) -> tuple[Any, Any]:
-        """So many iterations, and what each came to in the first of `room` places: one program for every number that fits."""
+    def restore(self, run: int, arrays: Arrays) -> None:
+        """Continue one run from its snapshot; `LookupError` or `ValueError` if that is damaged."""
+        loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], self.state))
+        self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
+        self.iterations, self._tested = int(arrays["iterations"]), None
+        self.ended[run], self.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
 
-        def advance(numbers: Numbers, state: Any) -> tuple[Any, Any]:
-            iterate = jax.jit(
-                partial(self.algorithm.iterate, *self.task(numbers))
-            )  # traced once for both uses
+    def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Tally]:
+        """Iterations, and their counts: one program for every number of them."""
 
-            def once(index: jax.Array, carried: tuple[Any, Any]) -> tuple[Any, Any]:
-                now, metrics = iterate(carried[0])
-                return now, jax.tree.map(
-                    lambda kept, value: kept.at[index].set(value), carried[1], metrics
-                )
+        def advance(numbers: Numbers, state: Any) -> tuple[Any, Tally]:
+            # Compiled by itself, so that it is traced once for both uses.
+            iterate = jax.jit(partial(self.algorithm.iterate, *self.task(numbers)))
+
+            def once(_: jax.Array, carried: tuple[Any, Tally]) -> tuple[Any, Tally]:
+                after, tally = iterate(carried[0])
+                return after, jax.tree.map(jnp.add, carried[1], tally)
 
             kinds = jax.eval_shape(iterate, state)[1]
-            empty = jax.tree.map(lambda kind: jnp.zeros((room, *kind.shape), kind.dtype), kinds)
-            stepped: tuple[Any, Any] = jax.lax.fori_loop(0, iterations, once, (state, empty))
-            return stepped
+            none = jax.tree.map(lambda kind: jnp.zeros(kind.shape, kind.dtype), kinds)
+            advanced: tuple[Any, Tally] = jax.lax.fori_loop(0, iterations, once, (state, none))
+            return advanced
 
         return jax.vmap(advance)(numbers, state)
 
@@ -177,45 +179,35 @@ class DeepTraining:
             product, settings = self.task(numbers)
             act = self.algorithm.act(product, settings, network)
             memory = self.algorithm.empty_memory(settings, episodes)
-            return play(
-                product,
-                act,
-                memory,
-                key,
-                episodes,
-                self.product.domain.step_limit,
-                settings.discount,
-            )
+            return play(product, act, memory, key, episodes, settings.discount)
 
         return jax.vmap(test)(numbers, network)
 
 
 def check_played(played: Tally | Episodes, depth: int) -> None:
-    """Raise where the machine could not follow: compiled code cannot raise, and counts what it met instead."""
+    """Raise if the machine could not follow: compiled code cannot raise, so it counts."""
     if int(played.finished.sum()):
         fix = "let the first label, not the start, lead there"
         raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
     if int(played.unfit.sum()):
-        raise BadSetting(
-            f"the stack that an episode begins with does not fit a depth of {depth}",
-            fix="a larger depth",
-        )
+        fault = f"the stack that an episode begins with does not fit a depth of {depth}"
+        raise BadSetting(fault, fix="a larger depth")
     if int(played.undefined.sum()):
         fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-        raise UndefinedMove(
-            "the machine met a label for which it has no rule, and says `otherwise error`", fix=fix
-        )
+        fault = "the machine met a label for which it has no rule, and says `otherwise error`"
+        raise UndefinedMove(fault, fix=fix)
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
-    """Raise where the parameters of a run have grown beyond all numbers: such a network acts, but has learnt nothing. networks: [runs] each."""
+    """Raise if the parameters of a run diverged (NaN or inf); networks: [runs] each."""
     finite = [
         np.isfinite(part).reshape(len(seeds), -1).all(axis=1)
         for part in map(np.asarray, jax.tree.leaves(networks))
     ]
-    if not (sound := np.all(finite, axis=0)).all():
-        broken = ", ".join(str(seed) for seed, right in zip(seeds, sound, strict=True) if not right)
-        fault = f"the network of seed {broken} has grown beyond all numbers"
+    broken = np.flatnonzero(~np.all(finite, axis=0)).tolist()
+    if broken:
+        named = ", ".join(str(seeds[run]) for run in broken)
+        fault = f"the network of seed {named} has diverged (NaN or inf)"
         error = Diverged(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
-        error.runs = tuple(np.flatnonzero(~sound).tolist())
+        error.runs = tuple(broken)
         raise error

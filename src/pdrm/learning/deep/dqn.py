@@ -15,7 +15,7 @@ import optax
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep import replay
-from pdrm.learning.deep.many_envs import Act, empty_memory
+from pdrm.learning.deep.many_envs import Act, Tally, empty_memory
 from pdrm.learning.deep.replay import steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
@@ -27,7 +27,7 @@ __all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_
 
 
 class DQNState(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     network: nn.Layers
     target: nn.Layers
@@ -62,9 +62,7 @@ def begin(product: JaxProduct, settings: DQN, network: nn.Layers, key: Key) -> D
     )
 
 
-def iterate(
-    product: JaxProduct, settings: DQN, state: DQNState
-) -> tuple[DQNState, replay.OffPolicyMetrics]:
+def iterate(product: JaxProduct, settings: DQN, state: DQNState) -> tuple[DQNState, Tally]:
     """Collect, then learn."""
     epsilon = exploration(settings, state.timesteps)
 
@@ -77,9 +75,7 @@ def iterate(
     timesteps = state.timesteps + steps_per_iteration(settings)
     rate = nn.learning_rate(settings, timesteps)
 
-    def update(
-        before: tuple[nn.Layers, Any], key: jax.Array
-    ) -> tuple[tuple[nn.Layers, Any], jax.Array]:
+    def update(before: tuple[nn.Layers, Any], key: jax.Array) -> tuple[tuple[nn.Layers, Any], None]:
         """One step down the temporal difference error, by Huber's loss."""
         batch = replay.sample_batch(product, settings, past, key)
         goal = batch.target(nn.apply_mlp(state.target, batch.following).max(axis=-1))
@@ -89,18 +85,17 @@ def iterate(
             value = (values * jax.nn.one_hot(batch.action, values.shape[-1])).sum(axis=-1)
             return nn.weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
 
-        error, gradient = jax.value_and_grad(loss)(before[0])
-        return nn.apply_gradient(
-            nn.ADAM_SMALL, *before, gradient, rate, settings.max_grad_norm
-        ), error
+        gradient = jax.grad(loss)(before[0])
+        norm = settings.max_grad_norm
+        return nn.apply_gradient(nn.ADAM_SMALL, *before, gradient, rate, norm), None
 
     keys = jax.random.split(jax.random.key(key_of(state.key, 1)), settings.gradient_steps)
-    (network, optimiser), loss = replay.learn(
+    network, optimiser = replay.learn(
         settings, timesteps, (state.network, state.optimiser), update, keys
     )
     target = _move_target(settings, timesteps, network, state.target)
     after = DQNState(network, target, optimiser, past, key_of(state.key, 0), timesteps)
-    return after, replay.OffPolicyMetrics(tally, loss)
+    return after, tally
 
 
 def exploration(settings: DQN, timesteps: jax.Array) -> jax.Array:

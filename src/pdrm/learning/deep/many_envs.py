@@ -1,4 +1,4 @@
-"""Many products side by side: begun, stepped together, begun anew one by one as they end; and test episodes.
+"""Many products side by side: begun, stepped together, and restarted one by one as they end; and test episodes.
 
 N is the number of environments, or of test episodes.
 """
@@ -24,32 +24,30 @@ TO_ACT = 0xA511E9B3
 
 
 class Visited(NamedTuple):
-    """Situations that were met in training, in which episodes can begin."""
+    """Situations met in training, in which episodes can begin."""
 
     state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
     known: jax.Array  # [ROOM]: whether there is one
 
 
 class Envs(NamedTuple):
-    """Where they all stand."""
+    """The state of all environments."""
 
     state: ProductState  # [N]
     gained: jax.Array  # [N]: the raw return of each episode so far
     begun: jax.Array  # [N], int8: the status with which each episode began
-    visited: Visited | None = None  # where episodes can begin besides the start; None: nowhere
+    visited: Visited | None = None  # where episodes can begin in addition to the start
 
 
 class Tally(NamedTuple):
-    """What happened, summed over environments and steps."""
+    """Counts, summed over environments and steps."""
 
     episodes: jax.Array
     """Episodes that ended."""
     gained: jax.Array
     """Their raw returns, summed."""
-    terminated: jax.Array
-    """Of these, how many ended in a final state or by the environment."""
     overflows: jax.Array
-    """Of these, how many a full stack cut off."""
+    """Those of them that a full stack truncated."""
     undefined: jax.Array
     """Steps in which the machine had no move (the episode was ended there), or had none at reset."""
     unfit: jax.Array
@@ -59,7 +57,7 @@ class Tally(NamedTuple):
 
 
 def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool = False) -> Envs:
-    """All at their start; staggered ones at clocks spread over the step limit. restarts: whether they keep the situations that they meet."""
+    """All at their start; staggered ones at clocks spread over the step limit. With restarts they keep the situations that they meet."""
     count = settings.n_envs
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(count)))
     if settings.staggered:
@@ -73,7 +71,7 @@ def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool 
 
 
 def observe_envs(product: JaxProduct, envs: Envs) -> jax.Array:
-    """What each of them shows, [N, observation size]."""
+    """The observation of each, [N, observation size]."""
     return jax.vmap(product.observe)(envs.state)
 
 
@@ -85,8 +83,8 @@ def action_keys(envs: Envs) -> Key:
 class Stepped(NamedTuple):
     """A step of all, [N] each."""
 
-    envs: Envs  # after it, ended ones begun anew
-    last: ProductState  # after it, before ended ones were begun anew
+    envs: Envs  # after it, ended ones restarted
+    last: ProductState  # after it, before ended ones were restarted
     outcome: ProductStep
     over: jax.Array  # whether the episode ended
     tally: Tally
@@ -95,14 +93,13 @@ class Stepped(NamedTuple):
 def step_envs(
     product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0
 ) -> Stepped:
-    """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin where earlier ones have been."""
+    """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin in situations of earlier ones."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
     gained = envs.gained + outcome.reward
     tally = Tally(
         over.sum(),
         jnp.where(over, gained, 0).sum(),
-        outcome.terminated.sum(),
         (outcome.truncated & (outcome.status == OVERFLOW)).sum(),
         ((outcome.status == UNDEFINED) | (envs.begun == UNDEFINED)).sum(),
         (envs.begun == OVERFLOW).sum(),
@@ -120,16 +117,16 @@ def sum_tally(tally: Tally) -> Tally:
     return Tally(*(part.sum(axis=0) for part in tally))
 
 
-# --- Beginning where earlier episodes have been.
+# --- Beginning in situations of earlier episodes.
 
 HEIGHTS = 32
 """The highest stack of a situation that is kept."""
 ROOM = 4_096
-"""Situations that are kept. Where there are more, they share places."""
+"""Situations that are kept. If there are more, they share places."""
 SLOTS = 8
-"""Of a domain without numbered states, situations that are kept for each machine state and height."""
+"""Situations kept for each machine state and height if states are not numbered."""
 RESTART = 0x4E570000
-"""Keeps what is drawn for the beginning of an episode apart from what is drawn in it."""
+"""Keeps the keys of restarts apart from those of the episode."""
 
 
 def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited:
@@ -142,9 +139,8 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
     )
     place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
     last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
-    place = jnp.where(
-        last[place] == numbers, place, ROOM
-    )  # one for each place: else the order of writing would matter
+    # One for each place: otherwise the order of writing would matter.
+    place = jnp.where(last[place] == numbers, place, ROOM)
 
     def keep(old: jax.Array, new: jax.Array) -> jax.Array:
         return old.at[place].set(new, mode="drop")
@@ -155,14 +151,13 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
 
 
 def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
-    """Let a share of the episodes that have just begun (where one was over, [N]) begin in a situation that was met, drawn uniformly."""
+    """Let a share of the episodes that have just begun (`over`, [N]) begin in a situation that was met, drawn uniformly."""
     if envs.visited is None:
         return envs
     (state, known), keys = envs.visited, envs.state.key
     count = jnp.cumsum(known)
-    rank = jnp.minimum(
-        (_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32), count[-1] - 1
-    )
+    drawn = (_draw_shares(keys, RESTART + 1) * count[-1]).astype(jnp.int32)
+    rank = jnp.minimum(drawn, count[-1] - 1)
     place = jnp.searchsorted(count, rank + 1)
     there: ProductState = jax.tree.map(lambda part: part[place], state)
     there = there._replace(key=keys, clock=jnp.zeros_like(there.clock))
@@ -172,12 +167,8 @@ def restart(envs: Envs, over: jax.Array, share: Number) -> Envs:
         return jnp.where(chosen.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
     begun = jnp.where(chosen, OK, envs.begun).astype(jnp.int8)
-    return Envs(
-        jax.tree.map(choose, there, envs.state),
-        jnp.where(chosen, 0.0, envs.gained),
-        begun,
-        envs.visited,
-    )
+    begun_there: ProductState = jax.tree.map(choose, there, envs.state)
+    return envs._replace(state=begun_there, gained=jnp.where(chosen, 0.0, envs.gained), begun=begun)
 
 
 def _draw_shares(keys: Key, number: int) -> jax.Array:
@@ -185,43 +176,40 @@ def _draw_shares(keys: Key, number: int) -> jax.Array:
     return jax.vmap(lambda key: uniforms(key_of(key, number), 1)[0])(keys)
 
 
-# --- What networks learn from.
+# --- The rewards that networks learn from.
 
 
 def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
     """Rewards as the networks see them."""
-    reward = reward if settings.reward_scale is None else reward * settings.reward_scale
-    return (
-        reward
-        if settings.reward_clip is None
-        else jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
-    )
+    if settings.reward_scale is not None:
+        reward = reward * settings.reward_scale
+    if settings.reward_clip is None:
+        return reward
+    return jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 
 def learning_reward(
     product: JaxProduct, settings: Deep, before: Envs, stepped: Stepped
 ) -> jax.Array:
-    """[N]: what networks learn from a step: its reward as they see it, shaped where rewards are."""
+    """[N]: the rewards of a step as networks see them, shaped if the agent is."""
     reward = scale_reward(settings, stepped.outcome.reward)
     if product.potential is None:
         return reward
-    machines = before.state.configuration, stepped.last.configuration, stepped.outcome.terminated
-    shape = product.potential.reward
-    return reward + jax.vmap(
-        lambda here, there, ended: shape(here, there, ended, settings.discount)
-    )(*machines)
+    shape = jax.vmap(product.potential.reward, (0, 0, 0, None))
+    here, there = before.state.configuration, stepped.last.configuration
+    return reward + shape(here, there, stepped.outcome.terminated, settings.discount)
 
 
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
 
 Carry = Any
-"""What a policy remembers: a tree of arrays, or ()."""
+"""The memory of a policy: a tree of arrays, or ()."""
 Act = Callable[[Carry, jax.Array, jax.Array], tuple[Carry, jax.Array]]
 """memory, [N, observation size], [N] which of them are at their start -> memory, [N] actions."""
 
 
 def empty_memory(_settings: Deep, _count: int) -> tuple[()]:
-    """What a policy without memory remembers."""
+    """The memory of a policy that has none."""
     return ()
 
 
@@ -230,13 +218,12 @@ CHUNK = 500
 
 
 class Episodes(NamedTuple):
-    """How test episodes went, [N] each."""
+    """Results of test episodes, [N] each."""
 
     returns: jax.Array
-    discounted: jax.Array  # the same, as an optimal value counts: what is paid before the first action, and for it, in full
+    discounted: jax.Array  # rewards before the first action, and for it, count in full
     steps: jax.Array
     ends: jax.Array  # the machine's last state
-    terminated: jax.Array
     cut_off: jax.Array  # whether the stack was full
     undefined: jax.Array  # whether the machine had no move, in a step or at reset
     unfit: jax.Array  # whether the first stack was higher than the depth
@@ -257,32 +244,31 @@ def play(
     memory: Carry,
     key: Key,
     episodes: int,
-    step_limit: int,
     discount: Number,
 ) -> Episodes:
-    """That many episodes side by side, each up to its end or the limit."""
+    """Episodes side by side, each up to its end or the limit."""
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none, undefined, unfit, finished = (
         status == one for one in (-1, UNDEFINED, OVERFLOW, FINISHED)
     )
     steps, ends = jnp.zeros(episodes, jnp.int32), state.configuration.state
-    played = Episodes(paid, paid, steps, ends, none, none, undefined, unfit, finished)
-    chunk, fall = min(CHUNK, step_limit), jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
+    played = Episodes(paid, paid, steps, ends, none, undefined, unfit, finished)
+    step_limit = product.domain.step_limit
+    chunk = min(CHUNK, step_limit)
+    fall = jnp.log1p(jnp.asarray(discount - 1.0, jnp.float32))
 
     def step(playing: _Playing, _: None) -> tuple[_Playing, None]:
         seen = jax.vmap(product.observe)(playing.state)
         memory, action = act(playing.memory, seen, jnp.broadcast_to(playing.step == 0, none.shape))
         state, outcome = jax.vmap(product.step)(playing.state, action)
         ongoing, before = ~playing.over, playing.played
-        counts = jnp.where(
-            playing.step == 0, 1.0, jnp.exp(playing.step * fall)
-        )  # the power, closer than of a rounded discount
+        # The power of the discount, closer than that of a rounded one.
+        counts = jnp.where(playing.step == 0, 1.0, jnp.exp(playing.step * fall))
         played = before._replace(
             returns=before.returns + jnp.where(ongoing, outcome.reward, 0),
             discounted=before.discounted + jnp.where(ongoing, outcome.reward * counts, 0),
             steps=before.steps + ongoing,
             ends=jnp.where(ongoing, state.configuration.state, before.ends),
-            terminated=before.terminated | (ongoing & outcome.terminated),
             cut_off=before.cut_off | (ongoing & outcome.truncated & (outcome.status == OVERFLOW)),
             undefined=before.undefined | (ongoing & (outcome.status == UNDEFINED)),
         )

@@ -46,7 +46,7 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
-    """The tree that has these leaves; `like` gives its shape, and `ValueError` says what does not fit."""
+    """The tree with these leaves and the shape of `like`; `ValueError` if one does not fit."""
 
     def leaf(place: Any, old: Any) -> jax.Array:
         found = arrays.get(jax.tree_util.keystr(place))
@@ -134,11 +134,16 @@ class ActorCritic(NamedTuple):
     hidden: Layers  # each [2, inputs, units]: the actor's and the critic's
     action: Layer
     value: Layer
-    log_deviation: jax.Array  # [action size]: of the Gaussian; empty where actions are discrete
+    log_deviation: jax.Array  # [action size]: of the Gaussian; empty if actions are discrete
+
+    @property
+    def discrete(self) -> bool:
+        """True if an action is one of several, False if it is a vector."""
+        return self.log_deviation.shape[-1] == 0
 
 
 class Judged(NamedTuple):
-    """What the networks say about observations."""
+    """The networks' outputs for observations."""
 
     action: jax.Array  # [B, A]: logits; or [B, action size]: means
     value: jax.Array  # [B]
@@ -170,14 +175,14 @@ def judge(network: ActorCritic, observation: jax.Array) -> Judged:
     return Judged(apply(network.action, x[ACTOR]), apply(network.value, x[CRITIC])[..., 0])
 
 
-def best_action(judged: Judged, *, discrete: bool) -> jax.Array:
+def best_action(network: ActorCritic, judged: Judged) -> jax.Array:
     """[B] or [B, action size]: the likeliest actions."""
-    return judged.action.argmax(axis=-1).astype(jnp.int32) if discrete else judged.action
+    return judged.action.argmax(axis=-1).astype(jnp.int32) if network.discrete else judged.action
 
 
-def sample_action(network: ActorCritic, judged: Judged, keys: Key, *, discrete: bool) -> jax.Array:
+def sample_action(network: ActorCritic, judged: Judged, keys: Key) -> jax.Array:
     """[B] or [B, action size]: an action for each row, drawn with that row's key."""
-    if discrete:
+    if network.discrete:
         up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
         number = jax.vmap(lambda key: uniforms(key, 1))(keys)
         return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(
@@ -195,20 +200,18 @@ def draw_normals(keys: Key, count: int) -> jax.Array:
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(
-    network: ActorCritic, judged: Judged, action: jax.Array, *, discrete: bool
-) -> jax.Array:
+def log_probability(network: ActorCritic, judged: Judged, action: jax.Array) -> jax.Array:
     """[B]: of the actions."""
-    if discrete:
+    if network.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return (logits * jax.nn.one_hot(action, logits.shape[-1], dtype=logits.dtype)).sum(axis=-1)
     away = (action - judged.action) / jnp.exp(network.log_deviation)
     return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - network.log_deviation.sum()
 
 
-def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Array:
+def entropy(network: ActorCritic, judged: Judged) -> jax.Array:
     """[B]: of the distributions over actions."""
-    if discrete:
+    if network.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return -(jnp.exp(logits) * logits).sum(axis=-1)
     each = 0.5 * (1 + LOG_2_PI) + network.log_deviation
@@ -220,16 +223,16 @@ def entropy(network: ActorCritic, judged: Judged, *, discrete: bool) -> jax.Arra
 ADAM = optax.scale_by_adam(eps=1e-5)
 """With the ε of Stable-Baselines3's on-policy agents."""
 ADAM_SMALL = optax.scale_by_adam(eps=1e-8)
-"""With torch's own, as its off-policy agents have it."""
+"""With torch's own ε, as its off-policy agents have it."""
 
 
 def weighted_mean(rows: jax.Array, weight: jax.Array) -> jax.Array:
-    """The mean of rows [B] with weights 0 and 1 [B]; 0 where no row counts."""
+    """The mean of rows [B] with weights 0 and 1 [B]; 0 if no row counts."""
     return (rows * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
 def learning_rate(settings: Deep, timesteps: jax.Array) -> Number:
-    """The rate for an update after so many steps."""
+    """The rate for an update after this many steps."""
     if not settings.linear_decay:
         return settings.learning_rate
     return settings.learning_rate * jnp.maximum(0.0, 1.0 - timesteps / settings.total_timesteps)
@@ -243,7 +246,7 @@ def apply_gradient(
     rate: Number,
     max_norm: float | None = None,
 ) -> tuple[Tree, Any]:
-    """The parameters and the optimiser's state after one step, the gradient scaled down to `max_norm` where its norm is above.
+    """The parameters and the optimiser's state after one step, the gradient scaled down to `max_norm` if its norm is larger.
 
     Torch scales by max_norm / (norm + 1e-6), optax by max_norm / norm: they differ by one millionth of 1 / norm.
     """

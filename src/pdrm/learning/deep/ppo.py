@@ -50,22 +50,22 @@ def advantages(
     """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
     A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t. reward: with the value of the last
-    observation already added where an episode was truncated.
+    observation already added if an episode was truncated.
 
     >>> one = jnp.ones((2, 1))
     >>> advantages(one, 0 * one, one < 0, jnp.zeros(1), 0.5, 1.0).ravel().tolist()
     [1.5, 1.0]
     """
-    goes_on = jnp.where(over, 0.0, 1.0)
+    ongoing = jnp.where(over, 0.0, 1.0)
     following = jnp.concatenate((value[1:], last_value[None]))
-    error = reward + gamma * following * goes_on - value
+    error = reward + gamma * following * ongoing - value
 
     def join(
         later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]
     ) -> tuple[jax.Array, jax.Array]:
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
-    factors = gamma * gae_lambda * goes_on
+    factors = gamma * gae_lambda * ongoing
     total: jax.Array = jax.lax.associative_scan(join, (factors, error), reverse=True)[1]
     return total
 
@@ -78,16 +78,7 @@ class Batch(NamedTuple):
     log_probability: jax.Array
     value: jax.Array
     advantage: jax.Array
-    reward_to_go: jax.Array  # what the critic should have said: advantage plus value
-
-
-class Losses(NamedTuple):
-    """The parts of the loss, and how far the policy has moved."""
-
-    policy: jax.Array
-    value: jax.Array
-    entropy: jax.Array
-    divergence: jax.Array  # the approximate Kullback-Leibler divergence from the old policy
+    reward_to_go: jax.Array  # the critic's target: advantage plus value
 
 
 def ppo_loss(
@@ -97,8 +88,11 @@ def ppo_loss(
     log_probability: jax.Array,
     entropy: jax.Array,
     weight: jax.Array,
-) -> tuple[jax.Array, Losses]:
-    """The loss and its parts, with SB3's clipping of ratio and value; weight [B]: 0 for rows that only fill up a batch."""
+) -> tuple[jax.Array, jax.Array]:
+    """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
+
+    weight: [B], 0 for rows that only fill up a batch.
+    """
     gain = batch.advantage
     if settings.normalize_advantage:
         away = gain - nn.weighted_mean(gain, weight)
@@ -117,40 +111,28 @@ def ppo_loss(
     spread = nn.weighted_mean(entropy, weight)
     divergence = nn.weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
     total = policy - settings.ent_coef * spread + settings.vf_coef * error
-    return total, Losses(policy, error, spread, divergence)
+    return total, divergence
 
 
 def judged_loss(
-    product: JaxProduct,
-    settings: PPO,
-    network: nn.ActorCritic,
-    judged: nn.Judged,
-    batch: Batch,
-    weight: jax.Array,
-) -> tuple[jax.Array, Losses]:
-    """The loss of what the networks now say about the rows of a batch."""
-    discrete = product.domain.actions > 0
-    log_probability = nn.log_probability(network, judged, batch.action, discrete=discrete)
-    return ppo_loss(
-        settings,
-        batch,
-        judged.value,
-        log_probability,
-        nn.entropy(network, judged, discrete=discrete),
-        weight,
-    )
+    settings: PPO, network: nn.ActorCritic, judged: nn.Judged, batch: Batch, weight: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """The loss of the networks' present outputs for the rows of a batch."""
+    log_probability = nn.log_probability(network, judged, batch.action)
+    entropy = nn.entropy(network, judged)
+    return ppo_loss(settings, batch, judged.value, log_probability, entropy, weight)
 
 
 # --- Collecting experience.
 
 Memory = Any
-"""What networks remember: a tree of arrays [2, N, ...]; () where they have no memory."""
+"""The memory of networks: a tree of arrays [2, N, ...], or ()."""
 Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, nn.Judged]]
-"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, what the networks say."""
+"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, the outputs."""
 
 
 class Between(NamedTuple):
-    """Between two steps: what is seen, the memories before and after seeing it, and what the networks say about it."""
+    """Between two steps: the observations, the memories before and after them, and the networks' outputs."""
 
     envs: Envs
     seen: jax.Array
@@ -169,28 +151,33 @@ class Collected(NamedTuple):
     tally: Tally
 
 
-def look(product: JaxProduct, envs: Envs, read: Read, memory: Memory, start: jax.Array) -> Between:
-    """Before the first step of an iteration."""
-    seen = observe_envs(product, envs)
-    after, judged = read(memory, seen, start)
-    return Between(envs, seen, start, memory, after, judged)
+class PPOState(NamedTuple):
+    """The state of a run."""
+
+    network: Any
+    optimiser: Any
+    envs: Envs
+    memory: Memory  # before seeing what the environments show
+    start: jax.Array  # [N]: whether the next step is the first of an episode
+    key: Key
+    timesteps: jax.Array  # steps taken, over all environments
 
 
 def collect(
     product: JaxProduct,
     settings: PPO,
-    network: nn.ActorCritic,
+    state: PPOState,
+    head: nn.ActorCritic,
     read: Read,
-    first: Between,
     length: int,
-) -> tuple[Between, Collected]:
-    """`n_steps` of every environment, in sequences of a length that divides them."""
-    discrete, count = product.domain.actions > 0, settings.n_envs
+) -> tuple[PPOState, Collected]:
+    """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
+    count = settings.n_envs
 
     def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
-        action = nn.sample_action(network, now.judged, action_keys(now.envs), discrete=discrete)
+        action = nn.sample_action(head, now.judged, action_keys(now.envs))
         stepped = step_envs(product, now.envs, action, settings.restarts)
-        # The first half of the rows goes on, the second half is what a truncated episode ended with: one pass for both.
+        # One pass for both: the rows of the next step, and the last ones of truncated episodes.
         seen = jnp.concatenate(
             (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
         )
@@ -203,7 +190,7 @@ def collect(
         row = (
             now.seen,
             action,
-            nn.log_probability(network, now.judged, action, discrete=discrete),
+            nn.log_probability(head, now.judged, action),
             now.judged.value,
             learning_reward(product, settings, now.envs, stepped) + bootstrapped,
             stepped.over,
@@ -218,6 +205,9 @@ def collect(
         after, rows = jax.lax.scan(step, now, None, length=length)
         return after, (rows, now.before)
 
+    seen = observe_envs(product, state.envs)
+    after, judged = read(state.memory, seen, state.start)
+    first = Between(state.envs, seen, state.start, state.memory, after, judged)
     last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
     seen, action, log_probability, value, reward, over, start, tally = rows
     reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
@@ -226,39 +216,43 @@ def collect(
     )
     gain = gain.reshape(value.shape)
     batch = Batch(seen, action, log_probability, value, gain, gain + value)
-    return last, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
+    timesteps = state.timesteps + steps_per_iteration(settings)
+    state = state._replace(
+        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
+    )
+    return state, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
 
 
 # --- Descending on shuffled batches.
 
-Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, Losses]]
-"""network, rows, their weights -> the loss and its parts."""
+Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, jax.Array]]
+"""network, rows, their weights -> the loss, and the divergence."""
 
 
 def descend(
-    settings: PPO, state: Any, rows: Any, count: int, size: int, loss: Loss
-) -> tuple[Any, Losses]:
+    settings: PPO, state: PPOState, rows: Any, count: int, size: int, loss: Loss
+) -> PPOState:
     """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
     rate = nn.learning_rate(settings, state.timesteps)
 
     def update(
         carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
-    ) -> tuple[Any, Losses]:
+    ) -> tuple[Any, None]:
         network, optimiser, going = carry
         part = jax.tree.map(lambda column: column[batch[0]], rows)
-        gradient, losses = jax.grad(loss, has_aux=True)(network, part, batch[1])
+        gradient, divergence = jax.grad(loss, has_aux=True)(network, part, batch[1])
         after = nn.apply_gradient(
             nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
         )
         if settings.target_kl is not None:
-            going = going & (losses.divergence <= 1.5 * settings.target_kl)
+            going = going & (divergence <= 1.5 * settings.target_kl)
             after = nn.select(going, after, (network, optimiser))
-        return (*after, going), losses
+        return (*after, going), None
 
     start = (state.network, state.optimiser, jnp.bool_(True))
     batches = shuffle_rows(settings, state.key, count, size)
-    (network, optimiser, _), losses = jax.lax.scan(update, start, batches)
-    return state._replace(network=network, optimiser=optimiser), jax.tree.map(jnp.mean, losses)
+    (network, optimiser, _), _ = jax.lax.scan(update, start, batches)
+    return state._replace(network=network, optimiser=optimiser)
 
 
 def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Array, jax.Array]:
@@ -275,63 +269,53 @@ def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Ar
 # --- The agent.
 
 
-class PPOState(NamedTuple):
-    """Where a run stands."""
-
-    network: nn.ActorCritic
-    optimiser: Any
-    envs: Envs
-    key: Key
-    timesteps: jax.Array  # steps taken, over all environments
-
-
-class Metrics(NamedTuple):
-    """What an iteration came to."""
-
-    tally: Tally
-    losses: Losses  # the means over its updates
-
-
 def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:
     """The first parameters."""
     return nn.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
 
 
-def act(product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
+def act(_product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
     """The policy without exploration."""
-    discrete = product.domain.actions > 0
     return lambda memory, seen, _start: (
         memory,
-        nn.best_action(nn.judge(network, seen), discrete=discrete),
+        nn.best_action(network, nn.judge(network, seen)),
     )
 
 
-def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
-    """Before the first step."""
+def begin_with(
+    product: JaxProduct, settings: PPO, network: Any, memory: Memory, key: Key
+) -> PPOState:
+    """The state before the first step."""
     envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
-    return PPOState(network, nn.ADAM.init(network), envs, key_of(key, 2), jnp.int32(0))
+    start = jnp.ones(settings.n_envs, jnp.bool_)
+    optimiser = nn.ADAM.init(network)
+    return PPOState(network, optimiser, envs, memory, start, key_of(key, 2), jnp.int32(0))
+
+
+def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
+    """The state before the first step."""
+    return begin_with(product, settings, network, (), key)
 
 
 def steps_per_iteration(settings: PPO) -> int:
-    """Steps that an iteration takes, over all environments."""
+    """Steps of an iteration, over all environments."""
     return settings.n_steps * settings.n_envs
 
 
-def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Metrics]:
+def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Tally]:
     """Collect and learn once."""
 
     def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, nn.Judged]:
         return memory, nn.judge(state.network, seen)
 
-    def loss(network: nn.ActorCritic, batch: Batch, weight: jax.Array) -> tuple[jax.Array, Losses]:
-        return judged_loss(
-            product, settings, network, nn.judge(network, batch.observation), batch, weight
-        )
+    def loss(
+        network: nn.ActorCritic, batch: Batch, weight: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        judged = nn.judge(network, batch.observation)
+        return judged_loss(settings, network, judged, batch, weight)
 
-    first = look(product, state.envs, read, (), jnp.zeros(settings.n_envs, jnp.bool_))
-    last, collected = collect(product, settings, state.network, read, first, settings.n_steps)
+    after, collected = collect(product, settings, state, state.network, read, settings.n_steps)
     count = steps_per_iteration(settings)
     rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
-    state = state._replace(envs=last.envs, timesteps=state.timesteps + count)
-    state, losses = descend(settings, state, rows, count, settings.batch_size, loss)
-    return state._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)
+    after = descend(settings, after, rows, count, settings.batch_size, loss)
+    return after._replace(key=key_of(state.key, 0)), collected.tally

@@ -13,15 +13,14 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import RecurrentPPO
 from pdrm.learning.deep import networks as nn
-from pdrm.learning.deep.many_envs import Act, Envs, begin_envs
+from pdrm.learning.deep.many_envs import Act, Tally
 from pdrm.learning.deep.ppo import (
     Batch,
-    Losses,
-    Metrics,
+    PPOState,
+    begin_with,
     collect,
     descend,
     judged_loss,
-    look,
     steps_per_iteration,
 )
 from pdrm.product.jax_env.jax_domain import Key, key_of
@@ -47,7 +46,7 @@ class Lstm(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What an LSTM remembers."""
+    """The memory of an LSTM."""
 
     hidden: jax.Array  # [..., units]
     cell: jax.Array  # [..., units]
@@ -65,9 +64,9 @@ def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
 
 
 class _Trace(NamedTuple):
-    """What the backward pass needs of a step."""
+    """The values of a step that the backward pass needs."""
 
-    before: Memory  # already forgotten where it is to be
+    before: Memory  # zero where an episode starts
     opened: jax.Array  # the gates after their activation, [..., B, 4 · units]
     cell: jax.Array  # tanh of the new cell
     kept: jax.Array
@@ -76,9 +75,9 @@ class _Trace(NamedTuple):
 def step_memory(
     weight: jax.Array, memory: Memory, share: jax.Array, kept: jax.Array
 ) -> tuple[Memory, _Trace]:
-    """One step, given the inputs' share of the gates, and what the backward pass needs of it.
+    """One step, given the inputs' share of the gates, and the values that the backward pass needs.
 
-    weight: `Lstm.hidden`; kept: [B], 0 where nothing is remembered from before.
+    weight: `Lstm.hidden`; kept: [B], 0 where an episode starts.
     """
     before = Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
     enter, forget, new, out = jnp.split(share + before.hidden @ weight, 4, axis=-1)
@@ -176,7 +175,7 @@ def new_network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Gene
 
 
 def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
-    """What is remembered at the start, [2, count, units]."""
+    """The memory at the start, [2, count, units]."""
     zeros = jnp.zeros((2, count, settings.lstm_hidden_size))
     return Memory(zeros, zeros)
 
@@ -184,7 +183,7 @@ def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
 def judge_step(
     network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array
 ) -> tuple[Memory, nn.Judged]:
-    """One step of [N, inputs]: the memories after it, and what the networks say."""
+    """One step of [N, inputs]: the memories after it, and the networks' outputs."""
     memory, _ = step_memory(
         network.lstm.hidden, memory, gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0)
     )
@@ -192,7 +191,7 @@ def judge_step(
 
 
 def judge_sequences(network: Recurrent, sequences: Sequences) -> nn.Judged:
-    """What the networks say about whole sequences, [S * T] rows.
+    """The networks' outputs for whole sequences, [S * T] rows.
 
     The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
     memories themselves go step by step.
@@ -208,72 +207,44 @@ def judge_sequences(network: Recurrent, sequences: Sequences) -> nn.Judged:
 # --- The agent.
 
 
-class RecurrentState(NamedTuple):
-    """Where a run stands."""
-
-    network: Recurrent
-    optimiser: Any
-    envs: Envs
-    memory: Memory  # [2, N, units]
-    start: jax.Array  # [N]: whether the next step is the first of an episode
-    key: Key
-    timesteps: jax.Array
-
-
-def act(product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act:
+def act(_product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act:
     """The policy without exploration."""
 
     def choose(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, jax.Array]:
         memory, judged = judge_step(network, memory, seen, start)
-        return memory, nn.best_action(judged, discrete=product.domain.actions > 0)
+        return memory, nn.best_action(network.head, judged)
 
     return choose
 
 
-def begin(
-    product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key
-) -> RecurrentState:
-    """Before the first step."""
-    envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
-    start = jnp.ones(settings.n_envs, jnp.bool_)
-    memory = empty_memory(settings, settings.n_envs)
-    return RecurrentState(
-        network, nn.ADAM.init(network), envs, memory, start, key_of(key, 2), jnp.int32(0)
-    )
+def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key) -> PPOState:
+    """The state before the first step."""
+    return begin_with(product, settings, network, empty_memory(settings, settings.n_envs), key)
 
 
-def iterate(
-    product: JaxProduct, settings: RecurrentPPO, state: RecurrentState
-) -> tuple[RecurrentState, Metrics]:
+def iterate(product: JaxProduct, settings: RecurrentPPO, state: PPOState) -> tuple[PPOState, Tally]:
     """Collect and learn once."""
+    length = settings.sequence_length
 
     def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
         return judge_step(state.network, memory, seen, start)
 
-    def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, Losses]:
+    def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
         flat: Batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), part.rows)
-        weights = jnp.repeat(weight, settings.sequence_length)
-        return judged_loss(
-            product, settings, network.head, judge_sequences(network, part), flat, weights
-        )
+        judged = judge_sequences(network, part)
+        weights = jnp.repeat(weight, length)
+        return judged_loss(settings, network.head, judged, flat, weights)
 
-    first = look(product, state.envs, read, state.memory, state.start)
-    last, collected = collect(
-        product, settings, state.network.head, read, first, settings.sequence_length
-    )
+    head = state.network.head
+    after, collected = collect(product, settings, state, head, read, length)
     memory = Memory(
         *(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in collected.memory)
     )
-    sequences = Sequences(
-        jax.tree.map(_by_sequence, collected.batch), memory, _by_sequence(collected.start)
-    )
-    timesteps = state.timesteps + steps_per_iteration(settings)
-    state = state._replace(
-        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
-    )
-    size = settings.batch_size // settings.sequence_length
-    state, losses = descend(settings, state, sequences, len(sequences.start), size, loss)
-    return state._replace(key=key_of(state.key, 0)), Metrics(collected.tally, losses)
+    rows: Batch = jax.tree.map(_by_sequence, collected.batch)
+    sequences = Sequences(rows, memory, _by_sequence(collected.start))
+    size = settings.batch_size // length
+    after = descend(settings, after, sequences, len(sequences.start), size, loss)
+    return after._replace(key=key_of(state.key, 0)), collected.tally
 
 
 def _by_sequence(part: jax.Array) -> jax.Array:

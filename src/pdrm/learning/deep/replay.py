@@ -5,7 +5,7 @@ seen with any other configuration of the machine: counterfactual experience is m
 
 For a k-policy a stack matters only through its top symbols (`symbols_that_matter`): those that the steps of a window can pop,
 and what is seen or looked at below them. So the stacks observed so far are kept as a table of such tops, and a counterfactual
-is any machine state that is not final with any of them. Where a window is too long for that, it ends before it would look
+is any machine state that is not final with any of them. If a window is too long for that, it ends before it would look
 deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
 """
 
@@ -51,14 +51,12 @@ class Row(NamedTuple):
     label: jax.Array
     reward: jax.Array  # the environment's own
     terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
-    over: (
-        jax.Array
-    )  # whether the episode ended there, for whatever reason: the next row is another's
+    over: jax.Array  # whether the episode ended there, for whatever reason
     configuration: Packed  # the machine's, before
 
 
 class Replay(NamedTuple):
-    """Rows [capacity, N, ...], and how many steps have been written."""
+    """Rows [capacity, N, ...], and the number of steps written."""
 
     rows: Row
     written: jax.Array
@@ -89,31 +87,27 @@ def sample_windows(replay: Replay, key: jax.Array, count: int, length: int) -> R
     return windows
 
 
-# --- What a window teaches, with the machine in any configuration at its start.
+# --- The experience of a window, with the machine in any configuration at its start.
 
 
 class Experience(NamedTuple):
-    """What an agent without knowledge of machines learns from, [B, ...]."""
+    """Rows for an agent without knowledge of machines, [B, ...]."""
 
     seen: jax.Array
     action: jax.Array
     reward: jax.Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
     following: jax.Array  # what is seen after them
     terminated: jax.Array
-    discount: (
-        jax.Array
-    )  # what the value of what follows is multiplied by: γ to the number of these steps
-    weight: (
-        jax.Array
-    )  # 0 where the machine has no move, or its stack is full: such a row teaches nothing
+    discount: jax.Array  # γ to the number of these steps
+    weight: jax.Array  # 0 if the machine has no move or its stack is full: nothing is learnt then
 
     def target(self, value: jax.Array) -> jax.Array:
-        """[B]: what a critic should say, given the values of what follows."""
+        """[B]: the critic's target, given the values of the next observations."""
         return self.reward + self.discount * jnp.where(self.terminated, 0, value)
 
 
 class _Within(NamedTuple):
-    """Where a run stands within a window."""
+    """The state within a window."""
 
     configuration: Packed
     after: jax.Array
@@ -142,34 +136,28 @@ def replay_window(
         gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
         weight = jnp.where(status == OK, now.weight, 0.0)
         going = ~ended & ~row.over & (after.height >= least)
-        later = _Within(
-            after, row.after, gained, now.discount * settings.discount, ended, going, weight
-        )
+        discount = now.discount * settings.discount
+        later = _Within(after, row.after, gained, discount, ended, going, weight)
         return select(now.going, later, now), None
 
     true, zero = jnp.bool_(True), jnp.float32(0)
     start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
     end: _Within = jax.lax.scan(step, start, rows)[0]
-    seen, following = (
-        product.seen(rows.before[0], configuration),
-        product.seen(end.after, end.configuration),
-    )
+    last, terminated, discount = end.configuration, end.terminated, end.discount
+    seen = product.seen(rows.before[0], configuration)
+    following = product.seen(end.after, last)
     reward = end.reward
-    if product.potential is not None:  # what is added between the two cancels out
-        reward += product.potential.reward(
-            configuration, end.configuration, end.terminated, end.discount
-        )
-    return Experience(
-        seen, rows.action[0], reward, following, end.terminated, end.discount, end.weight
-    )
+    if product.potential is not None:  # the potentials between the two cancel out
+        reward += product.potential.reward(configuration, last, terminated, discount)
+    return Experience(seen, rows.action[0], reward, following, terminated, discount, end.weight)
 
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
 
 MOST_TOPS = 100_000
-"""So many tops may be told apart for one step; more are refused."""
+"""Tops of stacks for one step; more are refused."""
 MANY_TOPS = 10_000
-"""So many for several steps; beyond, windows are shortened. The table is searched at every update."""
+"""Tops for several steps; beyond, windows are shortened. The table is searched at every update."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,20 +165,19 @@ class Tops:
     """The tops of stacks that can be told apart, numbered: symbols as digits, the topmost the lowest."""
 
     machine: JaxMachine
-    symbols: int  # how many of a stack are kept
-    needed: int  # how many of them must be left for one more step
+    symbols: int  # kept of a stack
+    needed: int  # of them must be left for one more step
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Their number."""
         return int(self.machine.symbols**self.symbols)
 
     def number(self, configuration: Packed) -> jax.Array:
-        """Of a configuration's stack."""
+        """The number of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
-        return (
-            digits * jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
-        ).sum()
+        values = jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
+        return (digits * values).sum()
 
     def pack(self, state: jax.Array, number: jax.Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
@@ -205,7 +192,7 @@ class Tops:
         return Packed(state, jnp.stack(words), height)
 
     def least(self, configuration: Packed) -> jax.Array:
-        """How many symbols a stack made from a number must have left for one more step: none where it is all of the stack
+        """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
         observed, not the top of a higher one."""
         whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
         return jnp.where(whole, 0, self.needed)
@@ -219,26 +206,19 @@ def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
     """The tops that matter to a policy that sees the product; None without counterfactuals."""
     if not settings.counterfactuals:
         return None
-    if product.readable is None:
-        raise BadSetting(
-            "counterfactuals need the product's readable machine",
-            fix="make the product with jax_product",
-        )
-    kept, needed = choose_symbols(
-        product.readable, product.k, product.machine.depth, settings.n_steps
-    )
-    return Tops(product.machine, kept, needed)
+    machine = product.machine
+    kept, needed = choose_symbols(product.readable, product.k, machine.depth, settings.n_steps)
+    return Tops(machine, kept, needed)
 
 
 def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
-    """How many symbols of a stack are kept to imagine windows of so many steps with, and how many of them one step needs."""
+    """The symbols of a stack that are kept to imagine windows of several steps, and those of them that one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
-        raise BadSetting(
-            "one step of this machine may pop any number of symbols", fix="counterfactuals=0"
-        )
+        fault = "one step of this machine may pop any number of symbols"
+        raise BadSetting(fault, fix="counterfactuals=0")
     things, kept = 1 + len(machine.stack), min(needed, depth)
     if things**kept > MOST_TOPS:
         fault = f"{things}^{kept} tops of stacks are too many to keep"
@@ -280,22 +260,15 @@ def replay_windows(
 Choose = Callable[[jax.Array, Key], jax.Array]
 """observations [N, inputs], keys [N] -> actions [N] or [N, action size]."""
 Trainable = TypeVar("Trainable")
-"""What updates change: networks and the states of their optimisers."""
+"""Networks and the states of their optimisers."""
 
 
 class Past(NamedTuple):
-    """What was experienced so far."""
+    """The experience so far."""
 
     envs: Envs
     replay: Replay
     tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
-
-
-class OffPolicyMetrics(NamedTuple):
-    """What an iteration came to."""
-
-    tally: Tally
-    loss: jax.Array
 
 
 def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
@@ -331,7 +304,7 @@ def collect(
 
 
 def _rows(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -> Row:
-    """What happened, [N, ...], an ended episode with its own last observation."""
+    """The transitions, [N, ...]; an ended episode with its own last observation."""
     outcome = stepped.outcome
     return Row(
         jax.vmap(product.domain.observe)(envs.state.environment),
@@ -363,9 +336,9 @@ def learn(
     settings: OffPolicy,
     timesteps: jax.Array,
     before: Trainable,
-    update: Callable[[Trainable, Any], tuple[Trainable, jax.Array]],
+    update: Callable[[Trainable, Any], tuple[Trainable, None]],
     inputs: jax.Array,
-) -> tuple[Trainable, jax.Array]:
-    """What it is after an update per input, once `learning_starts` steps have been taken; and the mean loss."""
-    after, losses = jax.lax.scan(update, before, inputs)
-    return select(timesteps > settings.learning_starts, after, before), losses.mean()
+) -> Trainable:
+    """The result of an update per input, once `learning_starts` steps have been taken."""
+    after, _ = jax.lax.scan(update, before, inputs)
+    return select(timesteps > settings.learning_starts, after, before)

@@ -6,6 +6,7 @@ learnt unless it is given. Experience is collected, sampled and made counterfact
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -15,7 +16,7 @@ import optax
 from pdrm.learning.agents import SAC
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep import replay
-from pdrm.learning.deep.many_envs import Act, empty_memory
+from pdrm.learning.deep.many_envs import Act, Tally, empty_memory
 from pdrm.learning.deep.replay import steps_per_iteration
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import JaxProduct
@@ -31,13 +32,13 @@ LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 class Networks(NamedTuple):
     """The parameters; each part has an optimiser of its own."""
 
-    actor: nn.Layers  # the last layer says means and logarithms of deviations
+    actor: nn.Layers  # the last layer: means and logarithms of deviations
     critics: nn.Layers  # each [2, ...]: two critics
     log_weight: jax.Array  # the logarithm of the weight of entropy
 
 
 class SACState(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     network: Networks
     target: nn.Layers  # the critics' slow copies
@@ -73,7 +74,7 @@ def sample_action(actor: nn.Layers, seen: jax.Array, keys: Key) -> tuple[jax.Arr
 
 
 def criticise(critics: nn.Layers, seen: jax.Array, action: jax.Array) -> jax.Array:
-    """[2, B]: what both critics say."""
+    """[2, B]: the values of both critics."""
     x = jnp.concatenate((seen, action), axis=-1)
     return nn.apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
 
@@ -93,9 +94,7 @@ def begin(product: JaxProduct, settings: SAC, network: Networks, key: Key) -> SA
     return SACState(network, network.critics, optimiser, past, key_of(key, 2), jnp.int32(0))
 
 
-def iterate(
-    product: JaxProduct, settings: SAC, state: SACState
-) -> tuple[SACState, replay.OffPolicyMetrics]:
+def iterate(product: JaxProduct, settings: SAC, state: SACState) -> tuple[SACState, Tally]:
     """Collect, then learn."""
     size = product.domain.action_size
 
@@ -107,39 +106,34 @@ def iterate(
     past, tally = replay.collect(product, settings, state.past, choose)
     state = state._replace(past=past, timesteps=state.timesteps + steps_per_iteration(settings))
 
-    def update(before: Trainable, number: jax.Array) -> tuple[Trainable, jax.Array]:
+    def update(before: Trainable, number: jax.Array) -> tuple[Trainable, None]:
         return _update(product, settings, state, before, key_of(state.key, number + 1))
 
-    before, numbers = (
-        (state.network, state.target, state.optimiser),
-        jnp.arange(settings.gradient_steps),
-    )
-    (network, target, optimiser), loss = replay.learn(
-        settings, state.timesteps, before, update, numbers
-    )
+    before = (state.network, state.target, state.optimiser)
+    numbers = jnp.arange(settings.gradient_steps)
+    network, target, optimiser = replay.learn(settings, state.timesteps, before, update, numbers)
     after = SACState(network, target, optimiser, past, key_of(state.key, 0), state.timesteps)
-    return after, replay.OffPolicyMetrics(tally, loss)
+    return after, tally
 
 
 def _update(
     product: JaxProduct, settings: SAC, state: SACState, before: Trainable, key: Key
-) -> tuple[Trainable, jax.Array]:
+) -> tuple[Trainable, None]:
     """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
     network, target, optimiser = before
     batch = replay.sample_batch(product, settings, state.past, jax.random.key(key))
     keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
     rate = nn.learning_rate(settings, state.timesteps)
+    descend = partial(nn.apply_gradient, nn.ADAM_SMALL, rate=rate)
 
     action, density = sample_action(network.actor, batch.seen, keys[0])
     log_weight, weight_optimiser = network.log_weight, optimiser.log_weight
     if settings.ent_coef is None:
-        wanted = (
-            -float(action.shape[-1]) if settings.target_entropy is None else settings.target_entropy
-        )
-        slope = -nn.weighted_mean(density + wanted, batch.weight)
-        log_weight, weight_optimiser = nn.apply_gradient(
-            nn.ADAM_SMALL, log_weight, weight_optimiser, slope, rate
-        )
+        wanted = settings.target_entropy
+        if wanted is None:
+            wanted = -float(action.shape[-1])
+        gradient = -nn.weighted_mean(density + wanted, batch.weight)
+        log_weight, weight_optimiser = descend(log_weight, weight_optimiser, gradient)
     weight = jnp.exp(network.log_weight)
 
     next_action, next_density = sample_action(network.actor, batch.following, keys[1])
@@ -150,21 +144,17 @@ def _update(
         off = criticise(candidate, batch.seen, batch.action) - goal
         return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
-    error, gradient = jax.value_and_grad(critics_loss)(network.critics)
-    critics, critics_optimiser = nn.apply_gradient(
-        nn.ADAM_SMALL, network.critics, optimiser.critics, gradient, rate
-    )
+    gradients = jax.grad(critics_loss)(network.critics)
+    critics, critics_optimiser = descend(network.critics, optimiser.critics, gradients)
 
     def actor_loss(candidate: nn.Layers) -> jax.Array:
         action, density = sample_action(candidate, batch.seen, keys[0])
-        return nn.weighted_mean(
-            weight * density - criticise(critics, batch.seen, action).min(axis=0), batch.weight
-        )
+        # Not `.min(axis=0)`: its derivative is 0 / 0 if the compiler computes an operand twice and rounds differently.
+        value = jnp.minimum(*criticise(critics, batch.seen, action))
+        return nn.weighted_mean(weight * density - value, batch.weight)
 
-    slopes = jax.grad(actor_loss)(network.actor)
-    actor, actor_optimiser = nn.apply_gradient(
-        nn.ADAM_SMALL, network.actor, optimiser.actor, slopes, rate
-    )
+    gradients = jax.grad(actor_loss)(network.actor)
+    actor, actor_optimiser = descend(network.actor, optimiser.actor, gradients)
     moved = optax.incremental_update(critics, target, settings.tau)
     optimiser = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
-    return (Networks(actor, critics, log_weight), moved, optimiser), error
+    return (Networks(actor, critics, log_weight), moved, optimiser), None

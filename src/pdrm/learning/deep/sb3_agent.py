@@ -140,7 +140,7 @@ class SB3Learner:
 
 
 class RolloutBoundary(Exception):
-    """Training has reached a place where it can stop."""
+    """Training can stop here."""
 
 
 class SB3Policy:

@@ -1,10 +1,9 @@
-"""Labelled MDPs in JAX: what a domain is to the deep learners, and the finite domains and WaterWorld as such.
+"""Labelled MDPs in JAX: finite domains, WaterWorld and a user's `JaxWorld` as pure functions of one environment.
 
-A domain is a few pure functions of one environment (no batch axis: the learners map them). Your own is a `domains.JaxWorld`.
-Randomness inside compiled loops: a key is one 32-bit integer, and numbers are hashes of it and
-their position, a few integer operations that the compiler fuses with what surrounds them, where JAX's own generator would be a
-kernel of its own on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes too. For anything else there is
-`jax.random.key(key)`.
+There is no batch axis: the learners map the functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers
+are hashes of it and their position, a few integer operations that the compiler fuses with the code around them; JAX's own
+generator would be a separate kernel on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes, too. Elsewhere
+`jax.random.key(key)` is used.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def hash_word(word: jax.Array) -> jax.Array:
 
 
 def key_of(key: Key, number: jax.Array | int) -> Key:
-    """The key with this number below a key; of a whole array of numbers, as many keys.
+    """The key with this number below a key; for an array of numbers, as many keys.
 
     >>> int(key_of(jnp.uint32(1), 2)) == int(key_of(jnp.uint32(1), jnp.arange(3))[2])
     True
@@ -50,7 +49,7 @@ def key_of(key: Key, number: jax.Array | int) -> Key:
 
 
 def uniforms(key: Key, count: int) -> jax.Array:
-    """So many numbers in [0, 1), float32, multiples of 2^-24."""
+    """[count] numbers in [0, 1), float32, multiples of 2^-24."""
     words = hash_word(key + jnp.uint32(STRIDE) * jnp.arange(1, count + 1, dtype=jnp.uint32))
     numbers: jax.Array = (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
     return numbers
@@ -62,7 +61,7 @@ def make_key(seed: int | jax.Array) -> Key:
 
 
 class DomainStep(NamedTuple):
-    """What a step of a domain leads to."""
+    """The result of a step."""
 
     state: State
     label: jax.Array
@@ -84,23 +83,18 @@ class JaxDomain:
     name: str
     labels: tuple[Label, ...]
     start: Callable[[Key], tuple[State, jax.Array]]
-    """key -> a first state, and the number of the label emitted then (-1: none)."""
+    """key -> a first state, and the number of its label (-1: none)."""
     step: Callable[[State, jax.Array, Key], DomainStep]
-    """state, action, key -> what follows."""
+    """state, action, key -> the result of the step."""
     observe: Callable[[State], jax.Array]
     """state -> a vector of float32."""
     observation_size: int
     actions: int
-    """How many there are; 0 where an action is a vector."""
+    """Their number; 0 if an action is a vector."""
     action_size: int = 0
     """Numbers of an action that is a vector, each in [-1, 1]."""
     step_limit: Any
     """Steps after which an episode is truncated."""
-    machine: str | None = None
-    """The catalogue machine that it goes with."""
-    lowest: float | None = None
-    highest: float | None = None
-    """The least and the greatest return of an episode with that machine, where known."""
 
 
 def water_domain(world: water.WaterWorld) -> JaxDomain:
@@ -110,15 +104,13 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
         return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
 
     def step(state: State, action: jax.Array, key: Key) -> DomainStep:
-        push = (
-            jnp.clip(action, -1, 1)
-            if world.continuous
-            else jnp.asarray(water.PUSHES, jnp.float32)[action]
-        )
+        if world.continuous:
+            push = jnp.clip(action, -1, 1)
+        else:
+            push = jnp.asarray(water.PUSHES, jnp.float32)[action]
         state, label = water.advance(world, state, push, uniforms(key, water.STEP_NUMBERS), jnp)
         return DomainStep(state, label, jnp.float32(0), jnp.bool_(False))
 
-    discrete = not world.continuous
     return JaxDomain(
         name=world.name if type(world.side) in (int, float) else "water",
         labels=water.LABELS,
@@ -126,12 +118,9 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
         step=step,
         observe=lambda state: water.observe(world, state, jnp),
         observation_size=water.OBSERVED,
-        actions=len(water.ACTIONS) if discrete else 0,
-        action_size=0 if discrete else 2,
+        actions=0 if world.continuous else len(water.ACTIONS),
+        action_size=2 if world.continuous else 0,
         step_limit=world.step_limit,
-        machine="water",
-        lowest=0.0,
-        highest=116_001.0,
     )
 
 
@@ -167,14 +156,10 @@ def own_domain(world: JaxWorld) -> JaxDomain:
 def finite_domain(domain: FiniteDomain) -> JaxDomain:
     """A finite domain, its state observed one-hot."""
     arrays = domain.arrays
-    following, label, terminal = (
-        jnp.asarray(arrays.next),
-        jnp.asarray(arrays.label),
-        jnp.asarray(arrays.terminal),
-    )
+    following, label, terminal = map(jnp.asarray, (arrays.next, arrays.label, arrays.terminal))
+    reward = jnp.asarray(arrays.reward, jnp.float32)
     up_to = jnp.asarray(arrays.probability.cumsum(axis=2), jnp.float32)
     start_up_to = jnp.asarray(arrays.start_probability.cumsum(), jnp.float32)
-    reward = jnp.asarray(arrays.reward, jnp.float32)
 
     def pick(sums: jax.Array, key: Key) -> jax.Array:
         return jnp.minimum((uniforms(key, 1)[0] >= sums).sum(), (sums < sums[-1]).sum())
@@ -197,7 +182,4 @@ def finite_domain(domain: FiniteDomain) -> JaxDomain:
         observation_size=domain.states,
         actions=len(domain.actions),
         step_limit=domain.step_limit,
-        machine=domain.machine,
-        lowest=domain.lowest,
-        highest=domain.highest,
     )

@@ -30,11 +30,11 @@ class Packed(NamedTuple):
     words: jax.Array
     """[words] uint32: the stack, top first."""
     height: jax.Array
-    """int32: how many symbols it holds."""
+    """int32: the number of symbols."""
 
 
 class MachineStep(NamedTuple):
-    """The configuration after a label, what it paid, and the status."""
+    """The configuration after a label, the reward, and the status."""
 
     configuration: Packed
     reward: jax.Array
@@ -43,7 +43,7 @@ class MachineStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JaxMachine:
-    """A table, and how deep a stack it may have.
+    """A table, and the largest number of symbols on the stack.
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
@@ -55,7 +55,6 @@ class JaxMachine:
 
     table: Table
     depth: int = 32
-    """Symbols that a stack may hold."""
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -63,33 +62,32 @@ class JaxMachine:
 
     @property
     def bits(self) -> int:
-        """How many bits a symbol takes."""
+        """Bits of a symbol."""
         return max(1, int(self.table.move.shape[2] - 1).bit_length())
 
     @property
     def symbols_per_word(self) -> int:
-        """How many symbols fit into a word."""
+        """Symbols in a word."""
         return 32 // self.bits
 
     @property
     def states(self) -> int:
-        """How many there are, final ones included."""
+        """The number of states, final ones included."""
         return len(self.table.silent)
 
     @property
     def symbols(self) -> int:
-        """How many different things can stand at a place of the stack, nothing among them."""
+        """The number of different contents of a place on the stack; empty is one of them."""
         return int(self.table.move.shape[2])
 
     def begin(self) -> MachineStep:
-        """The configuration after the silent moves before the first label, and what they paid."""
+        """The configuration after the silent moves before the first label, and their reward."""
         first = begin_table(self.table)
         if len(first.stack) > self.depth:
             fault = f"the machine's first stack does not fit a depth of {self.depth}"
             raise BadSetting(fault, fix="use a larger depth")
-        return MachineStep(
-            self.pack(first.state, first.stack), jnp.float32(first.reward), jnp.int32(OK)
-        )
+        packed = self.pack(first.state, first.stack)
+        return MachineStep(packed, jnp.float32(first.reward), jnp.int32(OK))
 
     def pack(self, state: int, stack: Symbols) -> Packed:
         """A configuration given as numbers, the stack top first."""
@@ -101,7 +99,7 @@ class JaxMachine:
         return Packed(jnp.int32(state), jnp.array(words, jnp.uint32), jnp.int32(len(stack)))
 
     def top(self, configuration: Packed, k: int) -> jax.Array:
-        """[k] int32: the top k symbols, 0 where there is none."""
+        """[k] int32: the top k symbols, 0 for an empty place."""
         here = min(k, self.depth)
         words = configuration.words[: -(-here // self.symbols_per_word)]
         shifts = self.bits * np.arange(min(here, self.symbols_per_word), dtype=np.uint32)
@@ -109,11 +107,11 @@ class JaxMachine:
         return jnp.pad(symbols, (0, k - here)).astype(jnp.int32)
 
     def final(self, configuration: Packed) -> jax.Array:
-        """Whether the state is final."""
+        """True if the state is final."""
         return configuration.state >= self.table.first_final
 
     def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
-        """Read one label, then take silent moves until none applies, or the stack is overfull."""
+        """Read one label, then take silent moves until none applies or the stack overflows."""
         table = self.table
         move = jnp.asarray(table.move)[configuration.state, label, self._top(configuration)]
         after = self._move(configuration, move, jnp.float32(0))
@@ -124,17 +122,17 @@ class JaxMachine:
         def find_silent(step: MachineStep) -> jax.Array:
             return silent[step.configuration.state, self._top(step.configuration)]
 
-        def goes_on(step: MachineStep) -> jax.Array:
+        def is_silent(step: MachineStep) -> jax.Array:
             return (find_silent(step) >= 0) & (step.status != OVERFLOW)
 
         def take_silent(step: MachineStep) -> MachineStep:
             one = self._move(step.configuration, find_silent(step), step.reward)
             return one._replace(status=jnp.maximum(step.status, one.status))
 
-        return jax.lax.while_loop(goes_on, take_silent, after)
+        return jax.lax.while_loop(is_silent, take_silent, after)
 
     def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
-        """One move; -1 is none, and leaves everything as it is."""
+        """One move; -1 is none and changes nothing."""
         table, defined, overflow = self.table, move >= 0, jnp.bool_(False)
         pops = defined & (jnp.asarray(table.pops)[move] > 0)
         words = jnp.where(pops, self._pop(before.words), before.words)

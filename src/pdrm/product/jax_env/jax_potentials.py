@@ -62,8 +62,10 @@ class JaxPotential:
     def reward(
         self, before: Packed, after: Packed, terminated: jax.Array, discount: jax.Array | float
     ) -> jax.Array:
-        """What is paid more: γΦ(after) - Φ(before), with Φ = 0 at the end of an episode; a cut-off is no end. discount: γ, or γ to the
-        number of steps between the two."""
+        """The shaping reward, γΦ(after) - Φ(before), with Φ = 0 at the end of an episode (truncation is none).
+
+        discount: γ, or γ to the number of steps between the two.
+        """
         return discount * jnp.where(terminated, 0.0, self.of(after)) - self.of(before)
 
 
@@ -74,7 +76,7 @@ def jax_potential(
     reward_scale: float = 1.0,
     reward_clip: float | None = None,
 ) -> JaxPotential:
-    """The potential of a machine that is compiled, in `table`, for the labels that may be chosen; its rewards scaled and clipped as the networks see them."""
+    """The potential for the labels of `table`, those that may be chosen; rewards are scaled and clipped as for the networks."""
     reward = table.reward * reward_scale
     reward = reward if reward_clip is None else np.clip(reward, -reward_clip, reward_clip)
     operators = solve_machine(table._replace(reward=reward), float(shaping.value_discount))

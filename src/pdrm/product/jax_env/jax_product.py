@@ -1,8 +1,8 @@
 """The product of a JAX domain and a machine (Definition 2): begin, step, observe; one environment, to be mapped over many.
 
 Observations are those of `pdrm.wrap(..., flatten=True)`: the domain's vector, the machine state one-hot, each seen symbol
-one-hot. An episode ends at a final state (`terminated`), at the step limit or where the stack overflows (`truncated`). What
-is paid before the first action counts in its return, but is not the reward of an action.
+one-hot. An episode ends at a final state (`terminated`), at the step limit or if the stack overflows (`truncated`). A reward
+before the first action counts in the return, but is not the reward of an action.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class ProductState(NamedTuple):
-    """Where one episode stands."""
+    """The state of one episode."""
 
     environment: State
     configuration: Packed
     clock: jax.Array
     """int32: steps taken."""
     key: Key
-    """All that is random in the episode comes from it."""
+    """All random numbers of the episode come from it."""
 
 
 class Begun(NamedTuple):
@@ -49,11 +49,11 @@ class Begun(NamedTuple):
     paid: jax.Array
     """By the machine before the first action: its silent moves, and the label at reset if there is one."""
     status: jax.Array
-    """Of the machine: OK; UNDEFINED or OVERFLOW by the label at reset; FINISHED where no action is left to take."""
+    """Of the machine: OK; UNDEFINED or OVERFLOW by the label at reset; FINISHED if the state is final."""
 
 
 class ProductStep(NamedTuple):
-    """What a step of the product leads to."""
+    """The result of a step of the product."""
 
     reward: jax.Array
     terminated: jax.Array
@@ -67,7 +67,7 @@ class ProductStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JaxProduct:
-    """A domain, a machine, and what of the machine is seen.
+    """A domain, a machine, and a view of the machine.
 
     >>> from pdrm.product.jax_env.jax_domain import finite_domain
     >>> from pdrm.product.views import TopK
@@ -81,14 +81,14 @@ class JaxProduct:
 
     domain: JaxDomain
     machine: JaxMachine
+    readable: PushdownRewardMachine
+    """The machine that was compiled."""
     k: int = 1
     """Stack symbols that are seen."""
     visible: Any = 1.0
-    """1, or 0 where nothing of the machine is seen (its part of the observation is zeros then). May be traced."""
-    readable: PushdownRewardMachine | None = None
-    """The machine that was compiled."""
+    """1, or 0 if nothing of the machine is seen (its part of the observation is zeros then). May be traced."""
     potential: JaxPotential | None = None
-    """What learners shape rewards by; those of a step are never shaped."""
+    """The potential that learners shape rewards with; those of a step are never shaped."""
 
     @property
     def observation_size(self) -> int:
@@ -124,18 +124,18 @@ class JaxProduct:
         )
 
     def renew(self, state: ProductState, over: jax.Array) -> Begun:
-        """The state with nothing paid, or a new episode where that one is over."""
+        """The state, or a new episode if that one is over."""
         fresh = self.begin(key_of(state.key, 0x7FFFFFFF))
         going = Begun(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
         after: Begun = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, going)
         return after
 
     def observe(self, state: ProductState) -> jax.Array:
-        """What the policy sees."""
+        """The observation of the policy."""
         return self.seen(self.domain.observe(state.environment), state.configuration)
 
     def seen(self, observation: jax.Array, configuration: Packed) -> jax.Array:
-        """The observation of a domain together with what is seen of a configuration."""
+        """The observation of a domain together with that of a configuration."""
         symbols = jax.nn.one_hot(
             self.machine.top(configuration, self.k), self.machine.symbols
         ).reshape(-1)
@@ -146,12 +146,7 @@ class JaxProduct:
 def jax_product(
     domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32
 ) -> JaxProduct:
-    """The product; view None sees nothing of the machine (it still pays)."""
+    """The product; a view of None sees nothing of the machine, which still pays."""
     k = 0 if view is None else depth if isinstance(view, FullStack) else view.k
-    return JaxProduct(
-        domain,
-        JaxMachine(tabulate(machine, domain.labels), depth),
-        k,
-        float(view is not None),
-        machine,
-    )
+    compiled = JaxMachine(tabulate(machine, domain.labels), depth)
+    return JaxProduct(domain, compiled, machine, k, float(view is not None))

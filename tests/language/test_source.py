@@ -1,0 +1,78 @@
+"""Bytes to text to lines: limits, encodings, places."""
+
+import pytest
+
+from pdrm.errors import PdrmError
+from pdrm.language import source
+from pdrm.language.loading import load
+from pdrm.language.source import Line, check_depth, decode, read_bytes
+
+
+def said(call, *arguments):
+    with pytest.raises(PdrmError) as caught:
+        call(*arguments)
+    return str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    missing = tmp_path / "missing.pdrm"
+    expected = f"error[E0501]: {missing} cannot be opened: no such file or directory\n  fix: check the path and its permissions"
+    assert said(read_bytes, missing) == expected
+    assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} is a folder")
+
+
+def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
+    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
+    assert decode(b"aaaaaaa\xc3\xa9", "f") == "aaaaaaa"
+    assert decode(b"aaaaa\xf0\x9f\x98\x80", "f") == "aaaaa"
+    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaa\xc3aaaa", "f")
+    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaaaaa\xc3", "f")
+
+
+def test_the_place_of_a_byte_that_is_no_text():
+    data = "première\nd\u00e9j\u00e0 ".encode() + b"\xffvu\nlast"
+    assert said(decode, data, "f.pdrm") == (
+        "error[E0105]: byte 0xff is not UTF-8 text\n  --> f.pdrm:2:6\n  |\n2 | d\u00e9j\u00e0 \ufffdvu\n  |      ^\n  fix: save the file as UTF-8"
+    )
+    assert "f:1:1" in said(decode, b"\xffa", "f")
+    assert decode(b"\xef\xbb\xbfname", "f") == "name"
+
+
+def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
+    """Cut at the limit it has fewer characters than bytes, and may end within one: what is left is no machine."""
+    for begins in [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b" ", b"  "]:
+        monkeypatch.setattr(source, "LARGEST_TEXT", 2**12)
+        file = tmp_path / "wide.pdrm"
+        head = "events a\nstack #\nstart u\notherwise stay 0\nu -> u : {a}, # / #, 0\n// "
+        file.write_bytes(begins + head.encode() + "\U0001f600\n// ".encode() * 2_000)
+        assert "E0106" in said(load, file)
+
+
+def depth_said(text):
+    return said(check_depth, Line("f", 1, text))
+
+
+def test_depth_counts_brackets_and_negations_together():
+    for fine in (
+        "(" * 40,
+        "!" * 40,
+        "(" * 20 + "!" * 20,
+        "!a" * 100,
+        "()" * 100,
+        "([{}])" * 50,
+        "! " * 40,
+        "a // " + "(" * 99,
+    ):
+        check_depth(Line("f", 1, fine))
+    assert depth_said("(" * 41).startswith(
+        "error[E0107]: nested 41 deep; 40 is the most\n  --> f:1:41\n"
+    )
+    assert depth_said("(" * 41).endswith("  fix: simplify the formula")
+    assert "nested 42 deep" in depth_said("a(" + "!" * 41 + "a) & ((")
+    assert "f:1:43" in depth_said("a(" + "!" * 41 + "a) & ((")
+    assert "nested 41 deep" in depth_said("[" * 20 + "{" * 10 + "(" * 10 + "!\t!"[:1])
+    assert "nested 41 deep" in depth_said("!\t" * 41)
+    assert "nested 41 deep" in depth_said("(a" * 41)
+    assert "nested 41 deep" in depth_said("X" * 50 + "(" * 41)
+    for fine in ("X" * 50, "!X" * 50, "X" * 50 + "(" * 40):
+        check_depth(Line("f", 1, fine))

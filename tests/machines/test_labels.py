@@ -1,0 +1,83 @@
+"""Decision diagrams against the guards and sets of labels that they stand for."""
+
+import random
+from itertools import product
+
+import pytest
+
+from pdrm.errors import TooLarge, TooManyCases
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, Diagrams, formula_of
+from tests.machines.loose import EVENTS, guard
+
+
+def find(store, node, label, events):
+    """The value of a function at a label."""
+    while store.variable_of[node] != LEAF:
+        there = events[store.variable_of[node]] in label
+        node = (store.high if there else store.low)[node]
+    return store.value[node]
+
+
+EVERY = tuple(
+    frozenset(event for event, there in zip(EVENTS, bits, strict=True) if there)
+    for bits in product((False, True), repeat=len(EVENTS))
+)
+
+
+def test_a_diagram_of_a_guard_finds_the_labels_that_it_holds_for():
+    chance, store, sigma = random.Random(1), Diagrams(), Alphabet(EVENTS)
+    for _ in range(100):
+        one, other = guard(chance, 0.1), guard(chance, 0)
+        nodes = [store.of_guard(each, sigma) for each in (one, other)]
+        values = [[each.holds(label) for label in EVERY] for each in (one, other)]
+        if one is SILENT:
+            assert nodes[0] == FALSE
+            continue
+        assert [[find(store, node, label, EVENTS) for label in EVERY] for node in nodes] == values
+        assert (nodes[0] == nodes[1]) == (values[0] == values[1])
+        formula = formula_of(store.cover(nodes[0], nodes[0]), sigma)
+        assert [formula.holds(label) for label in EVERY] == values[0]
+
+
+def test_a_cover_may_say_anything_about_labels_that_do_not_matter():
+    chance, store, sigma = random.Random(2), Diagrams(), Alphabet(EVENTS)
+    for _ in range(100):
+        first, second = (store.of_guard(guard(chance, 0), sigma) for _ in range(2))
+        least, most = store.meet((first, second)), store.join((first, second))
+        formula = formula_of(store.cover(least, most), sigma)
+        for label in EVERY:
+            low, high = (find(store, node, label, EVENTS) for node in (least, most))
+            assert low <= formula.holds(label) <= high
+
+
+def test_what_labels_are_possible():
+    for exclusive in ((), (("a", "c"),), (("a", "b", "c"),), (("a", "b"), ("b", "c"))):
+        store, sigma = Diagrams(), Alphabet(EVENTS, exclusive)
+        found = {label for label in EVERY if find(store, store.possible(sigma), label, EVENTS)}
+        assert found == set(sigma.labels())
+
+
+def test_formulas_are_simple():
+    store, sigma = Diagrams(), Alphabet(EVENTS)
+    for guard_, text in (
+        (Exactly({"a"}), "a & !b & !c"),
+        (Or((And((Event("a"), Event("b"))), And((Event("a"), Not(Event("b")))))), "a"),
+        (Or((And((Event("a"), Not(Event("b")))), Event("c"))), "c | a & !b"),
+        (Or((Event("a"), Not(Event("a")))), "true"),
+        (Not(ALWAYS), "false"),
+    ):
+        node = store.of_guard(guard_, sigma)
+        assert str(formula_of(store.cover(node, node), sigma)) == text
+
+
+def test_what_is_too_large_is_refused():
+    store = Diagrams()
+    with pytest.raises(TooLarge, match="more than 300 events"):
+        store.variable(300)
+    parity = FALSE
+    for variable in reversed(range(12)):  # as many cubes as labels of an odd number of events, 2^11
+        parity = store.choose(store.variable(variable), store.invert(parity), parity)
+    with pytest.raises(TooManyCases, match=f"more than {MOST_CUBES:,} kinds") as caught:
+        store.cover(parity, parity)
+    assert caught.value.fix
