@@ -219,6 +219,10 @@ def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     return figure
 
 
+Move = tuple[tuple[int, int], tuple[int, int]]
+"""The cells before and after a step."""
+
+
 def _plot_way(
     axes: Axes, picture: Picture, moments: Sequence[EpisodeStep], shade: dict[str, str]
 ) -> None:
@@ -228,17 +232,16 @@ def _plot_way(
     box = (-0.5, width - 0.5, height - 0.5, -0.5)
     grid = draw_grid(picture, moments[0].place).pixels()
     axes.imshow(grid, interpolation="antialiased", extent=box)
-    moves = list(itertools.pairwise(moments))
-    for number, (state, colour) in enumerate(shade.items()):
-        shift = (number - (len(shade) - 1) / 2) * 0.22
-        ways = [
-            [(x + shift, y + shift) for y, x in (picture.cell[one.place] for one in move)]
-            for move in moves
-            if move[0].state == state
-        ]
-        lines = LineCollection(ways, colors=colour, linewidths=2, capstyle="round")
-        lines.set_label(state if ways else "")
-        axes.add_collection(lines)
+    ways: dict[str, list[Move]] = {}
+    for before, after in itertools.pairwise(moments):
+        move = picture.cell[before.place], picture.cell[after.place]
+        ways.setdefault(before.state, []).append(move)
+    between = min(0.26, 0.8 / max(1, len(ways)))  # all within a cell
+    for number, (state, moves) in enumerate(ways.items()):
+        shift = (number - (len(ways) - 1) / 2) * between
+        shifted = [[(x + shift, y + shift) for y, x in move] for move in moves]
+        style: dict[str, Any] = {"colors": shade[state], "linewidths": 2, "capstyle": "round"}
+        axes.add_collection(LineCollection(shifted, label=state, **style))
     axes.set(xticks=[], yticks=[])
     draw_legend(axes, -0.02, columns=4)
 
