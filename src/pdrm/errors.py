@@ -329,7 +329,7 @@ class EndlessSilentMoves(PdrmError, code="E0302"):
 class FinalStateWithRules(PdrmError, code="E0303"):
     """A final state ends the episode, so no rule may leave it (final states are disjoint from the others).
 
-    If the task is to go on there, the state is not final. Before: `final f` with a rule `f -> u : a, z / z, 0`. After: `final g`, and a rule
+    If the task should continue there, the state is not final. Before: `final f` with a rule `f -> u : a, z / z, 0`. After: `final g`, and a rule
     that leads to `g` when all is done.
     """
 
@@ -523,7 +523,7 @@ class EarlyAcceptance(TaskWarning):
 
 
 class NeverSucceeded(UserWarning):
-    """Warns of an agent none of whose last tests solved the task: W0610.
+    """Warns of an agent none of whose last evaluations solved the task: W0610.
 
     >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
     warning[W0610]: no episode of the last 5 tests ended in `done`
@@ -784,7 +784,7 @@ class BadCertificate(PdrmError, code="E1003"):
     """A certificate is damaged, belongs to another task, or does not prove what it says.
 
     A certificate is a claim such as `k = 1 is enough`, the task that it is about, and the values that prove it; `pdrm verify` computes every step of the proof again. It is refused
-    if the task differs in a single reward from the one that it was made for, and if it was edited or cut off. Make it again:
+    if the task differs in a single reward from the one that it was made for, and if it was edited or truncated. Make it again:
     `pdrm check-k maze-5x5 --certificate proof.json`, then `pdrm verify proof.json`.
     """
 

@@ -49,4 +49,4 @@ HABITS = {
     "rewards": "run.curve.returns, or run.evaluate(episodes=100)['returns']",
     "render": "print(run.replay()), or run.film('film.gif')",
 }
-"""What others write, and what to write here."""
+"""Spellings of other formats, and what to write here."""

@@ -21,7 +21,7 @@ SECONDS_BETWEEN_BARS = 0.2
 """In a notebook: each is a message to the browser."""
 
 COMPILING = "compiling, up to a minute the first time"
-"""What takes so long, said if nothing has happened for a few seconds."""
+"""The work under way, printed if nothing has happened for a few seconds."""
 
 Update = Callable[[float, str], None]
 """Called with the work done, and a note about it."""
@@ -36,7 +36,7 @@ def is_shown() -> bool:
 def show_progress(
     total: float, title: str, *, quiet: bool = False, every: float = SECONDS_BETWEEN_LINES
 ) -> Iterator[Update]:
-    """Show how work goes until the end of the block. `every`: seconds between two lines if there is no bar.
+    """Show the progress of work until the end of the block. `every`: seconds between two lines without a bar.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
@@ -86,7 +86,7 @@ def say_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a line about the work to standard error; in a notebook, where that is red, to standard output."""
+    """Print a line about the work to standard error; in a notebook, to standard output (standard error is red there)."""
     stream = sys.stdout if _find_notebook() is not None else sys.stderr
     stream.write(f"{text}\n")
 

@@ -70,7 +70,7 @@ class Task(Displayed):
             `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
         machine: A name, a file, a text or a machine (default: the one that the domain comes with).
         success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
-            all, if there is no such rule; for a machine of the catalogue, all but those that mean failure).
+            all, if no rule does; for a machine of the catalogue, all but those that mean failure).
         labels: Of an environment, as for `pdrm.wrap`: a function of observation, action, next observation and info.
         name: Of an environment.
         folder: The folder that paths are relative to.
@@ -168,7 +168,7 @@ class Task(Displayed):
 
     @property
     def tested_on(self) -> tuple[Task, ...]:
-        """The tasks that test it: itself, unless its domain has others for that."""
+        """The tasks for its evaluation: itself, unless its domain has others for that."""
         if isinstance(self.domain, FiniteDomain) and self.domain.tests:
             return tuple(
                 Task(one, self.machine, success=self.success) for one in self.domain.tested_on
@@ -333,7 +333,7 @@ class Task(Displayed):
 
 
 def hash_source(made: Any) -> str:
-    """A hash of the source of a class or function; of its name if there is no source."""
+    """A hash of the source of a class or function; of its name if the source is unknown."""
     try:
         text = inspect.getsource(made)
     except (OSError, TypeError):
@@ -374,7 +374,7 @@ def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
     """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, if
-    there is no such rule; of the catalogue's machines, all but those that mean failure.
+    no rule does; of the catalogue's machines, all but those that mean failure.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)

@@ -1,4 +1,4 @@
-"""What can be proved: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
+"""Proofs about tasks: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
 
 `solving` finds optimal values and actions with any stack, from the operators of `whole_stack`. `values` bounds the values of a product's states, by that solution or by exploring,
 as `product_solution` does with chance

@@ -1,4 +1,4 @@
-"""What the best deterministic k-policy loses from the start: bounds that hold whenever the search is stopped.
+"""The loss of the best deterministic k-policy from the start: bounds that hold whenever the search is stopped.
 
 If moves have no chance, by best-first search (`find_loss_by_play`). A node is a partial k-policy, played when it is made as far as it
 knows. Its key is what it has earned and the optimal value of where each episode stands: no completion earns more. The search
@@ -96,7 +96,7 @@ Policy = dict[int, int]
 
 @dataclass(slots=True)
 class Loss:
-    """What the best k-policy loses from the start, between bounds, and the best policy found.
+    """Bounds on the loss of the best k-policy from the start, and the best policy found.
 
     The policy is about the classes that it reaches; others are not in it.
     """

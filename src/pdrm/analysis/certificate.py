@@ -62,7 +62,7 @@ class Certificate:
     domain: str
     machine: str | None
     bound: float
-    """What the policy loses at most."""
+    """An upper bound on the policy's loss."""
     entries: tuple[Entry, ...]
     ranges: tuple[tuple[int, str, float, float], ...]
     """Environment state, machine state, and the least and greatest worth of a stack there that was below others."""
@@ -71,7 +71,7 @@ class Certificate:
     policy: tuple[tuple[int, str, Stack, str], ...]
     """Environment state, machine state, the top k symbols, action."""
     files: dict[str, str] = field(default_factory=dict)
-    """Where the domain and the machine are, from the certificate's folder: a hint, and not part of the proof."""
+    """The paths of the domain and the machine, from the certificate's folder: a hint, and not part of the proof."""
 
     def __repr__(self) -> str:
         return f"<Certificate for {self.domain}: {self.claim}>"
@@ -87,7 +87,7 @@ class Certificate:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What it is about, as JSON values."""
+        """The question and the task, as JSON values."""
         names = ("question", "k", "discount", "domain", "machine", "bound")
         return {name: getattr(self, name) for name in names} | {"entries": len(self.entries)}
 

@@ -34,7 +34,7 @@ END = ""
 BEFORE: tuple[Exit, Cell] = ((-1, ""), (END,))
 """The head from which the starts are reached."""
 BITS = 400
-"""Powers of the discount are rounded to so many bits; what that changes is part of every bound."""
+"""Powers of the discount are rounded to this many bits; what that changes is part of every bound."""
 NEGLIGIBLE = Fraction(1, 1 << 80)
 """A power of the discount from which on the rest of an episode is counted at its least."""
 MOST_SILENT = 10_000
@@ -43,7 +43,7 @@ MOST_PLAYED = 100_000
 
 
 class Effect(NamedTuple):
-    """One outcome of an action at a head: chance, pay, where it leads, and what replaces the top symbol."""
+    """One outcome of an action at a head: chance, pay, its exit, and the symbols that replace the top one."""
 
     chance: Fraction
     paid: Fraction
@@ -52,7 +52,7 @@ class Effect(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """The greatest of a constant (None: there is none) and of lines: by exit, the c of each t."""
+    """The greatest of a constant (None if there is none) and of lines: by exit, the c of each t."""
 
     constant: Fraction | None
     lines: dict[Exit, dict[int, Fraction]]
@@ -152,7 +152,7 @@ class Check:
         return self._powers[t]
 
     def bound(self) -> Fraction:
-        """What the policy loses at most."""
+        """An upper bound on the policy's loss."""
         gap = 1 - self.discount
         excess = max(self._check_heads(), self._check_whole())
         if self.proof.question == "start":
@@ -186,7 +186,7 @@ class Check:
 
     @cache
     def effects(self, s: int, u: str, top: str | None) -> tuple[tuple[Effect, ...], ...]:
-        """What each action may do at a head, before silent moves; equal outcomes are one."""
+        """The outcomes of each action at a head, before silent moves; equal outcomes are one."""
         arrays, found = self.domain.arrays, []
         for action in self.actions:
             chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
@@ -385,7 +385,7 @@ class Check:
             demand(self.over(x[0], x[1]) or x in self.whole, "a stack that may occur is not listed")
 
     def follow(self, effect: Effect, below: Stack) -> Worth:
-        """What an outcome makes of the upper function, discounted; `below`: symbols under the pushed ones."""
+        """The upper function after an outcome, discounted; `below`: symbols under the pushed ones."""
         found = self.compose(effect.exit, effect.pushed + below)
         found = _shift(need(found, "what follows a listed head is not listed"), effect.paid)
         constant = None if found.constant is None else self.discount * found.constant
@@ -482,12 +482,12 @@ class Check:
         return total
 
     def _step_value(self, x: State, action: int) -> Fraction:
-        """What an action pays, and the upper function after it."""
+        """The reward of an action plus the upper function after it."""
         steps = self.steps(x, action)
         return sum((p * (paid + self.demand_value(y)) for p, paid, y in steps), Fraction(0))
 
     def _play(self) -> Fraction:
-        """What the policy earns from the start at least."""
+        """A lower bound on the policy's return from the start."""
         if self.proof.lower:
             return self._evaluate()
         total = Fraction(0)
@@ -496,7 +496,7 @@ class Check:
         return total
 
     def _follow(self, x: State) -> Fraction:
-        """What the policy earns from a configuration at least, without chance: until it returns, ends, or hardly counts."""
+        """A lower bound on the policy's return from a configuration, without chance: until it returns, ends, or hardly counts."""
         seen: dict[State, tuple[int, Fraction]] = {}
         earned, size = Fraction(0), Fraction(1)
         while not self.over(x[0], x[1]):
@@ -518,11 +518,11 @@ class Check:
         return earned - size / (1 << BITS // 4)
 
     def _evaluate(self) -> Fraction:
-        """What the policy earns at least, by its lower bounds."""
+        """A lower bound on the policy's return, by its lower bounds on values."""
         lower = {(s, u, stack): Fraction(worth) for s, u, stack, worth in self.proof.lower}
 
         def step(x: State) -> Fraction:
-            """What the policy's step is worth at least."""
+            """A lower bound on the value of the policy's step."""
             total = Fraction(0)
             for chance, paid, y in self.steps(x, self.choose(*x)):
                 later = Fraction(0)

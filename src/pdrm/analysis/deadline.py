@@ -31,5 +31,5 @@ class Deadline:
         return Deadline(None if self._until == inf else part * self.left)
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline after so many seconds, and no later than this one."""
+        """A deadline after a number of seconds, and no later than this one."""
         return Deadline(min(seconds, self.left))

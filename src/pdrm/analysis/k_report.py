@@ -1,4 +1,4 @@
-"""Which k is enough, as a table: what the best deterministic k-policy loses, between bounds, for each k."""
+"""The table of `check_k`: bounds on the loss of the best deterministic k-policy, for each k."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class KRow:
 
 @dataclass(slots=True)
 class KAnswer:
-    """What is known of one k."""
+    """The answer for one k."""
 
     k: int
     loss: Interval
-    """What the best deterministic k-policy loses from the start."""
+    """The loss of the best deterministic k-policy from the start."""
     regret: OpenInterval = (0.0, None)
-    """What it loses in one step, in the class of states where that is most."""
+    """Its loss in one step, in the worst class of states."""
     spread: OpenInterval = (0.0, None)
     """By how much values, or what actions lose, differ among states that look alike."""
     steps: int | None = 0
-    """Every state within so many steps was looked at; None: every state."""
+    """The states within this many steps were explored (None if all were)."""
     every_stack: bool = False
     """True if the upper bound of the regret holds for every stack, reachable or not."""
     policy: dict[Row, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def judge(bounds: OpenInterval, tolerance: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KReport:
-    """What is known of each k. Printed, it is the table that `pdrm check-k` shows.
+    """The answers for each k. Printed, it is the table that `pdrm check-k` shows.
 
     >>> from pdrm.analysis.k_search import check_k
     >>> report = check_k("paint", k=[4, 5])
@@ -146,7 +146,7 @@ class KReport:
 
     @property
     def loss(self) -> dict[int, Interval]:
-        """What the best deterministic k-policy loses from the start, for each k."""
+        """The loss of the best deterministic k-policy from the start, for each k."""
         return {k: answer.loss for k, answer in self.answers.items()}
 
     @property
@@ -217,7 +217,7 @@ class KReport:
         return chosen if few else None
 
     def answer(self, k: int) -> KAnswer:
-        """What is known of one k."""
+        """The answer for one k."""
         if k not in self.answers:
             fix = f"ask about it: check_k(…, k={k!r})"
             raise BadSetting(f"k = {k!r} was not asked about", fix=fix)

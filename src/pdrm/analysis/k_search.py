@@ -254,7 +254,7 @@ class _Search:
         return named
 
     def _carry_over(self) -> None:
-        """What is enough for k is enough for more; what is not enough for k is not enough for fewer."""
+        """Carry bounds over: enough for k is enough for more; not enough for k is not enough for fewer."""
         ordered = [self.answers[k] for k in sorted(self.answers)]
         for one in ordered:
             if one.regret[1] is not None:
@@ -265,7 +265,7 @@ class _Search:
             one.narrow((more.loss[0], None), (more.regret[0], None), (more.spread[0], None))
 
     def report(self) -> KReport:
-        """What is known."""
+        """The report so far."""
         values = self.values
         return KReport(
             self.task, self.discount, self.bound, self.value, self.tolerance, self.step_tolerance,
@@ -305,7 +305,7 @@ def check_k(
         machine: The machine, unless the domain comes with one.
         k: The number, or the numbers, of symbols to see (default: 0 to 4, and upwards until one is enough).
         discount: γ (default: the task's).
-        depth: Explore the states within so many steps only.
+        depth: Explore only the states within this many steps.
         from_: "start": ask only what is lost from the start.
         height: The highest stack of the product that is explored.
         rule: The rule beyond `height`: "open" (the problem stays what it is), "block" or "fail" (it becomes another task).

@@ -18,7 +18,7 @@ UNEXPANDED = 4
 """A state is played that has not been expanded."""
 
 EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
-"""What `play` adds up: what is earned at least, how much more it may be, the sum of the absolute rewards, steps, classes chosen."""
+"""The sums of `play`: what is earned at least, how much more it may be, the absolute rewards, steps, classes chosen."""
 
 
 class LineArrays(NamedTuple):
@@ -44,7 +44,7 @@ def find_worth(
 ) -> tuple[int, int, int]:
     """Find the worth at an exit of a stack and of every stack below that it depends on.
 
-    Returns OK and the row of `worth`; FULL if there is no room; or MISSING with the exit and symbol of the operator.
+    Returns OK and the row of `worth`; FULL if room runs out; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
     constant, first, count, leads_to, c, slope = operators

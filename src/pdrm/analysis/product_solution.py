@@ -39,7 +39,7 @@ def solve(
         machine: The machine, unless the domain comes with one.
         discount: γ (default: the task's).
         precision: The error to aim at, as a share of the largest value.
-        seconds: The time it may take; then `OutOfTime` is raised (None: no limit).
+        seconds: The time limit; then `OutOfTime` is raised (None for no limit).
 
     Example:
         >>> solution = solve("paint", discount=0.9)

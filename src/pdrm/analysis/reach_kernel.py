@@ -38,7 +38,7 @@ def saturate(
     domain: DomainArrays, table: Table, middles: int, most: int
 ) -> tuple[Integers, Integers, Integers, Integers, int]:
     """The edges (from, symbol, to) and weights of the automaton, and how many there are: `most` + 1 if there would be more,
-    -1 if a label has no rule. `middles`: how many nodes it may need beside the controls."""
+    -1 if a label has no rule. `middles`: how many nodes it may need in addition to the controls."""
     successors, chances, labels, terminal = (
         domain.next,
         domain.probability,
@@ -209,7 +209,7 @@ def saturate(
                 after, total = place + targets[move], d + cost
                 length = pushes[move] + 1 - pops[move]
                 if length > 0:
-                    # The move leaves symbols in place of g: a path of new edges to q through middle nodes.
+                    # The move leaves symbols instead of g: a path of new edges to q through middle nodes.
                     for position in range(length):
                         left = pushes[move] - 1 - position
                         new_source[news], new_symbol[news] = (

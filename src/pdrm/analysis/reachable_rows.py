@@ -1,4 +1,4 @@
-"""What of a product can be reached within n steps: whole stacks one by one, and views of stacks without listing the stacks.
+"""The part of a product that can be reached within n steps: whole stacks one by one, and views of stacks without listing the stacks.
 
 `survey` walks the finite product step by step and stops at the last step that fits in `most` product states, because whole
 stacks may grow exponentially (Theorem 1). `find_views` counts what a k-policy sees without that limit: the reachable stacks
@@ -29,7 +29,7 @@ MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is reached within 0, 1, 2, … steps, each number counting all steps up to its own.
+    """The numbers reached within 0, 1, 2, … steps, each counting all steps up to its own.
 
     >>> from pdrm.task import Task
     >>> maze = Task("maze-5x5")
@@ -44,7 +44,7 @@ class Counted:
     counters: tuple[int, ...]
     """Counter configurations of the automaton that simulates the stack: strings without their top, which its state holds."""
     closed: bool
-    """Whether nothing new comes after the last of these steps."""
+    """True if nothing new comes after the last of these steps."""
 
     @property
     def steps(self) -> int:
@@ -52,7 +52,7 @@ class Counted:
         return len(self.rows) - 1
 
     def within(self, steps: int) -> int | None:
-        """The place in the tuples for so many steps; None if the walk did not get there."""
+        """The place in the tuples for a number of steps; None if the walk did not get there."""
         return steps if steps <= self.steps else self.steps if self.closed else None
 
 
@@ -62,7 +62,7 @@ def survey(
     steps: int | None = None,
     most: int = MOST_ROWS,
 ) -> Counted:
-    """Count what is reached within 0, 1, 2, … steps: up to so many (the domain's limit unless given), or as many as find at
+    """Count what is reached within 0, 1, 2, … steps: up to `steps` (default: the domain's limit), or as many as find at
     most `most` product states."""
     product = FiniteProduct(domain, machine, survey=True)
     limit = domain.step_limit if steps is None else steps
@@ -82,7 +82,7 @@ def survey(
 
 
 def _count_distinct(numbers: Integers, ends: list[int]) -> tuple[int, ...]:
-    """How many different numbers there are before each of these places."""
+    """The number of different numbers before each of these places."""
     first = np.sort(np.unique(numbers, return_index=True)[1])
     return tuple(np.searchsorted(first, ends).tolist())
 
@@ -167,11 +167,11 @@ class Views:
         return fewest
 
     def within(self, k: int, steps: int) -> int:
-        """The rows of a k-policy's table that can be reached within so many steps."""
+        """The rows of a k-policy's table that can be reached within a number of steps."""
         return int(np.searchsorted(self.steps(k), steps, side="right"))
 
     def _acts(self, edges: slice) -> Flags:
-        """Which of these edges read the top symbol where the agent acts: no silent move, no final or terminal state."""
+        """True for the edges that read the top symbol where the agent acts: no silent move, no final or terminal state."""
         state, machine_state = np.divmod(self.source[edges], len(self.table.silent))
         going = (machine_state < self.table.first_final) & ~self.domain.arrays.terminal[state]
         acts: Flags = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
@@ -199,7 +199,7 @@ class Views:
 def find_views(
     domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES
 ) -> Views:
-    """The automaton for a product. `ProductTooLarge` where it would have more than `most` edges."""
+    """The automaton for a product. `ProductTooLarge` if it would have more than `most` edges."""
     table = tabulate(machine, domain.labels)
     controls = (domain.states + len(domain.arrays.start_state)) * len(table.silent)
     middles = controls * _count_prefixes(table)
@@ -220,7 +220,7 @@ def find_views(
 
 
 def _count_prefixes(table: Table) -> int:
-    """The proper beginnings, top first, of the strings that moves push: so many middle nodes a control may need."""
+    """The proper beginnings, top first, of the strings that moves push: a control may need this many middle nodes."""
     found = set()
     for count, symbols in zip(table.pushes.tolist(), table.push.tolist(), strict=True):
         found |= {tuple(reversed(symbols[place:count])) for place in range(count)}

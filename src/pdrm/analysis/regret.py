@@ -1,4 +1,4 @@
-"""What a k-policy loses in one step at worst (regret), and how much values differ among states that look alike (spread).
+"""The greatest loss of a k-policy in one step (regret), and how much values differ among states that look alike (spread).
 
 Both are greatest over the classes of states with equal environment state, machine state and top k symbols, so that the states
 explored give lower bounds. Upper bounds are known if everything was explored.
@@ -136,7 +136,7 @@ def _find_different(
 
 
 def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadline) -> None:
-    """Expand the nearest states, layer by layer, to a depth or up to so many states."""
+    """Expand the nearest states, layer by layer, to a depth or up to a number of states."""
     product = values.product
     while len(product) < min(most, product.most_states) and not deadline.over:
         edge = product.expandable(product.frontier)
@@ -148,7 +148,7 @@ def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadl
 
 
 def count_steps(values: ValuedProduct) -> int | None:
-    """Every state within so many steps was explored; None if all were."""
+    """The states within this many steps were explored (None if all were)."""
     frontier = values.product.frontier
     return int(values.product.states.depth[frontier].min()) if frontier.size else None
 

@@ -39,7 +39,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.task import Task
 
 SECONDS = 60.0
-"""How long solving may take."""
+"""The time limit of solving."""
 PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
 USELESS = 0.01

@@ -50,7 +50,7 @@ class ValueBounds:
     upper: Floats
     """[x]"""
     slack: float
-    """How far the arithmetic of one update may be wrong; each was widened by it."""
+    """The rounding error of one update; each was widened by it."""
     sweeps: int
     components: int
     """Strongly connected components of the product: as many as it has states if no step leads back."""
@@ -115,7 +115,7 @@ def bound_frontier(
 
 
 class _BoundsByTop:
-    """What is known of a state without exploring further."""
+    """Bounds on a state's value without exploring further."""
 
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         self.bounds = bound_all(product, discount)
@@ -152,7 +152,7 @@ class ValuedProduct(ABC):
     def __init__(self, product: FiniteProduct, discount: float) -> None:
         self.product, self.discount = product, discount
         self.slack = 0.0
-        """How far the arithmetic of one update of a value may be wrong."""
+        """The rounding error of one update of a value."""
         self.worst = np.zeros(0)
         """[x, with room]: what any policy gets at least."""
 
@@ -174,7 +174,7 @@ class ValuedProduct(ABC):
     @property
     @abstractmethod
     def error(self) -> float:
-        """The proved error of a state's value where it does not depend on what was not explored."""
+        """The proved error of a state's value if it does not depend on what was not explored."""
 
     @abstractmethod
     def update(self) -> None:
@@ -326,7 +326,7 @@ class ExploredValues(ValuedProduct):
         return self._frontier.upper
 
     def explore_likely(self, most: int) -> None:
-        """Expand what the policy that may be optimal reaches most often, and what is nearest, up to so many states."""
+        """Expand what the policy that may be optimal reaches most often, and the nearest states, up to a number of states."""
         product = self.product
         frontier = product.expandable(product.frontier)
         steps, count = product.steps, len(product)

@@ -2,8 +2,8 @@
 
 `solve` (no frontier): a state alone in its component is solved directly, a step back to itself included. A larger component is
 copied out, with what its steps to finished ones bring added to its rewards, and swept until its residual is small enough.
-Between sweeps that choose actions come some that keep them; from the last two of these it is guessed where they lead, and the
-guess is taken back where it was a bad one. However values were found, their error is bounded by their residual.
+Between sweeps that choose actions come some that keep them; from the last two of these their limit is guessed, and the
+guess is taken back if it was a bad one. However values were found, their error is bounded by their residual.
 
 `tighten` (with a frontier): lower and upper bounds. A component is finished before any that leads to it is begun, so that phases
 that only pop, or only push, take one sweep. The readable twin of both is policy iteration in fractions, `exact.solve_exactly`.
@@ -354,7 +354,7 @@ def q_bounds(
 def measure_occupancy(
     steps: Steps, discount: float, action: Integers, begin: Floats, sweeps: int
 ) -> Floats:
-    """[x]: the discounted number of times that a policy visits each state, within so many steps; `begin`: the starts' chances."""
+    """[x]: the discounted number of times that a policy visits each state, within a number of steps; `begin`: the starts' chances."""
     following, _, place, probability = steps
     now, total = begin.copy(), begin.copy()
     for _ in range(sweeps):

@@ -389,7 +389,7 @@ class WholeStack:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """How many silent moves there can be: in n steps from a stack of height h, counted with the
+    """A bound on the number of silent moves: in n steps from a stack of height h, counted with the
     discount, at most `per_step` for each step, and `per_symbol * h`.
 
     >>> from pdrm.language.loading import catalogue
@@ -460,7 +460,7 @@ def _use_up(
 
 
 def _longest_chain(after: dict[int, set[int]]) -> int | None:
-    """The symbols that silent moves can pop one after the other; None if there is no end to them."""
+    """The symbols that silent moves can pop one after the other; None if they are endless."""
     chain = dict.fromkeys(after, 0)
     for _ in range(len(after) + 1):
         longer = {u: 1 + max(chain.get(v, 0) for v in found) for u, found in after.items()}

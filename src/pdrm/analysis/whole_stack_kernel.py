@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 NONE = -1
 """No head; in `World.next`: a move that is not known."""
 FULL = -2
-"""There is no room for another line."""
+"""Room for lines has run out."""
 
 SHIFT, STEPS = 32, 2**32 - 1
 """A key is `exit << SHIFT | t`, and `key & STEPS` is t."""
@@ -347,7 +347,7 @@ def add_line(
 
 @njit(cache=True)
 def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
-    """Improve the operator of a head by one move; return False if there is no room, nothing done."""
+    """Improve the operator of a head by one move; return False, nothing done, if room runs out."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     place = head // symbols // states

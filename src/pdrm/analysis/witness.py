@@ -34,13 +34,13 @@ class Member:
     stack: Stack
     """Top first."""
     seen: Stack
-    """What a k-policy sees of it."""
+    """The part of it that a k-policy sees."""
     word: str
     """The labels on a shortest way, as `pdrm step` reads them."""
     way: tuple[str, ...]
     """The actions on it."""
     start: str
-    """Where the way begins, if there are several starts."""
+    """The start of the way, if there are several."""
     actions: tuple[str, ...]
     """The best actions."""
     value: Interval
@@ -109,12 +109,12 @@ def _shorten(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How long optimal play from the start takes."""
+    """The length of optimal play from the start."""
 
     steps: int
     """From the start from which it takes longest."""
     ends: bool | None
-    """False: it never ends. None: not known, it was followed for so many steps."""
+    """False if it never ends; None if unknown: it was followed for `steps` steps."""
 
     def exceeds(self, limit: int) -> bool | None:
         """Return True if it takes more steps than this, None if that is not known.

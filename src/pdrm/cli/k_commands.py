@@ -133,7 +133,7 @@ def _write(
 
 
 def _find_files(certificate: Path, place: str, machine: str | None) -> dict[str, str]:
-    """Where the files of a task are, from the certificate's folder; or their names in the catalogue."""
+    """The files of a task, relative to the certificate's folder; or their names in the catalogue."""
     folder, found = certificate.absolute().parent, {}
     for name, where in (("domain", place), ("machine", machine)):
         if where is not None:

@@ -118,7 +118,7 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
 
 def _count_table(policy: Path) -> dict[str, int | None]:
-    """What one run's table contains; the strings of a table that sees only the top of the stack are not its own."""
+    """Count the contents of one run's table; the strings of a table that sees only the top of the stack are not its own."""
     from pdrm.learning.tabular.policy import TabularPolicy, load_table
     from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack

@@ -209,7 +209,7 @@ def grid_domain(
         step_reward: The environment's own reward of each step.
         slip: The probability that a step goes to one of the two sides, each equally likely; 2/3 is
             Gymnasium's FrozenLake. The label is that of the way it goes.
-        start_labels: The labels of which one is emitted at reset, each equally likely (None: no label).
+        start_labels: The labels of which one is emitted at reset, each equally likely (None for no label).
         more_events: Events that the domain has besides those of its labels.
 
     Returns:

@@ -1,6 +1,6 @@
 """A world of your own in JAX, for networks: a few pure functions of one environment.
 
-There is no batch axis: the learners map the functions over thousands of environments and compile them together with the machine.
+Functions have no batch axis: the learners map the functions over thousands of environments and compile them together with the machine.
 """
 
 from __future__ import annotations

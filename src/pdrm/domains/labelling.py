@@ -67,7 +67,7 @@ def label_at_reset_in_info(_observation: object, info: Mapping[str, Any]) -> Col
 
 
 def name_function(function: object) -> str:
-    """A function's name for messages, and the place where it is written, if that is known.
+    """A function's name for messages, and the place of its source, if that is known.
 
     >>> name_function(print)
     '`print`'

@@ -227,7 +227,7 @@ STEP_COST = 0.5
 
 
 def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
-    """Eight deliveries, in training and in tests.
+    """Eight deliveries, in training and in evaluation.
 
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
@@ -236,7 +236,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
-    """Four deliveries in training, eight in tests.
+    """Four deliveries in training, eight in evaluation.
 
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']

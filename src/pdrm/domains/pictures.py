@@ -167,7 +167,7 @@ def list_stack(symbols: Sequence[str]) -> list[str]:
 
 def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
     """Return True if an environment is to draw itself: it must have a render mode, and have been reset. As in Gymnasium's own
-    environments, a warning says so if there is no mode. `example` is one."""
+    environments, a warning says so if none is given. `example` is one."""
     import gymnasium  # only environments ask, which have loaded it
 
     if mode is None:

@@ -36,7 +36,7 @@ MOST_NAMES = 8
 """Names on a line up to which families with two variables are looked for."""
 
 MOST_DASHED = 12
-"""Edges drawn for `otherwise`; with more, only the caption says where it leads."""
+"""Edges drawn for `otherwise`; with more, only the caption names its target."""
 
 SMALLEST_FAMILY = 3
 """Rules that one line with a variable stands for at least."""

@@ -51,7 +51,7 @@ def join(parts: Iterable[str], between: str = "") -> Markup:
 
 
 SCALED = "max-width: 100%; height: auto"
-"""The style of a picture that is scaled down instead of cut off."""
+"""The style of a picture that is scaled down instead of clipped."""
 
 
 def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:

@@ -1,4 +1,4 @@
-"""The recorded curves of a line: the tests of all its seeds as arrays, and when its task counts as learnt."""
+"""The recorded curves of a line: the evaluations of all its seeds as arrays, and when its task counts as learnt."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TitledStudy(Protocol):
 
 
 class Origin(NamedTuple):
-    """How runs were made that came with the package."""
+    """The origin of runs that came with the package."""
 
     device: str
     command: str
@@ -52,15 +52,15 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Curves:
-    """A line's tests: S seeds, T tests, E episodes per test."""
+    """A line's evaluations: S seeds, T evaluations, E episodes per evaluation."""
 
     panel: Panel
     line: Line
     seeds: tuple[int, ...]
     unit: str
-    """What training is counted in: episodes or timesteps."""
+    """The unit of training: episodes or timesteps."""
     at: npt.NDArray[np.int64]
-    """[T]: training before each test."""
+    """[T]: training before each evaluation."""
     returns: Numbers
     """[S, T, E], raw."""
     steps: Numbers
@@ -71,11 +71,11 @@ class Curves:
     highest: float
     """The range of returns that the task allows; nan if it is not known."""
     origin: Origin | None = None
-    """How the runs were made, if they came with the package."""
+    """The origin of the runs, if they came with the package."""
     across: Numbers | None = None
-    """[S, T]: training before each test in the other unit (of episodes and timesteps)."""
+    """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
     store: Store | None = None
-    """Where the runs are."""
+    """The store of the runs."""
 
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
@@ -93,7 +93,7 @@ class Curves:
         return Runs(self.store.run(spec) for spec in self.specs)
 
     def training(self, x: str | None = None) -> Numbers:
-        """[T]: training before each test, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
+        """[T]: training before each evaluation, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
         if x is None or UNIT_OF[x] == self.unit:
             return self.at.astype(np.float64)
         if self.across is None:
@@ -108,7 +108,7 @@ class Curves:
 
     @property
     def achieving(self) -> int:
-        """The number of seeds of which every episode of the final test solved the task."""
+        """The number of seeds of which every episode of the final evaluation solved the task."""
         return int((self.final_success == 1).sum())
 
     @property
@@ -144,29 +144,29 @@ class Curves:
         return self.highest if np.isfinite(self.highest) else None
 
     def quartiles(self, values: Numbers) -> Quartiles:
-        """[T] each: over the seeds; a test counts by the mean of its episodes."""
+        """[T] each: over the seeds; an evaluation counts by the mean of its episodes."""
         return quartiles(values.mean(axis=2))
 
     @property
     def final_median(self) -> float:
-        """The median over the seeds of the final test's return."""
+        """The median over the seeds of the final evaluation's return."""
         return float(self.quartiles(self.returns).median[-1])
 
     @property
     def final_returns(self) -> Numbers:
-        """[S]: for each seed, the mean return of its final test."""
+        """[S]: for each seed, the mean return of its final evaluation."""
         returns: Numbers = self.returns[:, -1].mean(axis=1)
         return returns
 
     @property
     def final_success(self) -> Numbers:
-        """[S]: for each seed, the share of its final test's episodes that solved the task."""
+        """[S]: for each seed, the share of its final evaluation's episodes that solved the task."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
         return shares
 
     @property
     def final_scores(self) -> Numbers:
-        """[S]: for each seed, the mean normalised return of its final test."""
+        """[S]: for each seed, the mean normalised return of its final evaluation."""
         scores: Numbers = self.normalised[:, -1].mean(axis=1)
         return scores
 

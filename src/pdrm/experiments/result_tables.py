@@ -1,4 +1,4 @@
-"""Everything recorded, as tidy tables: `curves.csv` has a row per test of a run, `summary.csv` a row per test of a line."""
+"""Everything recorded, as tidy tables: `curves.csv` has a row per evaluation of a run, `summary.csv` a row per evaluation of a line."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ CURVES, SUMMARY = "curves.csv", "summary.csv"
 
 
 class ResultRow(NamedTuple):
-    """What became of one line: over its seeds, and the episodes of their final tests."""
+    """The results of one line: over its seeds, and the episodes of their final evaluations."""
 
     study: str
     panel: str
     line: str
     seeds: int
     training: int
-    """Before the final test."""
+    """Before the final evaluation."""
     unit: str
     """Of training: episodes or timesteps."""
     return_25: float
     return_50: float
     return_75: float
-    """Quartiles over the seeds of the final test's mean return."""
+    """Quartiles over the seeds of the final evaluation's mean return."""
     success: float
     """The share of these episodes that solved the task."""
 
@@ -40,7 +40,7 @@ class ResultRow(NamedTuple):
 
 
 class CurveRow(NamedTuple):
-    """A test of a run: means over its episodes."""
+    """An evaluation of a run: means over its episodes."""
 
     study: str
     panel: str
@@ -74,7 +74,7 @@ SUMMARY_COLUMNS = (
 
 
 def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
-    """How the final tests of a line went."""
+    """The results of the final evaluations of a line."""
     low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
     return ResultRow(
         study.name,
@@ -91,7 +91,7 @@ def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
 
 
 def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
-    """A row for each test of each run of a line."""
+    """A row for each evaluation of each run of a line."""
     about = _describe_line(study, curves)
     values = (curves.returns, curves.normalised, curves.steps, curves.success)
     means = [value.mean(axis=2) for value in values]

@@ -1,4 +1,4 @@
-"""What is said about several seeds: medians and quartiles as in the paper's figures, and what a small number of runs allows
+"""Statistics over several seeds: medians and quartiles as in the paper's figures, and what a small number of runs allows
 to conclude (Agarwal et al., 2021): interquartile means, stratified bootstrap intervals, probabilities of improvement.
 
 Scores of runs come as strata: an array for each task, with a score for each run. Every resampling has a generator of its own.
@@ -84,7 +84,7 @@ def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
 
 
 def probability_of_improvement(ours: Strata, others: Strata) -> float:
-    """How likely a run of the first is better than one of the second, ties counting half, on average over the tasks.
+    """The probability that a run of the first is better than one of the second, ties counting half, on average over the tasks.
 
     >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])
     0.875
@@ -101,7 +101,7 @@ def _improvements(ours: Strata, others: Strata) -> Numbers:
 
 
 def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
-    """The same with its interval: the runs of both are drawn anew."""
+    """The same with its interval: the runs of both are resampled."""
     count = len(ours)
     return bootstrap([*ours, *others], lambda drawn: _improvements(drawn[:count], drawn[count:]))
 
@@ -109,7 +109,7 @@ def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interva
 def episodes_to(
     episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float
 ) -> int | None:
-    """The first episode at which a curve is at the threshold or above; None: never.
+    """The first episode at which a curve is at the threshold or above (None if there is none).
 
     >>> episodes_to([100, 200, 300], np.array([0.0, 0.9, 0.5]), 0.8)
     200
@@ -119,7 +119,7 @@ def episodes_to(
 
 
 def share_interval(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval of a share (95 %), from so many of so many.
+    """Wilson's interval of a share (95 %), from `count` successes in `of` trials.
 
     >>> [round(end, 2) for end in share_interval(6, 10)]
     [0.31, 0.83]

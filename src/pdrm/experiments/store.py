@@ -35,7 +35,7 @@ class Store:
         return cls(folder / RUNS)
 
     def folder(self, spec: RunSpec) -> Path:
-        """Where a run is or will be."""
+        """The folder of a run, made or not."""
         places = [root / spec.name for root in (self.root, *self.more)]
         return next((place for place in places if place.exists()), places[0])
 

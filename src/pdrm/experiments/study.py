@@ -63,7 +63,7 @@ class Study:
     """Settings such as `CpRM(k=1)`, names, or agents of your own; one, several, or several by name."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
-    """How many (0, 1, …), or which."""
+    """The number of seeds (0, 1, …), or a list of them."""
     machine: MachineLike | None = None
     """Of all tasks, instead of their own."""
     success: str | Sequence[str] = ()
@@ -193,7 +193,7 @@ class Study:
         return Path(self.name if folder is None else folder)
 
     def results(self, folder: str | os.PathLike[str] | None = None) -> Results:
-        """What is recorded of it in the folder of `run`."""
+        """The results recorded in the folder of `run`."""
         place = self._place(folder)
         lines = recorded([self], Store.below(place))
         if not lines:
@@ -206,7 +206,7 @@ class Study:
         return self.results(folder).report()
 
     def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
-        """A row for each line: how its final tests went."""
+        """A row for each line: the results of its final evaluations."""
         return self.results(folder).table()
 
     def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
@@ -226,10 +226,10 @@ def _list(given: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
-    """What came of some studies: their recorded lines, and the runs that failed. `results["cprm"]` is a line."""
+    """The results of some studies: their recorded lines, and the runs that failed. `results["cprm"]` is a line."""
 
     folder: Path
-    """Where the runs, the tables and the report are."""
+    """The folder of the runs, the tables and the report."""
     lines: list[tuple[Study, Curves]]
     """A study, and the curves of one of its lines."""
     failures: list[Failure]
@@ -262,7 +262,7 @@ class Results:
         return f"<Results in {self.folder}: {said}{failed}{unlearnt}>"
 
     def table(self) -> Rows[ResultRow]:
-        """A row for each line: how its final tests went."""
+        """A row for each line: the results of its final evaluations."""
         from pdrm.drawing.rows import Rows
 
         rows = [result_row(study, curves) for study, curves in self.lines]
@@ -279,7 +279,7 @@ class Results:
         return self.table().frame()
 
     def curves(self) -> Rows[CurveRow]:
-        """A row for each test of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
+        """A row for each evaluation of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
         plot."""
         from pdrm.drawing.rows import Rows
 
@@ -324,7 +324,7 @@ class Results:
 
 
 def _note_failure(curves: Curves) -> str:
-    """A note that no seed of a line solves the task in its last tests, and what to try; nothing if one does."""
+    """A note that no seed of a line solves the task in its last evaluations, and what to try; nothing if one does."""
     if curves.success[:, -count_last_tests(len(curves.at)) :].any():
         return ""
     task, agent = curves.panel.task, curves.panel.agent(curves.line)
@@ -355,7 +355,7 @@ def run_study(
 ) -> Results:
     """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    What is wrong with a panel or a line is raised before anything runs. A run that fails is among the `failures`, and the
+    Errors in a panel or a line are raised before anything runs. A run that fails is among the `failures`, and the
     others continue; `NotRecorded` if all of them fail and nothing is recorded.
 
     >>> import tempfile

@@ -218,7 +218,7 @@ class _TomlStudy:
         return list(found)
 
     def locate(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
-        """What `make` returns; an error in it gets its place in this file: of a key in these scopes that it names, if any."""
+        """Call `make`; an error in it gets its place in this file: of a key in these scopes that it names, if any."""
         try:
             return make()
         except PdrmError as error:

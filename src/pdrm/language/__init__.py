@@ -1,4 +1,4 @@
-"""How a machine is written: the .pdrm text, JSON, and the formats of other programs.
+"""The formats of machines: the .pdrm text, JSON, and the formats of other programs.
 
 `loading` is the door: `load`, `parse`, `save` and the catalogue. Each reader makes a `document` (header lines and rules with the
 place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines within limits, and `syntax`,

@@ -32,7 +32,7 @@ class Letters:
         self.store = self.sets.store
         possible = self.sets.all.node
         self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
-        """The guards that hold for a label as bits (None if there is no such label)."""
+        """The guards that hold for a label as bits (None if the label does not exist)."""
         for number, guard in enumerate(guards):
             self._split(number, self.sets.of(guard).node)
         self.masks = [mask for mask in self.store.leaves(self.holding) if isinstance(mask, int)]

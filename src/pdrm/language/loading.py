@@ -40,7 +40,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 # --- Machine files
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
-"""What a machine can be saved as, by the ending of the file name."""
+"""Formats in which a machine can be saved, by the ending of the file name."""
 KINDS = {
     "grammar": "pdrm.language.grammars.grammar_machine",
     "regex": "pdrm.language.logic.regular_expressions",
@@ -162,7 +162,7 @@ def _check_path(path: object) -> Path:
 # --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
 
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
-"""Where one sentence ends and another begins."""
+"""The boundary between two sentences."""
 
 
 def catalogue_names() -> list[str]:
@@ -184,7 +184,7 @@ def catalogue_text(name: str) -> str:
 
 
 def catalogue_summary(name: str) -> str:
-    """What a machine is: the first sentence of its file.
+    """A summary of a machine: the first sentence of its file.
 
     >>> catalogue_summary("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'

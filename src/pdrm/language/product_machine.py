@@ -34,7 +34,7 @@ class PartMove(NamedTuple):
 
 
 class Part:
-    """A machine that takes part, and its moves at a state and a top (None: the empty stack)."""
+    """A machine that takes part, and its moves at a state and a top (None for the empty stack)."""
 
     def __init__(self, name: str, machine: PushdownRewardMachine, weight: float) -> None:
         self.name = name
@@ -55,7 +55,7 @@ class Part:
         return None if rule is None else self._move(rule, top)
 
     def moves(self, state: str, top: str | None) -> list[tuple[Guard | None, PartMove | None]]:
-        """Guards in the order in which they are tried (None: any other label), and their moves.
+        """Guards in the order in which they are tried (None for any other label), and their moves.
 
         No move is an error.
         """

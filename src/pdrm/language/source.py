@@ -11,7 +11,7 @@ from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
 COMMENT = "//"
 COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
-"""What to say of a comment that begins with another sign."""
+"""The message about a comment that begins with another sign."""
 
 
 @dataclass(frozen=True, slots=True)

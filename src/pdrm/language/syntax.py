@@ -38,12 +38,12 @@ SHAPES = {
     "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, for example `u0 -> u0 : {A}, z / A z, -0.01`",
     "guard": "{a, t}, a & !t, true or eps",
 }
-"""How each kind of line is written, for the fix of a syntax error."""
+"""The syntax of each kind of line, for the fix of a syntax error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a line and where it stands."""
+    """A word of a line and its place."""
 
     text: str
     where: Where

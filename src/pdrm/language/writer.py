@@ -43,7 +43,7 @@ def _is_rule(line: Line) -> bool:
 
 
 def _depths(lines: Iterable[Line]) -> Iterator[int]:
-    """How many `for` blocks each line stands in."""
+    """The number of `for` blocks around each line."""
     open_indents: list[int] = []
     for line in lines:
         if line.code.strip():

@@ -62,7 +62,7 @@ class TableLearner:
             self.own.advance(self.episodes + 1)
 
     def policy(self) -> SeeingPolicy:
-        """What was learnt so far."""
+        """The policy so far."""
         return SeeingPolicy(self.own.policy())
 
     def test(self, _episodes: int, _seed: int, /) -> Test:
@@ -70,7 +70,7 @@ class TableLearner:
         return self.own.test()
 
     def save(self) -> Arrays:
-        """Where the run stands."""
+        """The state of the run, as arrays."""
         return self.own.save()
 
     def load(self, arrays: Arrays, /) -> None:
@@ -82,7 +82,7 @@ class TableLearner:
         return self.own.policy(about).save(path, largest)
 
     def facts(self) -> dict[str, float]:
-        """Where the run stands, in numbers."""
+        """The state of the run, in numbers."""
         return self.own.facts()
 
 
@@ -99,7 +99,7 @@ def _table_learner(
 
 
 class NetworkLearner:
-    """One of several runs that are trained side by side: the first that is asked advances, or tests, them all."""
+    """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
 
     def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:
         self.training, self.run, self.task = training, run, task
@@ -107,7 +107,7 @@ class NetworkLearner:
         self.total = -(-agent.total // per_iteration) * per_iteration
         """The steps of training, in whole iterations."""
         self.between_tests = max(1, agent.between_tests // per_iteration) * per_iteration
-        """The steps between two tests, in whole iterations."""
+        """The steps between two evaluations, in whole iterations."""
 
     @property
     def steps(self) -> int:

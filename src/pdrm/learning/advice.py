@@ -1,4 +1,4 @@
-"""Advice if an agent does not learn its task: whether it was trained for long enough to say so, and what to try next."""
+"""Advice if an agent does not learn its task: if it was trained for long enough to say so, and what to try next."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pdrm.product.task_findings import inspect_task
 from pdrm.task import Task
 
 LAST_TESTS = 4
-"""The last quarter of the tests says if a task was learnt."""
+"""The last quarter of the evaluations says if a task was learnt."""
 FEWEST_EPISODES = 300
 """A table that was trained for less is not expected to have learnt anything."""
 UNREACHABLE = "W0608"
 
 
 def count_last_tests(tests: int) -> int:
-    """The number of tests at the end that say if a task was learnt.
+    """The number of evaluations at the end that say if a task was learnt.
 
     >>> count_last_tests(30), count_last_tests(2)
     (7, 1)
@@ -37,7 +37,7 @@ def is_judged(task: Task, agent: AnyAgent) -> bool:
 
 
 def advise(task: Task, agent: AnyAgent) -> str:
-    """What to try with an agent that does not learn its task.
+    """Suggest what to try with an agent that does not learn its task.
 
     >>> from pdrm.learning.agents import QLearning
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))

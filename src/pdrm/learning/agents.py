@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_SEEDS = 100_000
 EMITTED, AUTO = "emitted", "auto"
 SHAPINGS = (NOTHING, "machine", EMITTED)
-"""What rewards are shaped by. Deep agents can leave it to the task (`auto`)."""
+"""The potential for reward shaping. Deep agents can leave it to the task (`auto`)."""
 
 
 def _check_shaping(agent: QLearning | Deep) -> None:
@@ -97,7 +97,7 @@ TABLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Tabular(BuiltInAgent):
-    """What every tabular agent has."""
+    """Settings of every tabular agent."""
 
     usual: ClassVar[Mapping[str, Any]] = TABLES
 
@@ -116,9 +116,9 @@ class Tabular(BuiltInAgent):
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = TASK
-    """Training episodes between two tests."""
+    """Training episodes between two evaluations."""
     test_episodes: int = 10
-    """Greedy episodes per test."""
+    """Greedy episodes per evaluation."""
 
     def __post_init__(self) -> None:
         BuiltInAgent.__post_init__(self)
@@ -211,7 +211,7 @@ class QLearning(Tabular):
 
     @property
     def ties(self) -> str:
-        """Which of several best actions is taken: a `random` one, or the `first` unless all are 0."""
+        """Tie-breaking among several best actions: a `random` one, or the `first` unless all are 0."""
         return "random"
 
     @property
@@ -332,9 +332,9 @@ class Summary(BuiltInAgent):
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
-    """Training episodes between two tests."""
+    """Training episodes between two evaluations."""
     test_episodes: int = 10
-    """Greedy episodes per test."""
+    """Greedy episodes per evaluation."""
 
     def __post_init__(self) -> None:
         BuiltInAgent.__post_init__(self)
@@ -378,7 +378,7 @@ _DEEP = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Deep(BuiltInAgent):
-    """What every deep agent has."""
+    """Settings of every deep agent."""
 
     deep: ClassVar[bool] = True
     unit: ClassVar[str] = "timesteps"
@@ -408,9 +408,9 @@ class Deep(BuiltInAgent):
     depth: int | None = None
     """Ours: symbols that a stack has room for (default: what the task can need, 32 to 1,024; 512 with the whole stack)."""
     test_every: int | None = None
-    """Ours: steps between two tests (default: a twentieth of all)."""
+    """Ours: steps between two evaluations (default: a twentieth of all)."""
     test_episodes: int = TASK
-    """Ours: episodes without exploration per test."""
+    """Ours: episodes without exploration per evaluation."""
     shaping: str = TASK
     """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
     every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` if an agent has
@@ -504,9 +504,9 @@ class PPO(Deep):
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
     clip_range: float = 0.2
-    """How far the new policy may differ from the old."""
+    """The most that the new policy may differ from the old."""
     clip_range_vf: Number = None
-    """How far a value may move from the old one, in the unit of scaled rewards (default: any distance)."""
+    """The most that a value may move from the old one, in the unit of scaled rewards (default: no limit)."""
     normalize_advantage: bool = True
     """A batch's advantages are brought to mean 0 and deviation 1."""
     ent_coef: Number = TASK
@@ -557,7 +557,7 @@ class RecurrentPPO(PPO):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OffPolicy(Deep):
-    """What DQN and SAC share."""
+    """Settings of both DQN and SAC."""
 
     buffer_size: int = TASK
     """Transitions kept, over all environments."""
@@ -566,7 +566,7 @@ class OffPolicy(Deep):
     batch_size: int = TASK
     """Experiences per update."""
     tau: Number = TASK
-    """How far the target network moves to the network, at each of its updates."""
+    """The step of the target network towards the network, at each of its updates, as a share of the distance."""
     train_freq: int = TASK
     """Steps of each environment between updates."""
     gradient_steps: int = TASK
@@ -660,7 +660,7 @@ AGENTS: dict[str, type[BuiltInAgent]] = {
 }
 """Every agent of pdrm, by its name."""
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
-"""What is trained if no agent is named: in finite domains, and in WaterWorld."""
+"""The default agents: in finite domains, and in WaterWorld."""
 
 
 def kind_of(name: str) -> type[BuiltInAgent]:

@@ -1,6 +1,6 @@
-"""A learning curve: the tests of a run, one after the other, and its file.
+"""A learning curve: the evaluations of a run, one after the other, and its file.
 
-A test is a number of episodes without exploration. `curve.csv` has one line per test episode: the training episodes and environment
+An evaluation is a number of episodes without exploration. `curve.csv` has one line per evaluation episode: the training episodes and environment
 steps before it, the number of the episode, its return and length, and the machine state in which it ended.
 """
 
@@ -25,7 +25,7 @@ ARRAYS = ("episodes", "timesteps", "returns", "steps", "ends")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Test:
-    """The episodes of one test: what they paid, how long they were, and in which machine states they ended."""
+    """The episodes of one evaluation: what they paid, how long they were, and in which machine states they ended."""
 
     returns: npt.NDArray[np.float64]  # [E]
     steps: npt.NDArray[np.int64]  # [E]
@@ -36,24 +36,24 @@ class Test:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The tests of a run: T tests of E episodes each."""
+    """The evaluations of a run: T evaluations of E episodes each."""
 
     unit: str
-    """What the agent's training is counted in: episodes or timesteps."""
+    """The unit of the agent's training: episodes or timesteps."""
     episodes: npt.NDArray[np.int64]
-    """[T]: training episodes before each test."""
+    """[T]: training episodes before each evaluation."""
     timesteps: npt.NDArray[np.int64]
-    """[T]: environment steps of training before each test."""
+    """[T]: environment steps of training before each evaluation."""
     returns: npt.NDArray[np.float64]
     """[T, E]"""
     steps: npt.NDArray[np.int64]
-    """[T, E]: the lengths of the test episodes."""
+    """[T, E]: the lengths of the evaluation episodes."""
     ends: npt.NDArray[np.str_]
     """[T, E]: machine states."""
 
     @classmethod
     def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
-        """The curve of some tests."""
+        """The curve of some evaluations."""
         return cls(
             unit,
             np.array([test.episodes for test in tests], np.int64),
@@ -72,16 +72,16 @@ class Curve:
 
     @property
     def at(self) -> npt.NDArray[np.int64]:
-        """[T]: training before each test, in the agent's unit."""
+        """[T]: training before each evaluation, in the agent's unit."""
         return self.timesteps if self.unit == "timesteps" else self.episodes
 
     @property
     def final_return(self) -> float:
-        """The mean return of the last test."""
+        """The mean return of the last evaluation."""
         return float(self.returns[-1].mean())
 
     def frame(self) -> Any:
-        """The curve as a pandas `DataFrame`, with a row for each test episode and the columns of `curve.csv`."""
+        """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
         from pdrm.drawing.rows import make_frame
 
         tested = self.returns.shape[1] if len(self) else 0
@@ -134,13 +134,13 @@ class Curve:
         )
 
     def arrays(self) -> Arrays:
-        """The tests as arrays, for a checkpoint."""
+        """The evaluations as arrays, for a checkpoint."""
         values = (self.episodes, self.timesteps, self.returns, self.steps, self.ends)
         return {f"tests.{name}": value for name, value in zip(ARRAYS, values, strict=True)}
 
 
 def read_tests(arrays: Arrays) -> list[Test]:
-    """The tests in a checkpoint's arrays."""
+    """The evaluations in a checkpoint's arrays."""
     columns = zip(*(arrays[f"tests.{name}"] for name in ARRAYS), strict=True)
     return [
         Test(returns, steps, ends, int(episodes), int(timesteps))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 ENDED, TRUNCATED = "ended in ", "truncated in "
-"""How an episode ends: by the machine or the environment; or by a limit, of steps most often."""
+"""The end of an episode: by the machine or the environment; or by a limit, usually of steps."""
 
 
 class Evaluation(dict[str, Any]):
@@ -91,7 +91,7 @@ class Evaluation(dict[str, Any]):
             return self[name]
 
     def lines(self) -> list[str]:
-        """How the episodes ended, each way with its number."""
+        """The ways the episodes ended, each with its count."""
         return [
             f"{end if end.startswith(TRUNCATED) else ENDED + end}: {count}"
             for end, count in self["ends"].items()
@@ -134,7 +134,7 @@ class Moment:
     state: Any
     """The environment's state in a finite domain, else the observation."""
     configuration: Configuration
-    """The machine's; the values of counters, as text, are in the place of a stack."""
+    """The machine's; the values of counters, as text, are given instead of a stack."""
     action: Any
     """The action that led here; None if the episode began."""
     label: Label | None
@@ -222,7 +222,7 @@ def play_policy(
 
 
 def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
-    """A test: episodes in each of the domains that test the task's."""
+    """An evaluation: episodes in each of the task's evaluation domains."""
     each = [
         one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
     ]
@@ -230,7 +230,7 @@ def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int
 
 
 def join_episodes(each: Sequence[Episode]) -> Test:
-    """A test of these episodes."""
+    """An evaluation of these episodes."""
     return Test(
         np.array([one.reward for one in each]),
         np.array([one.steps for one in each], np.int64),

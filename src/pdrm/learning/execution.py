@@ -37,14 +37,14 @@ BACKENDS = ("loky", "dask", "ray")
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 GIGABYTES_PER_WORKER = 7.0
 LEAST_GIGABYTES = 14.0
-"""What runs may take at once by default: this much per worker, as far as the machine has it, and at least this."""
+"""Memory of concurrent runs by default: this much per worker, as far as the machine has it, and at least this."""
 SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """How many workers, of which kind, and how much memory they share.
+    """The number and kind of workers, and the memory they share.
 
     Without an address, Dask and Ray start workers on this machine; with one, they use the cluster that is there, whose workers
     must see the same folder.
@@ -218,7 +218,7 @@ UNKNOWN_SECONDS = 1.0
 
 
 def plan_jobs(runs: Sequence[Planned], workers: Workers) -> list[Job]:
-    """What each worker takes in one piece. A job is one batch; but batches too large to run on all workers at once share as many
+    """Split runs into jobs, one per worker at a time. A job is one batch; but batches too large to run on all workers at once share as many
     jobs as fit side by side."""
     batches: dict[Hashable, Batch] = {}
     for run in runs:
@@ -268,7 +268,7 @@ class Failure(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What comes back of a batch: why it failed, and the policies that no file holds."""
+    """The result of a batch: why it failed, and the policies that no file holds."""
 
     why: str = ""
     error: Exception | None = None
@@ -276,7 +276,7 @@ class Attempt(NamedTuple):
 
 
 class TrainingOutcome(NamedTuple):
-    """What came of some runs."""
+    """The results of some runs."""
 
     failures: list[Failure]
     policies: dict[str, Policy]
@@ -285,14 +285,14 @@ class TrainingOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """What is kept of runs, in addition to their results."""
+    """Options for what runs keep in addition to their results."""
 
     largest_policy: int | None = None
     """Bytes of a policy beyond which only its hash is kept (default: all are kept)."""
     log: str | None = None
-    """The tool that tests are logged to: tensorboard or wandb."""
+    """The tool that evaluations are logged to: tensorboard or wandb."""
     watch: Watch | None = None
-    """Called after every test."""
+    """Called after every evaluation."""
     in_process: bool = False
     """The workers are this process: errors come back as they are, and policies that no file can hold."""
 
@@ -401,7 +401,7 @@ SECONDS_TO_COMPILE = 3.0
 
 
 class Display:
-    """What is known of the runs: how many are done, and how far others are."""
+    """The progress of the runs: how many are done, and how far others are."""
 
     def __init__(self, runs: Sequence[Planned], root: Path) -> None:
         self.runs, self.root = runs, root
@@ -410,7 +410,7 @@ class Display:
         """The work that was done when it began."""
 
     def share(self, run: Planned) -> float:
-        """How far a run is."""
+        """The progress of a run, from 0 to 1."""
         folder = self.root / run.spec.name
         if is_done(folder):
             return 1.0

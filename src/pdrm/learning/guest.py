@@ -29,9 +29,9 @@ class GuestAgent:
     total_timesteps: int | None = None
     """Environment steps of training."""
     test_every: int | None = None
-    """Training between two tests (default: a twentieth)."""
+    """Training between two evaluations (default: a twentieth)."""
     test_episodes: int = 10
-    """Episodes without exploration per test."""
+    """Episodes without exploration per evaluation."""
 
     def __repr__(self) -> str:
         return repr(self.agent)
@@ -54,7 +54,7 @@ class GuestAgent:
 
     @property
     def unit(self) -> str:
-        """What its training is counted in."""
+        """The unit of its training."""
         return "episodes" if self.total_timesteps is None else "timesteps"
 
     @property
@@ -73,7 +73,7 @@ class GuestAgent:
 
     @property
     def between_tests(self) -> int:
-        """Training between two tests, in its unit."""
+        """Training between two evaluations, in its unit."""
         return self.test_every or max(1, self.total // TESTS_PER_RUN)
 
     def record(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Where a learner may stop: after this many episodes or environment steps in all."""
+    """The point at which a learner may stop: after this many episodes or environment steps in all."""
 
     episodes: int | None = None
     steps: int | None = None

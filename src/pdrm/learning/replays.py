@@ -108,7 +108,7 @@ class Replay:
         return self.moments[-1].configuration.state
 
     def describe_end(self) -> str:
-        """How it ended: by the machine or the environment, or by a limit.
+        """Describe the end: by the machine or the environment, or by a limit.
 
         >>> from pdrm.learning.run import train
         >>> train("maze-5x5", "q", episodes=1, test_every=1, step_limit=3).replay().describe_end()
@@ -137,7 +137,7 @@ class Replay:
         return screens
 
     def pictures(self, every: int = 1) -> list[Pixels]:
-        """The first moment, one every so many steps, and the last: the domain, next to the machine's state and stack."""
+        """The first moment, one every n steps, and the last: the domain, next to the machine's state and stack."""
         gained, pictures = 0.0, []
         for number, moment in enumerate(self.moments):
             gained += moment.reward
@@ -152,11 +152,11 @@ class Replay:
         return pictures
 
     def facts(self) -> dict[str, Any]:
-        """How it went: return, steps and the machine's last state."""
+        """The summary: return, steps and the machine's last state."""
         return {"return": self.reward, "steps": len(self) - 1, "end": self.end}
 
     def _describe(self, number: int, gained: float) -> list[str]:
-        """What happened in a step, line by line; the environment's reward only if there is one."""
+        """Describe a step, line by line; the environment's reward only if there is one."""
         moment = self.moments[number]
         action = "" if moment.action is None else self.task.finite.actions[moment.action]
         label = "none" if moment.label is None else label_text(moment.label)
@@ -177,7 +177,7 @@ class Replay:
 
 
 class Film(dict[str, Any]):
-    """How a filmed episode went: a dictionary, which shows the film in a notebook.
+    """The summary of a filmed episode: a dictionary, which shows the film in a notebook.
 
     >>> Film({"return": 1.0, "steps": 9, "end": "home"}, Path("film.gif"))
     <Film film.gif: 9 steps, return 1, the machine in home>

@@ -87,7 +87,7 @@ class Run:
     spec: RunSpec
     """The task, the agent and the seed."""
     folder: Path
-    """Where its files are."""
+    """The folder of the run."""
     learnt: Policy | None = field(default=None, compare=False)
     """The policy of an agent of your own that cannot be kept in a file."""
 
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def tested(self) -> bool:
-        """True if a test is kept: it is done, or was stopped after one."""
+        """True if an evaluation is kept: it is done, or was stopped after one."""
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
@@ -146,7 +146,7 @@ class Run:
 
     @property
     def curve(self) -> Curve:
-        """Its tests; of a run that was stopped, those until then."""
+        """Its evaluations; of a run that was stopped, those until then."""
         unit = self.spec.agent.unit
         if not self.done:
             return read_curve_so_far(self.folder, unit)
@@ -165,7 +165,7 @@ class Run:
 
     @property
     def warning(self) -> NeverSucceeded | None:
-        """A warning that no episode of the last tests solved the task, and what to try."""
+        """A warning that no episode of the last evaluations solved the task, and what to try."""
         task, agent = self.spec.task, self.spec.agent
         if not self.done or not task.success:
             return None
@@ -186,7 +186,7 @@ class Run:
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Draw its curve as a figure of matplotlib: the median of the episodes of each test, and a band from their 25th to their
+        """Draw its curve as a figure of matplotlib: the median of the episodes of each evaluation, and a band from their 25th to their
         75th percentile.
 
         Args:
@@ -210,7 +210,7 @@ class Run:
 
     @property
     def policy(self) -> Any:
-        """What was learnt: a table, networks that act step by step, or the policy of an agent of your own."""
+        """The learnt policy: a table, networks that act step by step, or the policy of an agent of your own."""
         if self.learnt is not None:
             return self.learnt
         return read_policy(self.spec, self.folder)
@@ -364,15 +364,15 @@ def check_axes(x: str | None, y: str) -> None:
 
 
 MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
-"""What evaluations of several runs have the mean of."""
+"""The entries of evaluations that are averaged over several runs."""
 
 
 class RunRow(NamedTuple):
-    """How the final test of one of several runs went."""
+    """The result of the final evaluation of one of several runs."""
 
     seed: int
     training: int
-    """Before that test, in the agent's unit."""
+    """Before that evaluation, in the agent's unit."""
     final_return: float
     """The mean of its episodes."""
     success: float
@@ -415,7 +415,7 @@ class Runs(list[Run]):
         return said + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
-        """A row for each run: how its final test went."""
+        """A row for each run: the result of its final evaluation."""
         from pdrm.drawing.rows import Rows
 
         def make(number: int) -> RunRow:
@@ -437,7 +437,7 @@ class Runs(list[Run]):
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each test, and a band from the 25th
+        """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each evaluation, and a band from the 25th
         to the 75th percentile."""
         from pdrm.drawing.curve_plots import CurveLine, run_plot
 
@@ -517,7 +517,7 @@ def train(
 ) -> Run | Runs:
     """Train an agent on a task.
 
-    Warns (`NeverSucceeded`) if no episode of the last tests solves it. Ctrl-C stops after the next test, and says where what was
+    Warns (`NeverSucceeded`) if no episode of the last evaluations solves it. Ctrl-C stops after the next evaluation, and says where what was
     learnt is; with a `folder`, the same call resumes.
 
     Args:
@@ -528,7 +528,7 @@ def train(
         seed: Of the run.
         seeds: Of several runs: how many (0, 1, …), or which.
         folder: Where the folder of each run is made (default: a temporary one, which lasts as long as the run).
-        watch: Called after every test.
+        watch: Called after every evaluation.
         progress: Show a progress bar (default: on a terminal and in a notebook).
         settings: Of the agent.
 
@@ -613,7 +613,7 @@ def _remove(folder: Path) -> None:
 
 
 def _warn_of_failure(runs: Sequence[Run]) -> None:
-    """Warn once, of all runs whose last tests did not solve the task."""
+    """Warn once, of all runs whose last evaluations did not solve the task."""
     failed = {run.spec.seed: warning for run in runs if (warning := run.warning) is not None}
     if failed:
         first, seeds = next(iter(failed.values())), ", ".join(map(str, failed))

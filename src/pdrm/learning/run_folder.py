@@ -27,7 +27,7 @@ LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not N
 
 
 class RunProgress(NamedTuple):
-    """How far a run under way is."""
+    """The progress of a run under way."""
 
     done: int
     total: int
@@ -45,7 +45,7 @@ def write_progress(folder: Path, done: int, total: int, last_return: float | Non
 
 
 def read_progress(folder: Path) -> RunProgress | None:
-    """How far a run is that has begun and is not done."""
+    """The progress of a run that has begun and is not done (None if unknown)."""
     try:
         return RunProgress(*json.loads((folder / PROGRESS).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -94,7 +94,7 @@ def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[
 
 
 PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
-"""Where runs are in a folder: itself, what `pdrm train -o` was given, a study's folder, one that holds some of these, or one where
+"""The places of runs in a folder: itself, what `pdrm train -o` was given, a study's folder, one that holds some of these, or one where
 commands were run."""
 
 

@@ -69,7 +69,7 @@ STANDARD_ERROR = 2
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run after a test: for displays and logs."""
+    """A run after an evaluation: for displays and logs."""
 
     spec: RunSpec
     done: int
@@ -81,7 +81,7 @@ class Status:
 
 
 Watch = Callable[[Status], None]
-"""Called for each run after each of its tests."""
+"""Called for each run after each of its evaluations."""
 
 
 class DeferredInterrupt:
@@ -151,11 +151,11 @@ class Course:
 
     @property
     def is_over(self) -> bool:
-        """True after the last test."""
+        """True after the last evaluation."""
         return len(self.tests) >= -(-self.total // self.between_tests)
 
     def advance(self) -> None:
-        """Train until the next test is due; an episode or a rollout may have gone beyond it already."""
+        """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
         due = min(self.total, (len(self.tests) + 1) * self.between_tests)
         before = self.done
         if before >= due:
@@ -180,18 +180,18 @@ class Course:
 
     @property
     def curve(self) -> Curve:
-        """The tests so far."""
+        """The evaluations so far."""
         return Curve.of(self.spec.agent.unit, self.tests)
 
     @property
     def facts(self) -> dict[str, float]:
-        """Where the run stands, in numbers."""
+        """The state of the run, in numbers."""
         if isinstance(self.learner, TableLearner | NetworkLearner):
             return self.learner.facts()
         return {"steps": float(self.learner.steps)}
 
     def tell(self, watch: Watch | None) -> None:
-        """Tell the watch of the last test, and displays in other processes."""
+        """Tell the watch of the last evaluation, and displays in other processes."""
         last = self.tests[-1]
         write_progress(self.folder, self.done, self.total, float(last.returns.mean()))
         if watch is not None:
@@ -270,7 +270,7 @@ def execute(
     Args:
         specs: The runs; they have one `batch`.
         folders: Of each run.
-        watch: Called after every test.
+        watch: Called after every evaluation.
         largest_policy: Bytes of a policy beyond which it is not kept (default: all are).
 
     Returns:
@@ -366,7 +366,7 @@ def _begin(runs: list[Placed]) -> list[Course]:
 
 
 def _advance(courses: list[Course]) -> None:
-    """Train all to their next test, and test them. The first advances all that are side by side."""
+    """Train all to their next evaluation, and evaluate them. The first advances all that are side by side."""
     for course in courses:
         course.advance()
     for course in courses:
@@ -449,7 +449,7 @@ def damaged_checkpoint(path: Path, error: Exception) -> BadRunFolder:
 
 
 def read_curve_so_far(folder: Path, unit: str) -> Curve:
-    """The tests of a run that is not done, by its last checkpoint."""
+    """The evaluations of a run that is not done, by its last checkpoint."""
     path = folder / CHECKPOINT
     if not path.exists():
         raise no_run(folder, "it was not trained until a first test")

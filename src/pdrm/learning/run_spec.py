@@ -26,7 +26,7 @@ from pdrm.task import Task
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Everything that decides a run's result. What the agent leaves to the task is settled here.
+    """Everything that decides a run's result. Settings that the agent leaves to the task are settled here.
 
     >>> from pdrm.learning.agents import QLearning
     >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST = 2**31 - 1
 """The largest number of episodes, steps or updates."""
 MOST_TEST_EPISODES = 1_000_000
-"""Per test: the return of each of them is kept."""
+"""Per evaluation: the return of each of them is kept."""
 LONGEST_K = 100
 """Digits. A shorter k that is too large for a table is refused with it."""
 FULL, NOTHING = "full", "none"
@@ -42,13 +42,13 @@ Number = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BuiltInAgent(ABC):
-    """What every agent of pdrm has. Unknown settings and values out of range are refused when it is made."""
+    """Settings of every agent of pdrm. Unknown settings and values out of range are refused when it is made."""
 
     name: ClassVar[str] = ""
     """The name on the command line and in study files."""
     deep: ClassVar[bool] = False
     unit: ClassVar[str] = "episodes"
-    """What training is counted in."""
+    """The unit of training."""
     usual: ClassVar[Mapping[str, Any]] = {}
     """Settings of an agent that leaves them to the task, unless the task says otherwise."""
 
@@ -103,12 +103,12 @@ class BuiltInAgent(ABC):
     @property
     @abstractmethod
     def between_tests(self) -> int:
-        """Training between two tests, in the agent's unit."""
+        """Training between two evaluations, in the agent's unit."""
 
     @property
     @abstractmethod
     def test_episodes(self) -> int:
-        """Episodes per test."""
+        """Episodes per evaluation."""
 
     @abstractmethod
     def usual_for(self, task: Task) -> dict[str, Any]:

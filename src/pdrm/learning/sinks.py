@@ -1,6 +1,6 @@
 """Logging to the tools people have already: TensorBoard, and Weights & Biases. Off unless asked for, never needed.
 
-A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every test. The
+A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every evaluation. The
 tool's package is loaded by name when a sink is made.
 """
 
@@ -21,7 +21,7 @@ from pdrm.learning.run_spec import RunSpec
 
 
 def scalars(status: Status) -> dict[str, float]:
-    """What is logged after a test: how it went, and where the training stands."""
+    """The values logged after an evaluation: its results, and the state of the training."""
     returns, steps = status.test.returns, status.test.steps
     test = {
         "return": float(returns.mean()),
@@ -33,10 +33,10 @@ def scalars(status: Status) -> dict[str, float]:
 
 
 class Sink(ABC):
-    """Somewhere to log to: called after every test of a run, closed at the end."""
+    """Somewhere to log to: called after every evaluation of a run, closed at the end."""
 
     def __call__(self, status: Status) -> None:
-        """Log the test."""
+        """Log the evaluation."""
         self.log(scalars(status), status.done)
 
     @abstractmethod
@@ -127,7 +127,7 @@ def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
 
 @contextmanager
 def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
-    """A watch that logs every test of the runs that are not done with the tool of that name."""
+    """A watch that logs every evaluation of the runs that are not done with the tool of that name."""
     with ExitStack() as stack:
         sinks = {
             spec.id: stack.enter_context(sink_for(tool, folder, folder.name, spec.record()))

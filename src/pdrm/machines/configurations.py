@@ -38,7 +38,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One application of a rule (None: of the machine's `otherwise`)."""
+    """One application of a rule (None for the machine's `otherwise`)."""
 
     rule: Transition | None
     before: Configuration
@@ -48,7 +48,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One label read (None: the silent moves before the first label), the move it caused and the silent ones after it.
+    """One label read (None for the silent moves before the first label), the move it caused and the silent ones after it.
 
     The step's reward is the sum of its moves' rewards, undiscounted, added in order.
     """

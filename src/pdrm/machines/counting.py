@@ -128,7 +128,7 @@ class CountingConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class CountingStep:
-    """One label read (None: the silent moves before the first), by a rule (None: `otherwise`), and its silent moves.
+    """One label read (None for the silent moves before the first), by a rule (None for `otherwise`), and its silent moves.
 
     The moves are counted, not kept: a step that moves a stack between counters makes millions of them.
     """
@@ -170,7 +170,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     final: tuple[str, ...]
     """F: the states in which the task is over."""
     otherwise: Otherwise
-    """What happens if no rule applies."""
+    """The default when no rule applies."""
     transitions: tuple[CountingTransition, ...]
     """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()

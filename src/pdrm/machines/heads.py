@@ -32,7 +32,7 @@ class PushdownSystem(Machine[Transition], ABC):
 
 
 class Head(NamedTuple):
-    """A state and a top symbol (None: the empty stack)."""
+    """A state and a top symbol (None for the empty stack)."""
 
     state: str
     top: str | None

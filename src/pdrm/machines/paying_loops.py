@@ -24,7 +24,7 @@ from pdrm.machines.transitions import Transition
 N = TypeVar("N", bound=Hashable)
 
 KNOWN = 3
-"""Symbols of the stack that are looked at: as high as a loop may push above where it began, and one more."""
+"""Symbols of the stack that are looked at: as high as a loop may push above its start, and one more."""
 
 MOST_LOOKS = 20_000
 """Labels read in search of loops; then the search ends."""
@@ -50,7 +50,7 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
     """Read a label with only the top of the stack known.
 
     Returns:
-        What is known then, and what is paid; None if it depends on what is below, or if there is no move.
+        What is known then, and what is paid; None if it depends on what is below, or if no move applies.
 
     Example:
         >>> from pdrm.language.loading import catalogue
@@ -112,7 +112,7 @@ def explore_situations(
 
 
 def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
-    """Steps that lead back to where they begin and pay, if there are any.
+    """Steps that lead back to their start and pay, if there are any.
 
     The longest ways to every situation are made longer step by step; the last steps of these ways lead round such a loop
     sooner or later.

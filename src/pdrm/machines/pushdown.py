@@ -66,7 +66,7 @@ class PushdownRewardMachine(PushdownSystem):
     final: tuple[str, ...]
     """F: the states in which the task is over."""
     otherwise: Otherwise
-    """What happens if no rule applies."""
+    """The default when no rule applies."""
     transitions: tuple[Transition, ...]
     """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
@@ -108,7 +108,7 @@ class PushdownRewardMachine(PushdownSystem):
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
         """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
-        silent rule. top: the topmost symbol (None: the stack is empty)."""
+        silent rule. top: the topmost symbol (None if the stack is empty)."""
         for looked in (NONE,) if top is None else (top, NONE, ANY):
             for rule in self._at.get((state, looked, label is None), ()):
                 if label is None or rule.guard.holds(label):

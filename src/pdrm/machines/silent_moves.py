@@ -24,7 +24,7 @@ MOST_SHOWN = 6
 """Silent moves printed in a message."""
 
 MOST_SEARCHED = 100
-"""Silent moves followed to find where they repeat."""
+"""Silent moves followed in search of a repetition."""
 
 MOST_COMPARED = 1_000
 """Heads followed to find the shortest example."""

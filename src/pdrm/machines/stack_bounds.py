@@ -44,7 +44,7 @@ def _settle(machine: PushdownSystem, state: str, symbols: TopSymbols) -> _Settle
 
 
 def _greatest_gains(machine: PushdownSystem, gain: Callable[[_Settled], int]) -> dict[str, float]:
-    """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if there is no bound.
+    """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
 
     The symbols of the stack are settled one after the other, as far as they are popped.
     """
@@ -72,7 +72,7 @@ def _greatest_gains(machine: PushdownSystem, gain: Callable[[_Settled], int]) ->
 
 
 def pops_in_a_step(machine: PushdownSystem) -> int | None:
-    """The most symbols popped off the old stack by one label and its silent moves (None: there is no bound).
+    """The most symbols popped off the old stack by one label and its silent moves (None if unbounded).
 
     >>> from pdrm.language.loading import catalogue
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
@@ -91,7 +91,7 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
 
 
 def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
-    """The number of symbols of a stack that decide what a k-policy sees in that many steps (None: there is no bound).
+    """The number of symbols of a stack that decide what a k-policy sees in that many steps (None if unbounded).
 
     They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
 
@@ -168,7 +168,7 @@ class StackGrowth:
     added: int
     """m: the most symbols that one transition adds, those it pushes less the one it looks at."""
     silent_pushes: int | None
-    """e: the most silent transitions of one step that add symbols, over all stacks (None: there is no bound)."""
+    """e: the most silent transitions of one step that add symbols, over all stacks (None if unbounded)."""
     begun: int
     """The height of the stack before the first label is read."""
     step: int

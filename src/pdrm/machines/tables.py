@@ -54,7 +54,7 @@ class Table(NamedTuple):
     target: Integers
     """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they come up."""
     pops: Integers
-    """[move]: 1 if the top symbol goes, else 0 (also where it is popped and put straight back)."""
+    """[move]: 1 if the top symbol goes, else 0 (also if it is popped and put straight back)."""
     pushes: Integers
     """[move]: how many symbols it pushes."""
     push: Integers
@@ -80,7 +80,7 @@ class MoveRow(NamedTuple):
     reward: float
 
     def replace(self, top: str | None) -> TopSymbols:
-        """The symbols that take the place of `top` (None: the empty stack, which is never popped)."""
+        """The symbols that replace `top` (None for the empty stack, which is never popped)."""
         return self.pushed if self.pops else (*self.pushed, top)
 
     def apply(self, stack: Stack) -> Stack:
@@ -96,8 +96,8 @@ def rule_at(
     Args:
         machine: The machine.
         state: Its state.
-        top: The symbol on top (None: the stack is empty).
-        label: The label that is read (None: the silent move).
+        top: The symbol on top (None if the stack is empty).
+        label: The label that is read (None for the silent move).
 
     Returns:
         The move, or None if there is none.
@@ -332,7 +332,7 @@ def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label
 def _rules(
     automaton: CountingRewardAutomaton, state: str, label: Label | None
 ) -> list[CountingTransition]:
-    """The rules for a label in a state (None: the silent ones), and then what `otherwise` says."""
+    """The rules for a label in a state (None for the silent ones), and then what `otherwise` says."""
     leaving = automaton.rules_from(state)
     if label is None:
         return [rule for rule in leaving if rule.silent]

@@ -98,7 +98,7 @@ class Transition(Rule):
         return self.top == NONE and not self.push
 
     def looks_at(self, top: str | None) -> bool:
-        """Return True if the rule applies to a symbol on top (None: the stack is empty)."""
+        """Return True if the rule applies to a symbol on top (None if the stack is empty)."""
         return self.top in (top, NONE) or (self.top == ANY and top is not None)
 
     def replacement(self, top: str | None) -> Stack:

@@ -155,11 +155,11 @@ def _paint(evidence: Evidence) -> list[ClaimPart]:
 # --- WaterWorld (Section 7.5).
 
 EARLY = 0.5
-"""The share of training by which an agent that achieves early has learnt."""
+"""The share of training by which an agent that solves the task early has learnt."""
 
 
 def _achieve_early(panel: str) -> Rule:
-    """With the machine the task is achieved, and early."""
+    """With the machine the task is solved, and early."""
 
     def rule(evidence: Evidence) -> list[ClaimPart]:
         steps = int(evidence.curves(panel, WITH).at[-1])
@@ -237,7 +237,7 @@ def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
 
 
 FIRST_DIP, LAST_DIP = 5, 20
-"""The tests between which the paper saw a dip; from the last on, the task of 20 × 20 was achieved."""
+"""The evaluations between which the paper saw a dip; from the last on, the task of 20 × 20 was solved."""
 
 
 def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
@@ -251,7 +251,7 @@ def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
 
 def _dip(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
-    outperform its initial results". An episode is read as a test: there are 31 of them."""
+    outperform its initial results". An episode is read as an evaluation: there are 31 of them."""
     curves = _with_20_tests(evidence, WATER_MAPS[0])
     median = curves.quartiles(curves.returns).median
     before = float(median[:FIRST_DIP].max())

@@ -85,7 +85,7 @@ class Evidence:
 
 # --- A claim: a sentence of the paper, and a rule that splits it into parts that hold or do not.
 #
-# "Achieves" means: in the median over the seeds, all episodes of the final test achieve the task. "Faster" means: fewer
+# "Achieves" means: in the median over the seeds, all episodes of the final evaluation solve the task. "Faster" means: fewer
 # training episodes until the median return is 90 % of the way from the lowest return there is to the best final median of the
 # paper's agents in that panel.
 
@@ -196,14 +196,14 @@ def write_claims(judged: Sequence[JudgedClaim], folder: Path) -> None:
     write_atomically(folder / CLAIMS_FILE, f"{text}\n".encode())
 
 
-# --- The rules: agents achieve a task or do not, end below others, learn before others.
+# --- The rules: agents solve a task or do not, end below others, learn before others.
 
 AS_FAST = 1.5
 """The factor within which two numbers of episodes count as about the same."""
 
 
 def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
-    """The success of an agent's final tests, with Wilson's 95 % interval of the share of seeds that achieve the task."""
+    """The success of an agent's final evaluations, with Wilson's 95 % interval of the share of seeds that solve the task."""
     curves = evidence.curves(panel, line)
     shares = curves.final_success
     low, high = share_interval(curves.achieving, len(shares))
@@ -224,7 +224,7 @@ def _seeds_text(numbers: Mapping[str, Any]) -> str:
 
 
 def achieve(panel: str, *lines: str, expected: bool = True) -> Rule:
-    """For each agent: in the median over the seeds, all episodes of the final test achieve the task; or, if that is expected, not."""
+    """For each agent: in the median over the seeds, all episodes of the final evaluation solve the task; or, if that is expected, not."""
 
     def part(evidence: Evidence, line: str) -> ClaimPart:
         numbers = success(evidence, panel, line)
@@ -247,7 +247,7 @@ def fail(panel: str, *lines: str) -> Rule:
 def end_below(
     panel: str, lower: Sequence[str], higher: Sequence[str], *, named: bool = False
 ) -> Rule:
-    """For each of the lower agents: the median return of its final tests is below those of the higher ones.
+    """For each of the lower agents: the median return of its final evaluations is below those of the higher ones.
 
     named: say on which panel."""
     on = f" on {panel}" if named else ""

@@ -360,7 +360,7 @@ def _physics_studies() -> dict[str, Callable[[], Study]]:
     return found
 
 
-# --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs tests after every episode, where
+# --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs evaluations after every episode, where
 # the figures have one every hundred; its runs come with the package. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
 
 FINDS = {  # domain -> its title, the state that means success, the figure, and the episodes of both agents

@@ -26,7 +26,7 @@ A = TypeVar("A")
 
 TYPES = tuple(PLACE_TYPES.values())
 LONG, SHORT = 8, 4
-"""Deliveries of a sequence: in tests, and in the training of DeliverWorld-4-8."""
+"""Deliveries of a sequence: in evaluations, and in the training of DeliverWorld-4-8."""
 Places = tuple[str, ...]
 """The types of places to visit, the first first."""
 
@@ -74,7 +74,7 @@ deliver -> done : {{}}, # / #, 1e3
 def deliver_tasks(
     long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None
 ) -> tuple[Task, Task]:
-    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (None: the catalogue's).
+    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (default: the catalogue's).
 
     >>> from pdrm.language.loading import catalogue
     >>> eight, four_eight = deliver_tasks(*sequences_of(catalogue("deliver-four")))

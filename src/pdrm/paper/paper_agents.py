@@ -15,7 +15,7 @@ class ReadQLearning(QLearning):
     """Q-learning as a reading of the paper has it."""
 
     ties: str = "random"
-    """Which of several best actions is taken: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
+    """Tie-breaking among several best actions: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
     limit_ends: bool = False
     """A truncated episode is learnt as one that has ended, with nothing to come."""
     seconds_per_episode: float | None = None

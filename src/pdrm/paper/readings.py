@@ -319,7 +319,7 @@ class Cell:
 def judge_reading(
     reading: PaperReading | None, figure: str, folder: Path, seeds: int | None = None
 ) -> list[JudgedClaim]:
-    """Judge the claims about a figure under a reading (None: the default), by the runs in a folder.
+    """Judge the claims about a figure under a reading (None for the default), by the runs in a folder.
 
     If a claim compares two figures, both are taken under the reading of that name, if both have one.
     """

@@ -1,4 +1,4 @@
-"""What it solves: the product of an environment and a machine (Definition 2), seen through a view of the stack.
+"""The product of an environment and a machine (Definition 2), seen through a view of the stack.
 
 `views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.Rows`: the machine at the speed of a
 dictionary; `observation`: what the agent gets). `exploration`, with

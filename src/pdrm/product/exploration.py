@@ -58,13 +58,13 @@ class Explored(NamedTuple):
     start: int
     """The configuration that an episode begins with."""
     start_reward: float
-    """What the silent moves before the first label pay."""
+    """The reward of the silent moves before the first label."""
     states: int
-    """How many states the machine has; the final ones come last."""
+    """The number of machine states; the final ones come last."""
     first_final: int
     """The lowest number of a final state."""
     k: int
-    """How many symbols are seen, or FULL_VIEW."""
+    """The number of symbols seen, or FULL_VIEW."""
     operations: int
     """A step of a counting automaton with more moves is not made; 0: a long one is an error."""
     highest: int
@@ -72,7 +72,7 @@ class Explored(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the machine is a counting automaton."""
+        """True if the machine is a counting automaton."""
         return len(self.counters) > 0
 
     def grow(self) -> Explored:

@@ -133,7 +133,7 @@ def begin_exploring(
 
 
 def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int]:
-    """The node of a counter vector, given one (in larger arrays if there is no room) if it is new."""
+    """The node of a counter vector, given one (in larger arrays if room runs out) if it is new."""
     values = np.array(vector, np.int64)
     while (node := number_vector(explored, values)) == NO_ROOM:
         explored = explored.grow()
@@ -230,7 +230,7 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
 
 @njit(cache=True)
 def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
-    """Find the values of the stacks made since the last time (`Potential`); False: there is no room for them."""
+    """Find the values of the stacks made since the last time (`Potential`); False if room runs out."""
     constant = potentials.constant
     exit_state = potentials.exit_state
     gain = potentials.gain
@@ -306,7 +306,7 @@ def count(
             for counter in range(len(counters)):
                 counters[counter] += laps * (counters[counter] - before[counter])
             moves += laps * (moves - begun)
-        # Begin the next one; where none is closed for long, at another state.
+        # Begin the next one; when none is closed for long, at another state.
         if here == closed or moves >= turned:
             turned = turned if here == closed else 2 * moves
             closed, begun, free = here, moves, True

@@ -23,7 +23,7 @@ END = -1
 
 RULES = ("open", "block", "fail")
 OPEN, BLOCK, FAIL = range(3)
-"""What happens to a step that would exceed the bound of the stack (see `finite_product.Bound`)."""
+"""The rule for a step that would exceed the bound of the stack (see `finite_product.Bound`)."""
 
 
 class States(NamedTuple):
@@ -44,7 +44,7 @@ class States(NamedTuple):
     via: Integers
     """[x]: the action and outcome it was found by (action * outcomes + outcome), or the number of the start."""
     expanded: Flags
-    """[x]: whether its steps have been taken. If not, it is on the frontier: only an interval of its value is known."""
+    """[x]: True if its steps have been taken. If not, it is on the frontier: only an interval of its value is known."""
     next: Integers
     """[x, action, outcome]: the state a step leads to, or END. In a survey: [0, action, outcome]."""
     reward: Floats
@@ -132,7 +132,7 @@ def expand(
 ) -> tuple[int, int]:
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
-    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then go on). A state
+    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
     that is expanded again changes nothing. The readable twin of a step is `Check.steps` in `pdrm.analysis.checker`.
     """
     slot, keys, used = states.index

@@ -116,9 +116,9 @@ class FiniteProduct:
         self.start_probability = _normalize(domain.arrays.start_probability)
         """[start]"""
         self.layers: list[int] = []
-        """How many states there were after each step outwards."""
+        """The number of states after each step outwards."""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
-        """[start]: its product state, or END where there is none or it has no chance."""
+        """[start]: its product state, or END if there is none or it has no chance."""
         self.start_paid = np.zeros(len(self.starts))
         """[start]: what the machine pays before the first action."""
         self._start()
@@ -128,7 +128,7 @@ class FiniteProduct:
 
     @property
     def expanded(self) -> Flags:
-        """[x]: whether its steps have been taken."""
+        """[x]: True if its steps have been taken."""
         return self.states.expanded[: len(self)]
 
     @property
@@ -259,7 +259,7 @@ class FiniteProduct:
 
     @property
     def most_states(self) -> int:
-        """How many states fit in the memory allowed."""
+        """The number of states that fit in the memory allowed."""
         return self.memory // self._bytes_each
 
     def _start(self) -> None:
@@ -334,7 +334,7 @@ class FiniteProduct:
             )
 
     def _name_memory(self, size: float) -> str:
-        """How much would do, unless it is far too much: what is estimated, and what a few thousand states take at least."""
+        """The memory to suggest, unless it is far too much: the estimate, and at least what a few thousand states take."""
         gib = (
             ceil(100 * max(2 * size, FEW * self._bytes_each) / 2**30) / 100 if size < 2**60 else inf
         )

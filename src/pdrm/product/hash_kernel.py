@@ -66,7 +66,7 @@ class Index(NamedTuple):
 
 
 def free_slots(rows: int) -> Integers:
-    """Slots for so many rows."""
+    """Slots for this many rows."""
     return np.full(1 << (2 * rows - 1).bit_length(), FREE, np.int32)
 
 
@@ -89,7 +89,7 @@ def place_rows(slot: Integers, keys: Keys, rows: int) -> None:
 
 @njit(cache=True)
 def find_key(slot: Integers, keys: Keys, key: int) -> tuple[int, int]:
-    """The row of a key, or FREE, and the slot where it is or belongs."""
+    """The row of a key, or FREE, and its slot (used or free)."""
     mask = len(slot) - 1
     probe = hash_key(key) & mask
     row = slot[ix(probe)]

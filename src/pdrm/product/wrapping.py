@@ -154,7 +154,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._state, self._stack, _ = self._rows.begin()
         self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
         self._ended_early: int | None = 0 if self._final and not ignore_end else None
-        """Episodes that the environment ended and paid for before the machine (None: no longer counted)."""
+        """Episodes that the environment ended and paid for before the machine (None if no longer counted)."""
         self._check_not_final()
 
     @property

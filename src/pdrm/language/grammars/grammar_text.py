@@ -69,7 +69,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From `least` to `most` times (None: no limit)."""
+    """From `least` to `most` times (None for no limit)."""
 
     inner: Expression
     least: int

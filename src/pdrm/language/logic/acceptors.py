@@ -72,7 +72,7 @@ def placing(where: Where) -> Iterator[None]:
 
 
 OPEN, ACCEPTING, COMPLETE, HOPELESS = range(4)
-"""Kinds of states: the word may go on, may end too, has ended, or can no longer be completed."""
+"""Kinds of states: the word may continue, may end too, has ended, or can no longer be completed."""
 
 
 def reward_machine(

@@ -157,7 +157,7 @@ class _Positions:
         return _Part(empty, first, last)
 
     def _copies(self, inner: Expression, least: int, most: int | None) -> Iterator[_Part]:
-        """The copies of a part that is repeated; the last one loops if there is no limit."""
+        """The copies of a part that is repeated; the last one loops if repetition is unlimited."""
         for number in range(max(least, 1) if most is None else most):
             part = self._place(inner)
             if most is None and number + 1 >= least:

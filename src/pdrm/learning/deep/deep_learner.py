@@ -99,7 +99,7 @@ def settle(task: Task, agent: Deep) -> Deep:
 
 
 def _can_imagine(task: Task, agent: OffPolicy) -> bool:
-    """Return True if experiences can be imagined, and would teach the agent something."""
+    """Return True if there are counterfactual experiences that would teach the agent something."""
     if agent.k == NOTHING or agent.shaping != NOTHING:
         return False
     depth = depth_of(task, agent)

@@ -1,4 +1,4 @@
-"""Training deep agents: the four algorithms behind one record of functions, many seeds at once, tests and checkpoints."""
+"""Training deep agents: the four algorithms behind one record of functions, many seeds at once, evaluations and checkpoints."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
 """The numbers of one run, maybe traced -> its product and settings."""
 
 TESTS = 0x7E57
-"""Keeps the keys of tests apart from those of training."""
+"""Keeps the keys of evaluations apart from those of training."""
 
 
 class DeepTraining:

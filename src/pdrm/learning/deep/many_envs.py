@@ -1,6 +1,6 @@
-"""Many products side by side: begun, stepped together, and restarted one by one as they end; and test episodes.
+"""Many products side by side: begun, stepped together, and restarted one by one as they end; and evaluation episodes.
 
-N is the number of environments, or of test episodes.
+N is the number of environments, or of evaluation episodes.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ CHUNK = 500
 
 
 class Episodes(NamedTuple):
-    """Results of test episodes, [N] each."""
+    """Results of evaluation episodes, [N] each."""
 
     returns: jax.Array
     discounted: jax.Array  # rewards before the first action, and for it, count in full

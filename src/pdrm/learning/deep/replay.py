@@ -214,7 +214,7 @@ def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
 def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
-    """The symbols of a stack that are kept to imagine windows of several steps, and those of them that one step needs."""
+    """The symbols of a stack that are kept for counterfactual windows of several steps, and those of them that one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
     if needed is None or whole is None:
         fault = "one step of this machine may pop any number of symbols"

@@ -135,7 +135,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         )
         self._same: dict[Stack, Stack] = {}
         self._observed: dict[tuple[str | None, Stack], list[Stack]] = {}
-        """Observed stacks by machine state (None: any) and what is seen of them, once for each time."""
+        """Observed stacks by machine state (None for any) and what is seen of them, once for each time."""
         self._seen: list[Stack] = []
         self.note(*self._machine_rows.begin()[:2])
 

@@ -28,8 +28,8 @@ class SB3:
         policy: The name of its policy. If it begins with `Mlp`, observations are flat vectors.
         k: Stack symbols that the policy sees.
         total_timesteps: Environment steps of training.
-        test_every: Steps between two tests (default: a twentieth of all).
-        test_episodes: Episodes per test.
+        test_every: Steps between two evaluations (default: a twentieth of all).
+        test_episodes: Episodes per evaluation.
         options: Other arguments of the algorithm.
 
     >>> SB3("DQN", k=2, learning_rate=1e-3)

@@ -2,9 +2,9 @@
 
 The options of a machine are its reading rules that change the configuration, each the goal of having the machine take its rule.
 In machine state u the options that leave u may be chosen, whatever the stack. Where there is none, one option without a rule
-stands in, so that the agent can act there too: it has nothing to achieve. An option's policy sees the environment state, the
+stands in, so that the agent can act there too: it has nothing to complete. An option's policy sees the environment state, the
 machine state and the top symbol, and every option learns from every step, in every machine state and with every top symbol, as
-if the machine had been there. What differs from HRM is in `docs/learning.md`.
+if the machine had been there. The differences from HRM are in `docs/learning.md`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Option = Transition | None
 """The rule of an option, or None for the one that stands in where no rule changes anything."""
 
 TOP = TopK(1)
-"""What an option's policy sees of the stack, whatever the meta-policy sees."""
+"""An option's policy sees this view of the stack, whatever the meta-policy sees."""
 
 
 def _view(head: Head) -> Stack:
@@ -38,7 +38,7 @@ def _view(head: Head) -> Stack:
 
 
 def changes(rule: Transition) -> bool:
-    """Whether a rule leads elsewhere or does more to the stack than putting the same top back."""
+    """Return True if a rule leads elsewhere or does more to the stack than putting the same top back."""
     return rule.target != rule.source or rule.push != (() if rule.top == NONE else (rule.top,))
 
 
@@ -57,7 +57,7 @@ def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]
 def is_achieved(
     machine: PushdownRewardMachine, option: Option, label: Label, top: str | None
 ) -> bool:
-    """Whether a label achieves an option with a top symbol: the machine takes its rule."""
+    """Return True if a label completes an option with a top symbol: the machine takes its rule."""
     return (
         option is not None
         and option.guard.holds(label)
@@ -66,7 +66,7 @@ def is_achieved(
 
 
 def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[Head, ...]:
-    """The machine states and top symbols with which the agent can be asked to act there or in the domain's tests, in the
+    """The machine states and top symbols with which the agent can be asked to act there or in the evaluation domains, in the
     machine's order. Options learn for these alone: no other is ever asked.
 
     >>> from pdrm.domains.paper_domains import domain
@@ -101,7 +101,7 @@ def options_in_play(
 
 
 def shortest_with(machine: PushdownRewardMachine, head: Head) -> Configuration:
-    """What is imagined of a head: its top symbol on the bottom one, and nothing between."""
+    """The counterfactual configuration of a head: its top symbol on the bottom one, and nothing between."""
     bottom = machine.stack[0]
     stack = () if head.top is None else (bottom,) if head.top == bottom else (head.top, bottom)
     return Configuration(head.state, stack)
@@ -109,7 +109,7 @@ def shortest_with(machine: PushdownRewardMachine, head: Head) -> Configuration:
 
 @dataclass(slots=True)
 class Running:
-    """An option under way: its number, the meta-policy's values where it was chosen, what it has been paid since,
+    """An option under way: its number, the meta-policy's values when it was chosen, what it has been paid since,
     discounted, and the weight of the next reward, γ^τ after τ steps."""
 
     option: int
@@ -150,7 +150,7 @@ class ReadableHierarchical:
         self.limit = settings.step_limit or domain.step_limit
 
     def meta_values(self, s: int, here: Configuration) -> list[float]:
-        """The value of each option of the machine state, zeros where this is new to the meta-policy."""
+        """The value of each option of the machine state, zeros if this is new to the meta-policy."""
         new = [0.0] * len(self.options[here.state])
         return self.meta.setdefault((s, here.state, self.view.of(here.stack)), new)
 
@@ -163,7 +163,7 @@ class ReadableHierarchical:
         return self.policies[s, head.state, _view(head)]
 
     def achieved(self, here: Configuration, s: int, a: int, o: int) -> list[bool]:
-        """For each option of the machine state, whether the label of this step achieves it."""
+        """For each option of the machine state, True if the label of this step completes it."""
         label = self.domain.labels[self.domain.arrays.label[s, a, o]]
         return [
             is_achieved(self.machine, option, label, here.top)
@@ -216,7 +216,7 @@ class ReadableHierarchical:
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option learns from the step, at every head: at that of the present configuration from what happened, at the
         others from what the machine would have done there. It is paid what the environment and the machine pay, and r⁺ if it is
-        achieved, or r⁻ if it ends otherwise, because the machine moves elsewhere or the environment ends."""
+        completed, or r⁻ if it ends otherwise, because the machine moves elsewhere or the environment ends."""
         arrays, own = self.domain.arrays, Head(here.state, here.top)
         after, label = int(arrays.next[s, a, o]), self.domain.labels[arrays.label[s, a, o]]
         over = bool(arrays.terminal[after])
@@ -227,7 +227,7 @@ class ReadableHierarchical:
             before = here if head == own else shortest_with(self.machine, head)
             try:
                 _, there, paid = self.product.outcome(s, before, a, o)
-            except UndefinedMove:  # cannot be imagined
+            except UndefinedMove:  # has no counterfactual
                 continue
             ends = there != before or over
             for number, (option, row) in enumerate(

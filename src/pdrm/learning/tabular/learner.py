@@ -65,11 +65,11 @@ EVERY = 10_000
 LARGEST_REWARD = 1e150
 """The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
 Results = tuple[Rewards, Integers, Integers]
-"""Returns, steps and last machine states of test episodes, for a kernel to fill."""
+"""Returns, steps and last machine states of evaluation episodes, for a kernel to fill."""
 
 
 class TabularLearner(ABC):
-    """What the two learners share. Each makes its tables and calls its two kernels."""
+    """The part that both learners share. Each makes its tables and calls its two kernels."""
 
     machines: ClassVar[tuple[type, ...]] = (PushdownRewardMachine,)
 
@@ -99,7 +99,7 @@ class TabularLearner(ABC):
         operations = settings.operations_per_episode if isinstance(settings, QLearning) else None
         self.explored = begin_exploring(machine, domain.labels, view, operations)
         self.rates = find_rates(settings, domain, machine, view)
-        self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of tests
+        self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of evaluations
         self.progress = begin_progress(settings.epsilon)
         self.table = self._new_table(1)
 
@@ -146,7 +146,7 @@ class TabularLearner(ABC):
                 self.progress["pause"] = 0 if late else self.progress["updates"] + EVERY
 
     def test(self, domain: FiniteDomain | None = None, episodes: int | None = None) -> Test:
-        """Greedy episodes in a domain that shares states, actions and labels (default: all that test this one)."""
+        """Greedy episodes in a domain that shares states, actions and labels (default: all evaluation domains)."""
         domains = self.domain.tested_on if domain is None else (domain,)
         count = episodes or self.settings.test_episodes
         parts = [self._test_in(where, count) for where in domains]
@@ -163,7 +163,7 @@ class TabularLearner(ABC):
 
     @abstractmethod
     def policy(self, about: dict[str, Any] | None = None) -> AnyPolicy:
-        """What was learnt so far. about: JSON values that are saved with it."""
+        """The policy so far. about: JSON values that are saved with it."""
 
     def _decode(self) -> PolicyTable:
         """The table by what is seen. A key is (number of the view) * environment states +
@@ -339,7 +339,7 @@ class QLearner(TabularLearner):
         return Policy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
 
     def _observe(self, keys: npt.NDArray[np.int64], first: Integers) -> None:
-        """Let these be the stacks to imagine with."""
+        """Set the stacks for counterfactuals."""
         for configuration in first.tolist():
             see(self.explored, configuration // self.explored.states)
         seen = self.explored.seen[first]
@@ -427,7 +427,7 @@ class HierarchicalLearner(TabularLearner):
         self.within = np.zeros((domain.states, heads, columns))
         """[environment state, head, option * actions + action]: the options' values."""
         self.met = np.zeros(domain.states, np.bool_)
-        """[environment state]: whether the options know anything of it."""
+        """[environment state]: True if the options know anything of it."""
 
     def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
         machine, own = self.machine, self.options

@@ -35,7 +35,7 @@ NO_ROWS = 1
 NO_ENTRIES = 2
 """The list of observed stacks is full: grow it and call again."""
 NO_POTENTIALS = 3
-"""There is no room for the values of stacks: make some and call again."""
+"""Room for the values of stacks has run out: make some and call again."""
 PAUSE = 4
 """At least `pause` updates were made in the episode: look at the clock and call again."""
 
@@ -100,9 +100,9 @@ class QTable(NamedTuple):
     value: Rewards
     """[row, choice]"""
     states: int
-    """How many environment states there are."""
+    """The number of environment states."""
     views: int
-    """How many views there is room for."""
+    """The number of views that fit."""
 
     @classmethod
     def of(
@@ -119,7 +119,7 @@ class QTable(NamedTuple):
         return cls(slot, lengthen(keys, rows), used, lengthen(value, rows), states, views)
 
     def grow(self, rows: int, views: int) -> QTable:
-        """The same rows with room for so many rows and views, twice as many as before if there are more."""
+        """The same rows with room for this many rows and views, or twice as many as before if that is more."""
         used, room = int(self.used[0]), len(self.key)
         rows = room if rows <= room else max(rows, 2 * room)
         views = self.views if views <= self.views else max(views, 2 * self.views)
@@ -129,7 +129,7 @@ class QTable(NamedTuple):
 class Observed(NamedTuple):
     """The stacks observed so far, one of each class, with which CpRM imagines, and what labels do to them.
 
-    A class of stacks is an entry; an entry with each machine state is imagined."""
+    A class of stacks is an entry; an entry with each machine state is a counterfactual."""
 
     index: Index  # type: ignore[assignment] # a tuple has a method of that name
     """Classes of stacks to entries."""
@@ -153,7 +153,7 @@ class Observed(NamedTuple):
 
     @classmethod
     def of(cls, keys: Keys, first: Integers, seen: Integers, labels: int, states: int) -> Observed:
-        """These entries, for so many labels and machine states that are not final."""
+        """These entries, for these numbers of labels and machine states that are not final."""
         index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
         entries = len(index.key)
         shape = labels, states, entries
@@ -233,7 +233,7 @@ def find_rates(
 
 
 STAYS, MOVES, NOT_DEFINED = 0, 1, -1
-"""What the machine does on a label (`Options.moved`)."""
+"""The machine's response to a label (`Options.moved`)."""
 
 
 class Options(NamedTuple):
@@ -251,9 +251,9 @@ class Options(NamedTuple):
     counts: Integers
     """[state]: how many options leave it; 0 for final states."""
     ruled: Flags
-    """[state]: whether they have rules; False where one option without a rule stands in."""
+    """[state]: True if they have rules; False if one option without a rule stands in."""
     achieved: Flags
-    """[state, label, top, option]: whether the label achieves the option; tops as in `Table`, 0 for the empty stack."""
+    """[state, label, top, option]: True if the label completes the option; tops as in `Table`, 0 for the empty stack."""
     head_state: Integers
     """[head]: its machine state."""
     head_top: Integers
@@ -261,7 +261,7 @@ class Options(NamedTuple):
     head: Integers
     """[state, top]: the number of a head, or -1."""
     moved: Integers
-    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, if there is no head."""
+    """[state, label, top]: STAYS or MOVES, from the shortest stack with that top; NOT_DEFINED, too, if the head is missing."""
     paid: Rewards
     """[state, label, top]: what the machine pays for it."""
 

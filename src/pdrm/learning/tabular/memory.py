@@ -27,7 +27,7 @@ AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
 
 
 class MemoryStep(NamedTuple):
-    """Where a label led, what that paid, and the moves it took a counting automaton (0: not counted)."""
+    """The result of a label: the configuration after it, the reward, and the moves of a counting automaton (0: not counted)."""
 
     after: Configuration
     reward: float
@@ -64,13 +64,13 @@ def _counted(step: CountingStep) -> MemoryStep:
 
 
 MOST_VECTORS = 100_000
-"""Counter vectors that are imagined with before they were observed."""
+"""The limit of counterfactual counter vectors that were not observed before."""
 EVERY_STACK = -1
 """The depth by which every stack is a class of its own."""
 
 
 def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
-    """How many symbols tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
+    """The number of symbols that tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
     step can pop, and on the k it sees (or the one the machine looks at) below them.
 
     >>> from pdrm.language.loading import catalogue
@@ -89,7 +89,7 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
 
 
 def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
-    """The counter vectors that are imagined with before they were observed: those with every counter below `values`.
+    """The counter vectors used for counterfactuals before they were observed: those with every counter below `values`.
 
     >>> from pdrm.language.loading import catalogue
     >>> first_vectors(catalogue("letter-cra"), 3)

@@ -1,4 +1,4 @@
-"""The hierarchical method in Numba, on any finite domain and any machine: training, and greedy tests.
+"""The hierarchical method in Numba, on any finite domain and any machine: training, and greedy evaluation.
 
 The readable twin is `ReadableHierarchical` (`hierarchical.py`), whose methods are named at each phase:
 on the same random numbers the two learn the same, entry by entry. As in `q_kernel`, a step that finds
@@ -46,7 +46,7 @@ def learn(
     options' values are `q[environment state, head, option * actions + action]`; the environment
     states of which they know something are noted in `met`. The step in which the time runs out is
     the last."""
-    # Take the arrays out of their tuples, and the run up where it was left.
+    # Take the arrays out of their tuples, and continue the run from its state.
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
     actions = next_state.shape[1]
@@ -187,7 +187,7 @@ def learn(
         step += 1
         gained += paid
         s, here, over = after, there, over or last
-    # Leave the run where it can be taken up again.
+    # Leave the run in a state from which it can continue.
     run.here, run.state, run.row, run.step, run.updates = here, s, meta_row, step, updates
     run.option, run.collected, run.weight = option, collected, weight
     run.gained, run.epsilon, run.episode = gained, epsilon, episode
@@ -209,7 +209,7 @@ def test(
     ends: Integers,
 ) -> int:
     """Greedy episodes without learning (ReadableHierarchical.test), one per entry of `returns`;
-    `ends` gets the last machine state. If there is no room, make some and call again: everything
+    `ends` gets the last machine state. If room runs out, make some and call again: everything
     is played again, with the same random numbers."""
     states, actions, _ = domain.next.shape
     seen, machine_states, random = explored.seen, explored.states, rng[0]
@@ -226,7 +226,7 @@ def test(
             state, top = here - node * machine_states, explored.stacks.symbol[node]
             # 2. Choose a best option, if none is running, a best action for it, and draw its outcome.
             if option == at.NONE:
-                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only evaluations met
                     see(explored, node)
                 row, view = FREE, seen[here]
                 if 0 <= view < meta.views:

@@ -73,17 +73,17 @@ ARRAYS = ".npz"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TabularPolicy:
-    """What the two kinds of policy share."""
+    """The part that both kinds of policy share."""
 
     about: dict[str, Any]
-    """How it was made: the run's spec, JSON values only."""
+    """The run's spec, JSON values only."""
     machine_text: str
     """The machine it was learnt with, as .pdrm text."""
     actions: tuple[str, ...]
     q_table: PolicyTable
     """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
     domain: FiniteDomain | None = field(default=None, kw_only=True)
-    """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
+    """The domain it was learnt in, to describe the environment's states; not kept in a file, but set in `run.policy`."""
     pushdown: PushdownRewardMachine | None = field(default=None, kw_only=True)
     """Of a policy over counters: the machine as environments show it, with a stack. `run.policy` has it."""
 
@@ -92,24 +92,24 @@ class TabularPolicy:
 
     @property
     def counts(self) -> bool:
-        """Whether it sees counters instead of a stack."""
+        """True if it sees counters instead of a stack."""
         return isinstance(self.q_table.memory, CounterVectors)
 
     @property
     def view(self) -> View:
-        """What it sees of the stack."""
+        """The view of the stack."""
         return self.q_table.view
 
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
-        """What was learnt, row by row: by machine state, then by what is seen of the stack, then by environment state.
+        """The learnt table, row by row: by machine state, then by the view of the stack, then by environment state.
 
-        domain: where it was learnt, unless the policy knows it, to have the environment's states described.
+        domain: The domain it was learnt in, to describe the environment's states (default: the policy's own).
         """
         known = self.domain if domain is None else domain
         return tabulate_policy(self.q_table, self._choices, known)
 
     def _choices(self, _machine_state: str) -> tuple[str, ...]:
-        """What the values of a row are about: the actions."""
+        """The names of the values of a row: the actions."""
         return self.actions
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class TabularPolicy:
         return self.table()._repr_html_()
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
-        """What a row of the table stands for."""
+        """The environment state, machine state and memory of a row."""
         return self.q_table.seen(row)
 
     def begin(self) -> None:
@@ -217,7 +217,7 @@ class TabularPolicy:
         return found
 
     def _kind(self) -> dict[str, Any]:
-        """What the description says of this kind of policy alone."""
+        """Entries of the description for this kind of policy only."""
         return {"kind": "counters" if self.counts else "stack"}
 
     def _arrays(self) -> Arrays:
@@ -225,20 +225,20 @@ class TabularPolicy:
 
 
 def _is_stack(memory: Any) -> bool:
-    """Whether these are symbols, not the values of counters."""
+    """Return True if these are symbols, not the values of counters."""
     several = isinstance(memory, Sequence) and not isinstance(memory, str) and len(memory) > 0
     return several and all(isinstance(one, str) for one in memory)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Policy(TabularPolicy):
-    """What Q-learning or CpRM learnt, over a stack or over counters: one value per action for each (environment state,
+    """The policy of Q-learning or CpRM, over a stack or over counters: one value per action for each (environment state,
     machine state, view) that was seen."""
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
-        """The values of the actions there; zeros where it was never seen. `memory`: the stack, top first, or the counters."""
+        """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
         return self.q_table.values(*self._locate(environment_state, machine_state, memory))
 
     def act(
@@ -264,8 +264,8 @@ class Policy(TabularPolicy):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HierarchicalPolicy(TabularPolicy):
-    """What the hierarchical agent learnt: a meta-policy chooses among the options of the machine state, an option among
-    actions. An option is followed until it is achieved or the machine moves: ask `option` for the one to begin, and give it
+    """The policy of the hierarchical agent: a meta-policy chooses among the options of the machine state, an option among
+    actions. An option is followed until it is completed or the machine moves: ask `option` for the one to begin, and give it
     to `act` at every step until then."""
 
     options: dict[str, tuple[str, ...]]

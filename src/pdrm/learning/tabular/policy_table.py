@@ -184,7 +184,7 @@ class PolicyTable:
         return found
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
-        """What a row stands for."""
+        """The environment state, machine state and memory of a row."""
         memory = self.memory.of(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
@@ -301,7 +301,7 @@ def refuse_exploring(deterministic: bool) -> None:
 
 
 class PolicyRow(NamedTuple):
-    """What was learnt about one thing that the agent sees.
+    """The learnt values of one row of the table.
 
     >>> PolicyRow(3, "", "u0", ("A",), "u", {"u": 1.0, "d": 0.5}).record()["value_d"]
     0.5
@@ -312,7 +312,7 @@ class PolicyRow(NamedTuple):
     """The environment's state in words, if the domain is known."""
     machine_state: str
     stack: tuple[Any, ...]
-    """What is seen of it, top first; or the values of the counters."""
+    """The part of it that is seen, top first; or the values of the counters."""
     best: str
     """The action (or option) of highest value, the first of several."""
     values: Mapping[str, float]

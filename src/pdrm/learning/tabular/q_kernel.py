@@ -1,4 +1,4 @@
-"""Q-learning and CpRM (Algorithms 1 and 2) in Numba, on any finite domain and any machine: training, and greedy tests.
+"""Q-learning and CpRM (Algorithms 1 and 2) in Numba, on any finite domain and any machine: training, and greedy evaluation.
 
 The readable twin is `ReadableQLearning` (`q_learning.py`), whose methods are named at each phase: on
 the same random numbers the two learn the same, entry by entry.
@@ -57,7 +57,7 @@ def learn(
     until: int,
 ) -> int:
     """Train up to episode `until`. The answer is DONE, or what to do before the next call."""
-    # Take the arrays out of their tuples, and the run up where it was left.
+    # Take the arrays out of their tuples, and continue the run from its state.
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
     outcomes, actions = next_state.shape[2], next_state.shape[1]
@@ -180,7 +180,7 @@ def learn(
             if 0 < most < spent:
                 operations, over = spent, True
                 continue
-        # 5. Find what the pairs of a machine state and an observed stack lead to that are imagined (imagined).
+        # 5. Find what the pairs of a machine state and an observed stack lead to that are counterfactual (imagined).
         left, whole = 0, budget == 0 and not counted
         if rates.imagines:
             pairs = entries * final
@@ -236,7 +236,7 @@ def learn(
         if status != at.DONE:
             random = before
             break
-        # 6. Learn from the real step, unless it is among those imagined (learn, update).
+        # 6. Learn from the real step, unless it is among the counterfactuals (learn, update).
         operations = spent
         over, next_row = seen[ix(there)] < 0 or terminal[ix(after)], FREE
         last = rates.limit_ends and step + 1 == rates.limit
@@ -256,7 +256,7 @@ def learn(
                 real += gamma * highest(q, next_row, 0, actions)
             q[ix(row), ix(a)] += alpha * (real - q[ix(row), ix(a)])
             updates += 1
-        # 7. Learn from the same step of the imagined pairs (update).
+        # 7. Learn from the same step of the counterfactual pairs (update).
         if rates.imagines:
             reward, ends = own_reward[s, a, o], terminal[after] or last
             machine, entry = 0, 0
@@ -264,7 +264,7 @@ def learn(
                 machine, entry = observed.turn[0], observed.turn[1]
             for _ in range(left):
                 view = reached[ix(label), ix(machine), ix(entry)]
-                if view != UNDEFINED_LABEL:  # what the machine does not define cannot be imagined
+                if view != UNDEFINED_LABEL:  # undefined: no counterfactual
                     target = reward + pays[ix(label), ix(machine), ix(entry)]
                     if shaped:
                         imagined = entry_first[ix(entry)] + machine
@@ -308,7 +308,7 @@ def learn(
             or 0 < rates.episode_budget <= updates
             or 0 < most < operations
         )
-    # Leave the run where it can be taken up again.
+    # Leave the run in a state from which it can continue.
     run.here, run.state, run.row, run.step, run.updates = here, s, row, step, updates
     run.operations, run.gained, run.epsilon, run.episode = operations, gained, epsilon, episode
     rng[0] = random
@@ -328,7 +328,7 @@ def test(
     ends: Integers,
 ) -> int:
     """Greedy episodes of at most `limit` steps without learning (ReadableQLearning.test), one per
-    entry of `returns`; `ends` gets the last machine state. If there is no room, make some and call
+    entry of `returns`; `ends` gets the last machine state. If room runs out, make some and call
     again: everything is played again, with the same random numbers."""
     states, actions, _ = domain.next.shape
     seen, most, random = explored.seen, rates.operations, rng[0]
@@ -345,7 +345,7 @@ def test(
             if 0 < most < operations:
                 break
             # 2. Choose a best action and draw its outcome (greedy, draw_outcome).
-            if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only tests met
+            if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only evaluations met
                 see(explored, here // machine_states)
             row, view = FREE, seen[here]
             if 0 <= view < table.views:

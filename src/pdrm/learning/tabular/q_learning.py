@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pdrm.product.shaping import Potential
 
 Seen = tuple[int, str, Stack]
-"""What a policy sees: the environment state, the machine state and the view of the stack."""
+"""The input of a policy: the environment state, the machine state and the view of the stack."""
 
 
 def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
@@ -53,7 +53,7 @@ def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
 def find_potential(
     settings: QLearning, domain: FiniteDomain, machine: AnyMemory
 ) -> Potential | None:
-    """What steps are shaped by; None: by nothing."""
+    """The potential that shapes the steps (None if rewards are not shaped)."""
     shaping = shaping_of(settings)
     if shaping is None or not isinstance(machine, PushdownRewardMachine):
         return None
@@ -84,7 +84,7 @@ class ReadableQLearning:
         self.last = False  # whether the step is learnt as one after which nothing comes
 
     def class_of(self, stack: Stack) -> Stack:
-        """What stacks of one class have in common."""
+        """The symbols that stacks of one class have in common."""
         return stack if self.depth == EVERY_STACK else stack[: self.depth]
 
     def observe(self, stack: Stack) -> None:
@@ -92,7 +92,7 @@ class ReadableQLearning:
         self.observed.setdefault(self.class_of(stack), stack)
 
     def values(self, s: int, here: Configuration) -> list[float]:
-        """The row of the table for a state and a configuration, zeros where it is new."""
+        """The row of the table for a state and a configuration, zeros if it is new."""
         return self.q.setdefault(
             (s, here.state, self.view.of(here.stack)), [0.0] * len(self.domain.actions)
         )
@@ -134,7 +134,7 @@ class ReadableQLearning:
         return int(arrays.start_state[k]), here, gained
 
     def over(self, s: int, here: Configuration) -> bool:
-        """Whether the environment or the machine has ended (a limit is not an end)."""
+        """True if the environment or the machine has ended (a limit is not an end)."""
         return here.state in self.machine.final or bool(self.domain.arrays.terminal[s])
 
     def choose(self, s: int, here: Configuration) -> tuple[int, int]:
@@ -158,37 +158,37 @@ class ReadableQLearning:
         return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
 
     def read(self, here: Configuration, label: int) -> MemoryStep:
-        """What the machine does on a label."""
+        """The machine's step on a label."""
         return read_label(
             self.machine, here, self.domain.labels[label], self.settings.operations_per_episode
         )
 
     def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
-        """Count the operations of a step, made or imagined; whether the episode still has them."""
+        """Count the operations of a step, real or counterfactual; return True if the episode still has them."""
         self.operations += self.read(here, self.domain.arrays.label[s, a, o]).moves
         return not self.spent
 
     @property
     def spent(self) -> bool:
-        """Whether the episode has used up its operations."""
+        """True if the episode has used up its operations."""
         return 0 < (self.settings.operations_per_episode or 0) < self.operations
 
     @property
     def late(self) -> bool:
-        """Whether the episode has used up its time."""
+        """True if the episode has used up its time."""
         seconds = self.settings.seconds_per_episode
         return seconds is not None and self.now() - self.began > seconds
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
-        """Update from the real step and from the imagined ones; returns the number of updates. Without a budget per step the real
-        step is one of the imagined."""
+        """Update from the real step and from the counterfactual ones; returns the number of updates. Without a budget per step the real
+        step is one of the counterfactual ones."""
         plain = self.settings.counterfactuals is Counterfactuals.NONE
         real = plain or self.settings.updates_per_step is not None
         updates = int(real)
         if real:
             self.update(s, here, a, o)
         for imagined in [] if plain else self.imagined():
-            with suppress(UndefinedMove):  # what the machine does not define cannot be imagined
+            with suppress(UndefinedMove):  # what the machine does not define has no counterfactual
                 if not self.affords(s, imagined, a, o):
                     break
                 self.update(s, imagined, a, o)
@@ -224,7 +224,7 @@ class ReadableQLearning:
         row[a] += self.settings.learning_rate * (target - row[a])
 
     def shape(self, here: Configuration, there: Configuration, *, over: bool) -> float:
-        """What a step teaches beyond what it paid: γΦ(there) - Φ(here), nothing without shaping."""
+        """The shaping reward of a step: γΦ(there) - Φ(here), or 0 without shaping."""
         if self.potential is None:
             return 0.0
         return self.potential.reward(

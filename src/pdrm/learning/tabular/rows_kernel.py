@@ -51,7 +51,7 @@ def place_row(slot: Integers, s: int, place: int, row: int) -> None:
 
 @njit(cache=True)
 def count_views(explored: Explored) -> int:
-    """How many numbers there are of what a policy sees."""
+    """The number of different views that a policy sees."""
     numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
     return int(numbered[0]) * explored.states
 

@@ -13,14 +13,14 @@ from pdrm.analysis.whole_stack_kernel import World
 from pdrm.machines.tables import Integers, Table
 
 NEAREST, RICHEST = range(2)
-"""Which action is looked for: the one in the fewest steps, or the one with which most has been paid."""
+"""The action that is looked for: the one in the fewest steps, or the one with which most has been paid."""
 SILENT = 1024
 """Silent moves, more than one for each step, that there is room for."""
 
 
 @njit(cache=True)
 def guess_labels(world: World, labels: int) -> Integers:
-    """[action]: the label that it emitted in most states, the first of several; -1 where it was never tried."""
+    """[action]: the label that it emitted in most states, the first of several; -1 if it was never tried."""
     places, actions = world.next.shape
     found = np.full(actions, -1, np.int32)
     for a in range(actions):
@@ -36,7 +36,7 @@ def guess_labels(world: World, labels: int) -> Integers:
 
 @njit(cache=True)
 def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
-    """Whether the machine ends the episode on a guessed label, and what it pays."""
+    """True if the machine ends the episode on a guessed label; and the reward it pays."""
     if label < 0:
         return False, 0.0
     move = table.move[u, label, z]
@@ -58,7 +58,7 @@ def seek(
     turn: int,
     discount: float,
 ) -> Integers:
-    """The actions that lead to one never tried, itself the last, in at most `left` steps; none where there is no such way.
+    """The actions that lead to one never tried, itself the last, in at most `left` steps; none if there are none.
 
     The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `guess` are
     the labels that actions are expected to emit, `stack` is top first; `turn` says which of several untried actions comes first, `discount` how much

@@ -89,7 +89,7 @@ class SummaryLearner:
             self.episodes += 1
 
     def test(self) -> Test:
-        """Greedy episodes in each of the domains that test this one, as one test."""
+        """Greedy episodes in each of the evaluation domains, as one evaluation."""
         found = []
         for number, where in enumerate(self.domain.tested_on):
             self.domain.check_shares(where)
@@ -117,7 +117,7 @@ class SummaryLearner:
         return {"steps": float(self.steps), "rows": float(size.lines), "numbers": float(numbers)}
 
     def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
-        """What was learnt so far."""
+        """The policy so far."""
         return SummaryPolicy(
             about or {},
             to_text(self.machine),

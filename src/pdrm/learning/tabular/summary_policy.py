@@ -1,4 +1,4 @@
-"""What the agent `summary` has learnt: the moves that it has experienced.
+"""The policy of the agent `summary`: the moves that it has experienced.
 
 The operators (`analysis/whole_stack`) follow from the moves and the machine, so only the moves are
 saved. The operators are found again when the policy is first asked.
@@ -74,7 +74,7 @@ class SummaryPolicy:
     """Acts by the operators of what was experienced, with any stack."""
 
     about: dict[str, Any]
-    """How it was made: the run's spec, JSON values only."""
+    """The run's spec, JSON values only."""
     machine_text: str
     """The machine it was learnt with, as .pdrm text."""
     actions: tuple[str, ...]
@@ -83,7 +83,7 @@ class SummaryPolicy:
     world: World
     """The experienced moves."""
     domain: FiniteDomain | None = field(default=None, kw_only=True)
-    """Where it was learnt, to have the environment's states described; a file does not say. `run.policy` has it."""
+    """The domain it was learnt in, to describe the environment's states; not kept in a file, but set in `run.policy`."""
 
     def __len__(self) -> int:
         return int((self.world.next >= 0).sum())
@@ -96,7 +96,7 @@ class SummaryPolicy:
 
     @property
     def view(self) -> FullStack:
-        """What it sees of the stack: all of it."""
+        """The view of the stack: all of it."""
         return FullStack()
 
     @cached_property
@@ -115,7 +115,7 @@ class SummaryPolicy:
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
-        """The value of each action, -inf where it was never experienced."""
+        """The value of each action, -inf if it was never experienced."""
         states = (*self.machine.states, *self.machine.final)
         if machine_state not in states:
             fault = f"`{machine_state}` is not a state of the machine this was learnt with"
@@ -159,7 +159,7 @@ class SummaryPolicy:
         return int(np.argmax(self.values(*there)))
 
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
-        """What it does with one symbol on the stack, row by row: environment states whose moves were experienced."""
+        """The actions with one symbol on the stack, row by row: environment states whose moves were experienced."""
         from pdrm.drawing.rows import Rows
 
         known = self.domain if domain is None else domain

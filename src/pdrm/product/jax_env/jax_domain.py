@@ -1,6 +1,6 @@
 """Labelled MDPs in JAX: finite domains, WaterWorld and a user's `JaxWorld` as pure functions of one environment.
 
-There is no batch axis: the learners map the functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers
+Functions have no batch axis: the learners map the functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers
 are hashes of it and their position, a few integer operations that the compiler fuses with the code around them; JAX's own
 generator would be a separate kernel on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes, too. Elsewhere
 `jax.random.key(key)` is used.
