@@ -747,7 +747,7 @@ class BadEnvironmentReward(PdrmError, code="E0903"):
 
 
 class EpisodeOver(PdrmError, code="E0904"):
-    """The episode has not begun, has terminated, or was broken off: by an error, or because the same environment was wrapped twice and an
+    """The episode has not begun, has terminated, or was interrupted: by an error, or because the same environment was wrapped twice and an
     episode was begun in the other one. Call `reset` before the next `step`, and make an environment for each machine."""
 
 

@@ -334,7 +334,7 @@ class Check:
         return found
 
     def _check_heads(self) -> Fraction:
-        """By how much one step exceeds the upper function at most, with any stack below the top symbol."""
+        """The most by which one step exceeds the upper function, with any stack below the top symbol."""
         excess = Fraction(0)
         if self.heads:
             self._check_ranges()
@@ -363,7 +363,7 @@ class Check:
         return need(self.worth_at(e, symbol), f"state {e[0]}, {e[1]}, `{symbol}` is not listed")
 
     def _check_whole(self) -> Fraction:
-        """By how much one step exceeds the upper function at most, at the stacks that are listed."""
+        """The most by which one step exceeds the upper function, at the stacks that are listed."""
         excess = Fraction(0)
         for x in self.whole:
             if not self.over(x[0], x[1]):
@@ -416,7 +416,7 @@ class Check:
         return ends[0] - self.rounding, ends[1] + self.rounding
 
     def exceed(self, one: Worth, other: Worth) -> Fraction:
-        """By how much one worth is above another at most, over the ranges.
+        """The most by which one worth is above another, over the ranges.
 
         For one line every exit but its own is best at its least; along its own the difference is concave, and greatest at an end of the range
         or where the other's highest line changes.
@@ -449,7 +449,7 @@ class Check:
         return self.domain.actions.index(need(action, f"the policy has no action at {where}"))
 
     def _check_view(self, e: Exit, cell: Cell) -> Fraction:
-        """By how much the policy's step is below the upper function at a view, with any stack below it."""
+        """The gap of the policy's step below the upper function at a view, with any stack below it."""
         top = cell[0] or None
         if self.over(*e) or self.silent(e[1], top) is not None:
             return Fraction(0)
@@ -460,7 +460,7 @@ class Check:
         return self.measure_gap(e, cell, action)
 
     def measure_gap(self, e: Exit, cell: Cell, action: int) -> Fraction:
-        """By how much an action is below the upper function at a view at most."""
+        """The most by which an action is below the upper function at a view."""
         here = need(self.compose(e, cell), "a view that may occur is not listed")
         effects = self.effects(*e, cell[0] or None)[action]
         demand(len(effects) == 1, "a view that may occur has chance")

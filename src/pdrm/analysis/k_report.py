@@ -56,7 +56,7 @@ class KAnswer:
     regret: OpenInterval = (0.0, None)
     """Its loss in one step, in the worst class of states."""
     spread: OpenInterval = (0.0, None)
-    """By how much values, or what actions lose, differ among states that look alike."""
+    """The spread of values, or of the losses of actions, among states that look alike."""
     steps: int | None = 0
     """The states within this many steps were explored (None if all were)."""
     every_stack: bool = False
@@ -137,7 +137,7 @@ class KReport:
     certain: bool
     """True if moves have no chance."""
     ended: str
-    """Why the search ended: `decided`, `time`, `states` or `stopped`."""
+    """The reason the search ended: `decided`, `time`, `states` or `stopped`."""
     states: int
     """Product states explored."""
     followed: Followed | None

@@ -331,7 +331,7 @@ class OptimalValue(NamedTuple):
     value: float | None
     discount: float
     why: str = ""
-    """Why it is not known."""
+    """The reason it is not known."""
 
     def __str__(self) -> str:
         if self.value is None:

@@ -111,7 +111,7 @@ class Explored(NamedTuple):
     exits: dict[tuple[str, str | None], set[str]]
 
     def come_up(self, state: str, symbols: TopSymbols) -> list[Above]:
-        """The heads that come up as these symbols are popped one after the other."""
+        """The heads exposed as these symbols are popped one after the other."""
         states = {state}
         below = count(symbols)
         found: list[Above] = []

@@ -31,7 +31,7 @@ MOST_COMPARED = 1_000
 
 
 def find_endless_silent_moves(machine: PushdownSystem) -> list[EndlessSilentMoves]:
-    """The shortest example of silent moves that never end, or do not end in a lifetime, if there is one."""
+    """The shortest example of silent moves that never end, or would take years to end, if there is one."""
     heads = list_silent_heads(machine)
     head = _find_endless(machine, heads)
     if head is None:

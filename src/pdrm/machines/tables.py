@@ -52,7 +52,7 @@ class Table(NamedTuple):
     silent: Integers
     """[state, top]: the silent move, or -1."""
     target: Integers
-    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered as they come up."""
+    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered in order of first use."""
     pops: Integers
     """[move]: 1 if the top symbol goes, else 0 (also if it is popped and put straight back)."""
     pushes: Integers
