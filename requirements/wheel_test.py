@@ -20,7 +20,7 @@ SMOKE = (
     "draw letter -o letter.svg",
     "convert letter-counting -o letter.json --to pushdown",
     "new garden",
-    "train garden/map.txt --machine garden/task.pdrm --episodes 20 --test-every 10 --test-episodes 1",
+    "train garden/map.txt --machine garden/task.pdrm --episodes 20 --set test_every=10 --set test_episodes=1",
     "check-k paint --k 0",
     "catalogue letter",
     "explain E0301",

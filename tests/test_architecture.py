@@ -7,8 +7,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pdrm"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -157,23 +155,29 @@ def test_no_two_modules_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-REBUILT = pytest.mark.xfail(reason="chapters are still being rebuilt", strict=False)
+TWICE = {"Run", "Rows", "Line", "Policy"}
+"""Names that two classes still share: none may be added."""
+LONG = {
+    "pdrm.errors",
+    "pdrm.analysis.whole_stack_kernel",
+    "pdrm.learning.agents",
+    "pdrm.learning.run",
+}
+"""Modules that are still longer than 600 lines: none may be added."""
 
 
-@REBUILT
 def test_no_two_classes_share_a_name():
     homes = {}
     for path in MODULES:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name.lstrip("_"), []).append(dotted(path))
-    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+    assert {name for name, where in homes.items() if len(where) > 1} == TWICE
 
 
-@REBUILT
 def test_no_module_is_longer_than_600_lines():
     lengths = {dotted(path): len(path.read_text().splitlines()) for path in MODULES}
-    assert {name: length for name, length in lengths.items() if length > 600} == {}
+    assert {name for name, length in lengths.items() if length > 600} == LONG
 
 
 def test_every_module_and_chapter_is_introduced():

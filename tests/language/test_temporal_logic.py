@@ -226,7 +226,7 @@ def test_formulas_that_would_take_for_ever_are_refused_soon():
         "F(" + " | ".join(f"a{n}" for n in range(400)) + ")": TooLarge,
         " & ".join("X " * n + "a" for n in range(60))
         + "&\n"
-        + " & ".join("Y " * n + "b" for n in range(60)): BadSetting,
+        + " & ".join("Y " * n + "b" for n in range(60)): TooLarge,
         " &\n".join(f"F(a{n} & X F(b{n} & X F(c{n} & X F d{n})))" for n in range(60)): TooLarge,
     }
     for text, kind in hostile.items():

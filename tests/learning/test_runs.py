@@ -329,7 +329,7 @@ def test_train_in_one_call(tmp_path):
 def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
     steep = replace(DEEP, agent=replace(DEEP.agent, learning_rate=1e38))
     folders = [tmp_path / "steep", tmp_path / "sound"]
-    with pytest.raises(Diverged, match="seed 1 has grown") as caught:
+    with pytest.raises(Diverged, match="seed 1") as caught:
         execute([steep, replace(DEEP, seed=2)], folders)
     assert caught.value.runs == (0,)
     assert [is_done(folder) for folder in folders] == [False, True]

@@ -120,7 +120,7 @@ def kind_of(text: str, file: str) -> str | None:
     >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("F(a & X b)", "task.ltlf")
     ('grammar', 'ltlf')
     """
-    code = re.sub(r"^\s*//.*\n", "", text, flags=re.MULTILINE)
+    code = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
     found = (Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1])
     return next((word for word in found if word in KINDS), None)
 
@@ -137,7 +137,7 @@ def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
     """
     file = _check_path(path)
     if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
-        fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # or is it?
+        fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # for callers without a type checker
         raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)

@@ -78,7 +78,7 @@ def read_guard(line: Line) -> Guard:
     return guard
 
 
-class _Token(NamedTuple):
+class _RuleToken(NamedTuple):
     text: str
     is_word: bool
     column: int
@@ -98,11 +98,11 @@ class LineParser:
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
         pattern = LOOP_TOKEN if self.shape == "loop" else RULE_TOKEN
-        self.tokens = list[_Token]()
+        self.tokens = list[_RuleToken]()
         for found in pattern.finditer(line.code):
             kind = found.lastindex or 0
-            self.tokens.append(_Token(found[kind], kind == 2, found.start(kind) + 1))
-        self.tokens.append(_Token("", False, len(line.code) + 1))
+            self.tokens.append(_RuleToken(found[kind], kind == 2, found.start(kind) + 1))
+        self.tokens.append(_RuleToken("", False, len(line.code) + 1))
         self.begin({})
 
     def begin(self, values: Mapping[str, str]) -> None:

@@ -104,7 +104,7 @@ class Above(NamedTuple):
     below: int
 
 
-class Explored(NamedTuple):
+class FoundHeads(NamedTuple):
     """The heads that occur, with the moves at each and the states in which its symbol is popped."""
 
     moves: dict[Head, list[Lead]]
@@ -123,7 +123,7 @@ class Explored(NamedTuple):
         return found
 
 
-def explore(moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> Explored:
+def explore(moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> FoundHeads:
     """Find the heads that occur from some configurations on."""
     moves: dict[Head, list[Lead]] = {}
     first: tuple[str, str | None] = ("", "")
@@ -135,10 +135,10 @@ def explore(moves_at: Callable[[Head], list[Lead]], begin: Iterable[Lead]) -> Ex
         found = moves[Head(*head)] = moves_at(Head(*head))
         return found
 
-    return Explored(moves, saturate(expand, first).exits)
+    return FoundHeads(moves, saturate(expand, first).exits)
 
 
-def explore_machine(machine: PushdownSystem) -> Explored:
+def explore_machine(machine: PushdownSystem) -> FoundHeads:
     """Find the heads that occur from the start on."""
     sets = LabelSets(machine.alphabet)
     begin = [(machine.start, (machine.stack[0], None))]

@@ -98,7 +98,7 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-class _Effect(NamedTuple):
+class _LabelEffect(NamedTuple):
     """One outcome of an action: the next place, the label that is read, and what the environment pays."""
 
     chance: float
@@ -107,14 +107,14 @@ class _Effect(NamedTuple):
     reward: float
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Effect]]:
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[_LabelEffect]]:
     """The outcomes of each action; none if the environment has ended."""
     arrays = domain.arrays
     if arrays.terminal[place]:
         return []
     columns = (arrays.probability, arrays.next, arrays.label, arrays.reward)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [[_Effect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
+    return [[_LabelEffect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
 
 
 def _list_starts(domain: FiniteDomain) -> list[tuple[int, int]]:
@@ -167,7 +167,7 @@ class _Survey:
         if silent is not None:
             self.others.add(silent.reward)
             return [((place, first, silent.target), silent.replace(top))]
-        actions = [[_Effect(1.0, place, first, 0.0)]]
+        actions = [[_LabelEffect(1.0, place, first, 0.0)]]
         if first == NO_LABEL:
             actions = _list_actions(self.domain, place)
         found: list[tuple[_Control, TopSymbols]] = []

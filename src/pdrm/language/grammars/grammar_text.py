@@ -118,7 +118,7 @@ def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
     >>> str(rules["start"].inner)
     '("a" | "b")+ rest?'
     """
-    parser = _Parser(scan(lines, file, TOKEN, MOST_TOKENS))
+    parser = _GrammarParser(scan(lines, file, TOKEN, MOST_TOKENS))
     rules: dict[str, Definition] = {}
     while parser.here.kind != END_OF_TEXT:
         rule = parser.rule()
@@ -136,7 +136,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
     >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')], "t.regex"))
     "a" ("b" | "c")* "d"
     """
-    parser = _Parser(scan(lines, file, TOKEN, MOST_TOKENS))
+    parser = _GrammarParser(scan(lines, file, TOKEN, MOST_TOKENS))
     for token in parser.tokens:
         if token.kind == "name":
             fault = f"`{token.text}` is not in quotes"
@@ -148,7 +148,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
     return inner
 
 
-class _Parser(Cursor):
+class _GrammarParser(Cursor):
     """Reads rules and expressions from left to right."""
 
     indent = 0

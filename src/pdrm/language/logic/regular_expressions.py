@@ -105,7 +105,7 @@ def _build(task: TaskText) -> PushdownRewardMachine:
         return reward_machine(acceptor, task.name, options, where)
 
 
-class _Part(NamedTuple):
+class _Fragment(NamedTuple):
     """An expression: if it can read nothing, and its first and last positions as bits."""
 
     empty: bool
@@ -127,16 +127,16 @@ class _Positions:
         self.follow[0] = whole.first
         self.accepting = whole.last | whole.empty
 
-    def _place(self, expression: Expression) -> _Part:
+    def _place(self, expression: Expression) -> _Fragment:
         match expression:
             case Terminal():
                 self.terminals.append(expression)
                 self.follow.append(0)
                 bit = 1 << len(self.terminals)
-                return _Part(False, bit, bit)
+                return _Fragment(False, bit, bit)
             case Alternatives(options):
                 parts = [self._place(option) for option in options]
-                return _Part(
+                return _Fragment(
                     any(part.empty for part in parts),
                     _join(part.first for part in parts),
                     _join(part.last for part in parts),
@@ -147,16 +147,16 @@ class _Positions:
                 return self._chain(map(self._place, several))
         raise AssertionError(f"an expression has no rules: {expression}")
 
-    def _chain(self, parts: Iterable[_Part]) -> _Part:
-        empty, first, last = _Part(True, 0, 0)
+    def _chain(self, parts: Iterable[_Fragment]) -> _Fragment:
+        empty, first, last = _Fragment(True, 0, 0)
         for part in parts:
             self._let_follow(last, part.first)
             first |= part.first if empty else 0
             last = part.last | (last if part.empty else 0)
             empty &= part.empty
-        return _Part(empty, first, last)
+        return _Fragment(empty, first, last)
 
-    def _copies(self, inner: Expression, least: int, most: int | None) -> Iterator[_Part]:
+    def _copies(self, inner: Expression, least: int, most: int | None) -> Iterator[_Fragment]:
         """The copies of a part that is repeated; the last one loops if repetition is unlimited."""
         for number in range(max(least, 1) if most is None else most):
             part = self._place(inner)

@@ -253,7 +253,7 @@ def parse_formula(text: str) -> Temporal:
     >>> print(parse_formula("response(a, b) & !c"))
     (!(true U (a & !(true U b))) & !c)
     """
-    return _Parser(split_lines(text, FORMULA), FORMULA, None).parse()
+    return _FormulaParser(split_lines(text, FORMULA), FORMULA, None).parse()
 
 
 def parse_task(
@@ -266,13 +266,13 @@ def parse_task(
     >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) is parse_formula("F(last & O a & !b)")
     True
     """
-    parser = _Parser(lines, file, events)
+    parser = _FormulaParser(lines, file, events)
     formula = parser.parse()
     looks_back = bool(parser.written & PAST) and not parser.written - PAST
     return eventually(both(PLACES["last"], formula)) if looks_back else formula
 
 
-class _Parser(Cursor):
+class _FormulaParser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
     def __init__(
@@ -358,7 +358,7 @@ class _Parser(Cursor):
             fix = f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}"
             self.fail(f"`{name.text}` takes {len(wanted)}, not {len(arguments)}", fix, name)
         given = dict(zip(wanted, arguments, strict=True))
-        return _Parser(split_lines(pattern.formula, FORMULA), FORMULA, None, given).parse()
+        return _FormulaParser(split_lines(pattern.formula, FORMULA), FORMULA, None, given).parse()
 
     def event(self, token: Token) -> Temporal:
         text = token.text.strip('"')

@@ -55,27 +55,27 @@ class Row(NamedTuple):
     configuration: Packed  # the machine's, before
 
 
-class Replay(NamedTuple):
+class ReplayBuffer(NamedTuple):
     """Rows [capacity, N, ...], and the number of steps written."""
 
     rows: Row
     written: jax.Array
 
 
-def empty_replay(like: Row, capacity: int) -> Replay:
+def empty_replay(like: Row, capacity: int) -> ReplayBuffer:
     """Room for `capacity` steps of rows like these [N, ...]."""
     rows: Row = jax.tree.map(lambda part: jnp.zeros((capacity, *part.shape), part.dtype), like)
-    return Replay(rows, jnp.int32(0))
+    return ReplayBuffer(rows, jnp.int32(0))
 
 
-def add_rows(replay: Replay, rows: Row) -> Replay:
+def add_rows(replay: ReplayBuffer, rows: Row) -> ReplayBuffer:
     """The buffer with one more step of every environment, [N, ...]."""
     place = replay.written % replay.rows.label.shape[0]
     written: Row = jax.tree.map(lambda whole, part: whole.at[place].set(part), replay.rows, rows)
-    return Replay(written, replay.written + 1)
+    return ReplayBuffer(written, replay.written + 1)
 
 
-def sample_windows(replay: Replay, key: jax.Array, count: int, length: int) -> Row:
+def sample_windows(replay: ReplayBuffer, key: jax.Array, count: int, length: int) -> Row:
     """Windows of consecutive rows [count, length, ...], uniformly, with replacement; key: of `jax.random`."""
     capacity, envs = replay.rows.label.shape[:2]
     which, env = jax.random.split(key)
@@ -267,7 +267,7 @@ class Past(NamedTuple):
     """The experience so far."""
 
     envs: Envs
-    replay: Replay
+    replay: ReplayBuffer
     tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
 
 
