@@ -70,7 +70,7 @@ Progress = npt.NDArray[np.void]
 
 def begin_progress(epsilon: float) -> Progress:
     """The state of a run before its first episode."""
-    progress = np.zeros(1, PROGRESS)
+    progress = np.zeros(1, PROGRESS).view(np.recarray)  # kernels read fields as attributes
     progress["epsilon"], progress["here"], progress["option"] = epsilon, NONE, NONE
     return progress
 
