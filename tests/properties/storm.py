@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from math import inf
 from typing import Any, NamedTuple
 
 import stormpy
@@ -23,7 +24,7 @@ PRECISION = Fraction(1, 10**11)
 
 
 class Bounds(NamedTuple):
-    """A value by one of Storm's sound methods."""
+    """A value by one of Storm's sound methods; an end that it does not bound is infinite."""
 
     lower: float
     upper: float
@@ -48,8 +49,12 @@ def sound_solution(
     solver.precision = Rational(str(PRECISION * largest))
     solver.relative_termination_criterion = False
     result, raised = _checked(float, plain, discount, given, environment)
-    values = (result[x] for x in range(len(plain.states)))
-    return [Bounds(float(v.lower) - float(raised), float(v.upper) - float(raised)) for v in values]
+    found = []
+    for x in range(len(plain.states)):
+        lower = -inf if result[x].lower is None else float(result[x].lower) - float(raised)
+        upper = inf if result[x].upper is None else float(result[x].upper) - float(raised)
+        found.append(Bounds(lower, upper))
+    return found
 
 
 def _checked(
