@@ -2,7 +2,7 @@
 
 from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes_record
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.paper.claims import SIZES, read_or_find
 from pdrm.task import Task
@@ -16,14 +16,17 @@ def small_study(seeds=(0, 1)):
         name="letter",
         domain="letter",
         settings=SHORT,
-        lines=(Line(name="1-pdRM", agent="q"), Line(name="CQL-CRA", agent="cra-cql", k="full")),
+        lines=(
+            AgentLine(name="1-pdRM", agent="q"),
+            AgentLine(name="CQL-CRA", agent="cra-cql", k="full"),
+        ),
     )
     maze = Panel(
         name="maze",
         domain="maze-5x5",
         settings=SHORT,
         success=("home",),
-        lines=(Line(name="1-CpRM", agent="cprm", k="1"),),
+        lines=(AgentLine(name="1-CpRM", agent="cprm", k="1"),),
     )
     return Study(name="small", panels=(letter, maze), seeds=seeds)
 

@@ -22,7 +22,7 @@ from pdrm.errors import (
     WorkersLost,
 )
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
 from pdrm.learning import execution
@@ -36,6 +36,7 @@ from pdrm.learning.execution import (
     plan_jobs,
     train_all,
 )
+from pdrm.learning.learners import begin
 from pdrm.learning.run_folder import write_progress
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec
@@ -172,7 +173,7 @@ class Deadly:
             if multiprocessing.parent_process() is not None:
                 mark.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return CpRM(episodes=20).learner(task, seed)
+        return begin(CpRM(episodes=20), task, seed)
 
 
 @pytest.mark.parametrize("times", [1, MOST_DEATHS])
@@ -228,9 +229,12 @@ def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
 
 
 def test_what_is_wrong_is_raised_before_anything_runs(tmp_path):
-    line = Line(name="a", agent="q", settings={"episodes": 200})
+    line = AgentLine(name="a", agent="q", settings={"episodes": 200})
     for panel, error in (
-        (Panel(name="p", domain="letter", lines=(line, Line(name="b", agent="qq"))), UnknownAgent),
+        (
+            Panel(name="p", domain="letter", lines=(line, AgentLine(name="b", agent="qq"))),
+            UnknownAgent,
+        ),
         (Panel(name="p", domain="letter", lines=(line,), success=("home",)), UnknownChoice),
     ):
         with pytest.raises(error):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from pdrm.drawing.curve_plots import CurveLine, panel_plot
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, run_study
 from pdrm.experiments.study_report import write_own_report
 from pdrm.experiments.study_section import figure_svg
 from tests.experiments.small import SHORT
 
-LINES = (Line(name="1-pdRM", agent="q"), Line(name="a & b", agent="q", k="full"))
+LINES = (AgentLine(name="1-pdRM", agent="q"), AgentLine(name="a & b", agent="q", k="full"))
 PANELS = (
     Panel(name="letter/s", domain="letter", lines=LINES, settings=SHORT, title="Letters"),
     Panel(name="maze", domain="maze-5x5", lines=LINES[:1], settings=SHORT, success=("home",)),

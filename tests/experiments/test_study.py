@@ -15,7 +15,7 @@ from pdrm.errors import (
     UnknownStudy,
     WrongKind,
 )
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, plan
 from pdrm.language.loading import catalogue_text
 from pdrm.learning.agents import MOST_SEEDS
@@ -57,7 +57,9 @@ def test_more_seeds_than_anyone_means_are_refused(count):
 
 
 def panel_with(machine):
-    return Panel(name="own", domain="letter", lines=(Line(name="a", agent="q"),), machine=machine)
+    return Panel(
+        name="own", domain="letter", lines=(AgentLine(name="a", agent="q"),), machine=machine
+    )
 
 
 def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
@@ -97,7 +99,7 @@ def test_bad_seeds_are_refused(seeds):
 
 
 def test_names_must_differ():
-    line = Line(name="a", agent="q")
+    line = AgentLine(name="a", agent="q")
     with pytest.raises(BadStudy, match="lines"):
         Study(name="s", panels=(Panel(name="p", domain="letter", lines=(line, line)),))
     with pytest.raises(BadStudy, match="panels"):

@@ -99,7 +99,7 @@ def test_a_python_file_sets_study(tmp_path):
     path = tmp_path / "study.py"
     path.write_text(
         "import pdrm\n"
-        "lines = tuple(pdrm.experiments.Line(name=f'{k}-pdRM', agent='q', k=str(k)) for k in range(3))\n"
+        "lines = tuple(pdrm.experiments.AgentLine(name=f'{k}-pdRM', agent='q', k=str(k)) for k in range(3))\n"
         "STUDY = pdrm.Study(name='views', panels=(pdrm.experiments.Panel(name='echo', domain='echo', lines=lines),), seeds=(0,))\n"
     )
     assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]

@@ -57,7 +57,7 @@ def runs(task):
 
 def play(policy, env, seed=0):
     observation, _ = env.reset(seed=seed)
-    policy.begin()
+    policy.reset()
     actions, over = [], False
     while not over:
         actions.append(policy.act(observation))
@@ -86,9 +86,9 @@ def test_the_three_arguments_and_the_observation_mean_the_same(task, runs):
     for name, run in runs.items():
         policy, env = run.policy, task.env(k="full", depth=8) if name == "summary" else task.env()
         observation, _ = env.reset(seed=0)
-        policy.begin()
+        policy.reset()
         first = policy.act(observation)
-        policy.begin()
+        policy.reset()
         assert policy.act(int(observation["observation"]), "go", ("#",)) == first
 
 
@@ -181,7 +181,7 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             [1, 2],
             np.array([1, 2]),
         ):
-            policy.begin()
+            policy.reset()
             answers.add(policy.act(called, "go", ("#",)))
         assert len(answers) == 1, name
         if name in ("q", "cprm", "summary"):
@@ -220,7 +220,7 @@ def test_users_of_stable_baselines3_may_say_deterministic(task, runs):
         )
         policy = run.policy
         first = policy.act(shown)
-        policy.begin()
+        policy.reset()
         assert policy.act(shown, deterministic=True) == first
         with pytest.raises(WrongArguments, match="without exploration"):
             policy.act(shown, deterministic=False)
@@ -241,7 +241,7 @@ def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
             load_policy(copy),
         ):
             assert type(policy) is type(run.policy)
-            policy.begin()
+            policy.reset()
             first = policy.act(0, "go", ("#",))
             again = run.policy
             assert first == again.act(0, "go", ("#",))

@@ -10,7 +10,7 @@ import pdrm
 from docs.scripts.record_runs import keep_record
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import curves_of
-from pdrm.experiments.panel import Line
+from pdrm.experiments.panel import AgentLine
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
@@ -58,7 +58,7 @@ def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
     for file in (package, package.with_suffix(".json")):
         shutil.copy(file, folder)
     monkeypatch.setattr(recorded, "FOLDER", folder)
-    line = Line(name="summary", agent="summary", settings={"episodes": 2})
+    line = AgentLine(name="summary", agent="summary", settings={"episodes": 2})
     panel = replace(study("ours").panels[0], lines=(line,))
     short = replace(study("ours"), name="kept", seeds=2, panels=(panel,))
     store = Store.below(tmp_path / "report")

@@ -4,7 +4,7 @@ import pytest
 
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
 from pdrm.paper.figures import figures
@@ -18,8 +18,8 @@ def own_study():
     rooms = parse_map("#####\n#@.k#\n#####", places="@k", start="@")
     domain = grid_domain("rooms", rooms, {"k": "key"}, step_limit=20)
     lines = (
-        Line(name="hier", agent="hrm", colour="red"),
-        Line(name="all", agent="q", k="full", ours=True),
+        AgentLine(name="hier", agent="hrm", colour="red"),
+        AgentLine(name="all", agent="q", k="full", ours=True),
     )
     panel = Panel(
         name="own",

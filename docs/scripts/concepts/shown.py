@@ -18,7 +18,7 @@ from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.label_tokens import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import run_study
 from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.machines.configurations import Configuration
@@ -34,10 +34,10 @@ PICTURE = cast("GridPicture", MAZE.picture)
 ROWS, CELL = PICTURE.scenes[0].rows, PICTURE.cell
 TOWARDS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 LINES = (
-    Line(name="1-pdRM", agent="q", k="1"),
-    Line(name="pdRM", agent="q", k="full"),
-    Line(name="0-pdRM (ours)", agent="q", k="0", ours=True),
-    Line(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True),
+    AgentLine(name="1-pdRM", agent="q", k="1"),
+    AgentLine(name="pdRM", agent="q", k="full"),
+    AgentLine(name="0-pdRM (ours)", agent="q", k="0", ours=True),
+    AgentLine(name="1-CpRM, deduplicated (ours)", agent="cprm", k="1", ours=True),
 )
 
 

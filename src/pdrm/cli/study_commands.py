@@ -279,7 +279,7 @@ def report(
 
 def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
     """A study of some runs: a panel for each task, a line for each agent."""
-    from pdrm.experiments.panel import Line, Panel, name_agents, name_tasks
+    from pdrm.experiments.panel import AgentLine, Panel, name_agents, name_tasks
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
@@ -292,7 +292,7 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
     for task, name in zip(tasks, name_tasks(tasks), strict=True):
         own = dict.fromkeys(run.spec.agent for run in found if run.spec.task == task)
         lines = tuple(
-            Line(name=called, agent=agent)
+            AgentLine(name=called, agent=agent)
             for called, agent in zip(name_agents(list(own)), own, strict=True)
         )
         panels.append(Panel(name=name, domain=task, lines=lines))

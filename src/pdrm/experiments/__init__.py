@@ -15,7 +15,7 @@ from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
     from pdrm.experiments.curves import Curves
-    from pdrm.experiments.panel import Line, Panel
+    from pdrm.experiments.panel import AgentLine, Panel
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study, run_study
     from pdrm.experiments.study_file import load_study
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Study",
     "Panel",
-    "Line",
+    "AgentLine",
     "load_study",
     "run_study",
     "Results",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import NotHere, NotRecorded
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
@@ -55,7 +55,7 @@ class Curves:
     """A line's evaluations: S seeds, T evaluations, E episodes per evaluation."""
 
     panel: Panel
-    line: Line
+    line: AgentLine
     seeds: tuple[int, ...]
     unit: str
     """The unit of training: episodes or timesteps."""
@@ -171,7 +171,7 @@ class Curves:
         return scores
 
 
-def curves_of(panel: Panel, line: Line, seeds: Sequence[int], store: Store) -> Curves | None:
+def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:
     """The curves of a line's runs that are done; None if no run is."""
     done = [spec for spec in panel.specs(line, seeds) if store.done(spec)]
     if not done:

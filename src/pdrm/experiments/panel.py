@@ -16,23 +16,22 @@ from typing import Any
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy
-from pdrm.learning.guest import AnyAgent, GuestAgent, agent_for, vars_of
-from pdrm.learning.protocol import Agent
+from pdrm.learning.guest import AgentLike, AnyAgent, GuestAgent, agent_for, vars_of
 from pdrm.learning.run_spec import RunSpec
 from pdrm.task import DomainLike, MachineLike, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class AgentLine:
     """An agent in a panel: one line of a figure.
 
-    >>> Line(name="1-pdRM", agent="q", k=1).key
+    >>> AgentLine(name="1-pdRM", agent="q", k=1).key
     '1-pdRM'
     """
 
     name: str
     """Its name in the legend."""
-    agent: str | Agent
+    agent: AgentLike
     """Its name (q, cprm, hrm, cra-q, cra-cql, ppo, rppo, dqn, sac), all its settings, or an agent of your own."""
     k: int | str | None = None
     """Stack symbols that are seen (default: the agent's own)."""
@@ -68,7 +67,7 @@ class Line:
         return self.agent if isinstance(self.agent, str) else self.agent.name
 
 
-def name_agents(agents: Sequence[str | Agent]) -> list[str]:
+def name_agents(agents: Sequence[AgentLike]) -> list[str]:
     """Lines are called after their agents: `cprm`, or `cprm 1` if settings are given; if that is not enough, with what differs.
 
     >>> from pdrm.learning.agents import CpRM, QLearning
@@ -100,7 +99,7 @@ def name_agents(agents: Sequence[str | Agent]) -> list[str]:
 class Panel:
     """One set of axes: a task, and the agents that learn it.
 
-    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(Line(name="1-pdRM", agent="q", k=1),))
+    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(AgentLine(name="1-pdRM", agent="q", k=1),))
     >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
     [3, 14]
     >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).task.success
@@ -110,7 +109,7 @@ class Panel:
     name: str
     domain: DomainLike | Task
     """A task; or a domain, its name in the catalogue, or the path of its file."""
-    lines: tuple[Line, ...]
+    lines: tuple[AgentLine, ...]
     title: str = ""
     figure: str = ""
     """The paper's figure."""
@@ -148,18 +147,18 @@ class Panel:
         machine = self.task.machine.name
         return self.name if machine == self.name else f"{machine}, {self.name}"
 
-    def line(self, name: str) -> Line:
+    def line(self, name: str) -> AgentLine:
         """The line of this name."""
         return next(line for line in self.lines if line.name == name)
 
-    def agent(self, line: Line) -> AnyAgent:
+    def agent(self, line: AgentLine) -> AnyAgent:
         """The agent of a line, with its settings for this task."""
         given = {**self.settings, **line.settings}
         if line.k is not None:
             given["k"] = line.k
         return agent_for(line.agent, given).settled(self.task)
 
-    def specs(self, line: Line, seeds: Sequence[int]) -> list[RunSpec]:
+    def specs(self, line: AgentLine, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a line, one per seed."""
         agent = self.agent(line)
         return [RunSpec(self.task, agent, seed) for seed in seeds]

@@ -25,13 +25,21 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.experiments.curves import Curves, curves_of
-from pdrm.experiments.panel import Line, Panel, check_distinct, check_texts, name_agents, name_tasks
+from pdrm.experiments.panel import (
+    AgentLine,
+    Panel,
+    check_distinct,
+    check_texts,
+    name_agents,
+    name_tasks,
+)
 from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import resolve_seeds
 from pdrm.learning.execution import Failure, Keep, Planned, Workers, train_all
+from pdrm.learning.guest import AgentLike, AnyAgent
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_spec import RunSpec, read_spec
 from pdrm.progress import is_shown, say
@@ -59,7 +67,7 @@ class Study:
     tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
     """Tasks, or domains that come with a machine (themselves, names or files): one, several, or several by the names that tables and
     plots show."""
-    agents: Agent | str | Sequence[Agent | str] | Mapping[str, Agent | str] = ()
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike] = ()
     """Settings such as `CpRM(k=1)`, names, or agents of your own; one, several, or several by name."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
@@ -97,13 +105,13 @@ class Study:
         """A panel for each task, with a line for each agent."""
         given, agents = _list(self.tasks), _list(self.agents)
         for one in given:
-            if isinstance(one, Agent):
+            if isinstance(one, AnyAgent | Agent):
                 fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
                 raise WrongKind(f"{one!r} is an agent among the tasks", fix=fix)
         tasks = [self._task(task) for task in given]
         names = list(self.agents) if isinstance(self.agents, Mapping) else name_agents(agents)
         lines = tuple(
-            Line(name=name, agent=agent) for name, agent in zip(names, agents, strict=True)
+            AgentLine(name=name, agent=agent) for name, agent in zip(names, agents, strict=True)
         )
         titles = list(self.tasks) if isinstance(self.tasks, Mapping) else name_tasks(tasks)
         return tuple(
@@ -148,11 +156,11 @@ class Study:
         """True if the paper shows it."""
         return bool(self.figure) or any(panel.figure for panel in self.panels)
 
-    def lines(self) -> Iterator[tuple[Panel, Line]]:
+    def lines(self) -> Iterator[tuple[Panel, AgentLine]]:
         """Every line of the study, with its panel."""
         return ((panel, line) for panel in self.panels for line in panel.lines)
 
-    def runs(self) -> Iterator[tuple[Panel, Line, RunSpec]]:
+    def runs(self) -> Iterator[tuple[Panel, AgentLine, RunSpec]]:
         """Every run of the study."""
         for panel, line in self.lines():
             for spec in panel.specs(line, self.seed_numbers):
@@ -482,7 +490,7 @@ def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
             except BadRunFolder:  # of an agent or environment of somebody's own
                 continue
             tasks.append(spec.task)
-            lines.append(Line(agent=spec.agent, **line))
+            lines.append(AgentLine(agent=spec.agent, **line))
     if not tasks:
         return None
     success = tuple(record.pop("success"))

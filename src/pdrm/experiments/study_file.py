@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
@@ -179,12 +179,12 @@ class _TomlStudy:
             self.locate((*agent, "agent"), spec.check, scopes)
         return panel
 
-    def line(self, record: dict[str, Any], keys: Keys) -> Line:
+    def line(self, record: dict[str, Any], keys: Keys) -> AgentLine:
         self.check(record, AGENT, keys, required=("agent",))
         agent = self.locate((*keys, "agent"), lambda: agent_for(record["agent"]))
         k = record.get("k", agent.k)
         self.locate((*keys, "k"), lambda: agent_for(agent, {"k": k}))
-        made = partial(Line, **{"name": f"{record['agent']} {k}", **record, "k": k})
+        made = partial(AgentLine, **{"name": f"{record['agent']} {k}", **record, "k": k})
         return self.locate((*keys, "gigabytes" if "gigabytes" in record else "seconds"), made)
 
     def domain(self, name: str) -> str:

@@ -36,7 +36,6 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.task import COUNTED, Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.protocol import Learner
     from pdrm.product.shaping import Shaping
 
 MOST_SEEDS = 100_000
@@ -146,11 +145,6 @@ class Tabular(BuiltInAgent):
             return {**self.usual, **PAPER_SETTINGS.get(task.name, {})}
         has_chance = isinstance(task.domain, FiniteDomain) and _has_chance(task.domain)
         return {**self.usual, "learning_rate": WITH_CHANCE} if has_chance else dict(self.usual)
-
-    def learner(self, task: Task, seed: int, /) -> Learner:
-        from pdrm.learning.adapters import TableLearner
-
-        return TableLearner(task, self.settled(task), seed)
 
 
 class Counterfactuals(StrEnum):
@@ -355,11 +349,6 @@ class Summary(BuiltInAgent):
         """The paper's discount in its own domains."""
         return {"discount": task.discount}
 
-    def learner(self, task: Task, seed: int, /) -> Learner:
-        from pdrm.learning.adapters import TableLearner
-
-        return TableLearner(task, self.settled(task), seed)
-
 
 # --- Deep agents
 
@@ -452,11 +441,6 @@ class Deep(BuiltInAgent):
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The tuned settings in WaterWorld."""
         return {**self.usual, **WATER_SETTINGS[self.name]} if task.continuous else dict(self.usual)
-
-    def learner(self, task: Task, seed: int, /) -> Learner:
-        from pdrm.learning.adapters import network_learners
-
-        return network_learners([task], [self.settled(task)], [seed])[0]
 
 
 _PPO = {

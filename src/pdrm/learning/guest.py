@@ -1,4 +1,4 @@
-"""Agents of others as a run sees them: how long they train, what identifies them, and which subclasses of ours are agents at all."""
+"""Agents of others as a run sees them: how long they train, and what identifies them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
-from pdrm.learning.agents import AGENTS, kind_of
-from pdrm.learning.protocol import Agent, Learner
-from pdrm.learning.settings import BuiltInAgent, check_count, check_known
+from pdrm.learning.agents import kind_of
+from pdrm.learning.protocol import Agent
+from pdrm.learning.settings import BuiltInAgent, check_count
 from pdrm.learning.usual_settings import PAPER_SETTINGS, TESTS_PER_RUN
 from pdrm.task import Task, hash_source
 
@@ -88,12 +88,11 @@ class GuestAgent:
             **schedule,
         }
 
-    def learner(self, task: Task, seed: int, /) -> Learner:
-        """Begin a run."""
-        return self.agent.learner(task, seed)
-
 
 AnyAgent = BuiltInAgent | GuestAgent
+"""An agent that a run can have."""
+AgentLike = AnyAgent | Agent | str
+"""An agent, ours or anyone's, or the name of one of ours."""
 
 
 def vars_of(agent: object) -> dict[str, Any]:
@@ -125,52 +124,33 @@ def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAg
         raise WrongKind(f"{agent.__name__} is a class, not yet an agent", fix="call it, with ()")
     if isinstance(agent, GuestAgent):
         return _change_guest(agent, given)
-    if isinstance(agent, BuiltInAgent):
-        if check_subclass(type(agent)):
-            check_known(type(agent), given)
-            return replace(agent, **given)
-    elif not isinstance(agent, Agent):
+    if isinstance(agent, Agent):  # ours have no `learner`, a subclass of one may have it
+        own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
+        return _change_guest(GuestAgent(agent, **own), given)
+    kind = type(agent)
+    if not isinstance(agent, BuiltInAgent):
         fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`'
         raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)
-    own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
-    return _change_guest(GuestAgent(agent, **own), given)
+    if "__dataclass_fields__" not in vars(kind):
+        fault = f"{kind.__name__} has neither settings nor a learner of its own"
+        fix = "define `learner(self, task, seed)`, or decorate it with @dataclass(frozen=True, kw_only=True)"
+        raise WrongKind(fault, fix=fix)
+    return replace(agent, **given)
 
 
 def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
     """Change the length of training, and fields of the agent if it is a dataclass."""
-    own = {name: value for name, value in given.items() if name in vars_of(guest.agent)}
+    agent: Any = guest.agent
+    known = vars_of(agent)
+    own = {name: value for name, value in given.items() if name in known}
     schedule = {name: value for name, value in given.items() if name in SCHEDULE}
-    for name in given:
-        if name not in own and name not in schedule:
-            known = [*vars_of(guest.agent), *SCHEDULE]
-            fault = f"agent `{guest.name}` has no setting `{name}`"
-            raise UnknownSetting(fault, fix=did_you_mean(name, known))
+    for name in given.keys() - own.keys() - schedule.keys():
+        fault = f"agent `{guest.name}` has no setting `{name}`"
+        raise UnknownSetting(fault, fix=did_you_mean(name, [*known, *SCHEDULE]))
     for name, value in schedule.items():
         check_count(name, value, 1)
-    if own and not is_dataclass(guest.agent):
+    if own and not is_dataclass(agent):
         raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
-    agent: Any = guest.agent
     if "episodes" in schedule:
         schedule["total_timesteps"] = None
     return replace(guest, agent=replace(agent, **own) if own else agent, **schedule)
-
-
-def check_subclass(kind: type[BuiltInAgent]) -> bool:
-    """Return True for an agent of ours, or one with other values of what we read; False if it has a learner of its own.
-
-    Raise if a subclass changes nothing that runs.
-    """
-    if kind.__module__.startswith("pdrm."):
-        return True
-    base = next(one for one in kind.__mro__ if one in AGENTS.values())
-    changed = {name for one in kind.__mro__[: kind.__mro__.index(base)] for name in vars(one)}
-    if "learner" in changed:
-        return False
-    own = {name for name in changed if not name.startswith("_")} - {"name"}
-    unread = {name for name in own if not hasattr(base, name) or callable(vars(kind).get(name))}
-    if unread or not own or "__dataclass_fields__" not in vars(kind):
-        what = ", ".join(f"`{name}`" for name in sorted(unread or own)) or "nothing"
-        fault = f"{kind.__name__} is a {base.__name__} that changes {what}, which no run reads"
-        fix = "define `learner(self, task, seed)`; or, for other settings, decorate it with @dataclass(frozen=True, kw_only=True)"
-        raise WrongKind(fault, fix=fix)
-    return True

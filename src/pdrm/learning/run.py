@@ -35,7 +35,6 @@ from pdrm.files import (
     describe_fault,
     ensure_folder,
 )
-from pdrm.learning.adapters import SeeingPolicy, network_learners
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -49,8 +48,9 @@ from pdrm.learning.agents import (
 from pdrm.learning.curve import Curve, find_successes, format_return
 from pdrm.learning.evaluation import Episode, Evaluation, Moment, join_episodes, play_policy
 from pdrm.learning.execution import Keep, Planned, train_all
-from pdrm.learning.guest import agent_for
-from pdrm.learning.protocol import Agent, Policy
+from pdrm.learning.guest import AgentLike, agent_for
+from pdrm.learning.learners import begin_together
+from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CURVE,
@@ -120,7 +120,11 @@ class Run:
 
     @classmethod
     def load(
-        cls, folder: str | os.PathLike[str], *, task: Task | None = None, agent: Agent | None = None
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        task: Task | None = None,
+        agent: AgentLike | None = None,
     ) -> Run:
         """Read a run that was trained before.
 
@@ -245,8 +249,7 @@ class Run:
             trained = read_table(self.spec, self.folder, task)
             rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
-        policy = SeeingPolicy(self.policy) if isinstance(agent, Deep) else self.policy
-        return play_policy(task, policy, agent.k, episodes, seed)
+        return play_policy(task, self.policy, agent.k, episodes, seed)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
@@ -312,7 +315,7 @@ class Run:
         policy: DeepPolicy = self.policy
         assert isinstance(agent, Deep)
         settings = replace(agent, discount=task.discount)
-        (learner,) = network_learners([task], [settings], [self.spec.seed])
+        (learner,) = begin_together([settings], [task], [self.spec.seed])
         training = learner.training
         training.state = training.state._replace(network=stack_trees([policy.network]))
         played = training.test(episodes, seed)
@@ -478,7 +481,7 @@ TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
 @overload
 def train(
     task: TaskLike,
-    agent: Agent | str | None = ...,
+    agent: AgentLike | None = ...,
     *,
     machine: MachineLike | None = ...,
     success: str | Sequence[str] = ...,
@@ -492,7 +495,7 @@ def train(
 @overload
 def train(
     task: TaskLike,
-    agent: Agent | str | None = ...,
+    agent: AgentLike | None = ...,
     *,
     machine: MachineLike | None = ...,
     success: str | Sequence[str] = ...,
@@ -504,7 +507,7 @@ def train(
 ) -> Runs: ...
 def train(
     task: TaskLike,
-    agent: Agent | str | None = None,
+    agent: AgentLike | None = None,
     *,
     machine: MachineLike | None = None,
     success: str | Sequence[str] = (),

@@ -37,11 +37,11 @@ from pdrm.files import (
     need,
     write_atomically,
 )
-from pdrm.learning.adapters import NetworkLearner, TableLearner, network_learners
 from pdrm.learning.agents import Deep
 from pdrm.learning.checkpoint import decode_checkpoint, encode_checkpoint
 from pdrm.learning.curve import Curve, Test, read_tests
 from pdrm.learning.evaluation import make_test
+from pdrm.learning.learners import NetworkLearner, TableLearner, begin, begin_together
 from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, SelfTesting, Until
 from pdrm.learning.run_folder import (
     CHECKPOINT,
@@ -379,8 +379,8 @@ def make_learners(specs: Sequence[RunSpec]) -> list[Learner]:
     if deep:
         tasks, seeds = [spec.task for spec in specs], [spec.seed for spec in specs]
         specs[0].check_jax()
-        return list(network_learners(tasks, deep, seeds))
-    return [spec.agent.learner(spec.task, spec.seed) for spec in specs]
+        return list(begin_together(deep, tasks, seeds))
+    return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
 
 
 def _timing(seconds: tuple[float, float], side_by_side: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pdrm.files import MALFORMED, describe_fault, need, parse_record
 from pdrm.learning.agents import Deep, read_agent
 from pdrm.learning.deep.sb3_agent import SB3
 from pdrm.learning.guest import SCHEDULE, AnyAgent, GuestAgent, agent_for
+from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_folder import DOMAIN, SPEC, no_run
 from pdrm.task import Task
@@ -77,7 +78,7 @@ class RunSpec:
 
             check_fits(self.task, self.agent)
         elif not isinstance(self.agent, GuestAgent):
-            self.agent.learner(self.task, self.seed)
+            begin(self.agent, self.task, self.seed)
 
     def check_jax(self) -> None:
         """Raise if the task's domain does not run in JAX, or JAX is not installed."""

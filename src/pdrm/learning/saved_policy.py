@@ -17,6 +17,7 @@ from pdrm.files import MALFORMED, describe_fault, parse_record, read_arrays, rea
 from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, read_agent
 from pdrm.learning.evaluation import Trained
 from pdrm.learning.guest import GuestAgent
+from pdrm.learning.learners import begin
 from pdrm.learning.protocol import LoadsPolicy, Policy, Resumable
 from pdrm.learning.run_folder import POLICY, SPEC, is_done, no_run
 from pdrm.learning.run_spec import RunSpec, read_spec
@@ -58,7 +59,7 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
         raise BadPolicyFile(fault, fix="restore a copy, or train again") from error
     if isinstance(agent.agent, LoadsPolicy):
         return agent.agent.load_policy(spec.task, arrays)
-    learner = agent.learner(spec.task, spec.seed)
+    learner = begin(agent, spec.task, spec.seed)
     assert isinstance(learner, Resumable)  # its `save` wrote the file
     learner.load(arrays)
     return learner.policy()

@@ -23,7 +23,6 @@ from pdrm.habits import HABITS
 from pdrm.product.views import FullStack, TopK, View
 
 if TYPE_CHECKING:
-    from pdrm.learning.protocol import Learner
     from pdrm.task import Task
 
 MOST = 2**31 - 1
@@ -113,10 +112,6 @@ class BuiltInAgent(ABC):
     @abstractmethod
     def usual_for(self, task: Task) -> dict[str, Any]:
         """Settings for this task of an agent that leaves them to it."""
-
-    @abstractmethod
-    def learner(self, task: Task, seed: int, /) -> Learner:
-        """Begin a run."""
 
     def settled(self, task: Task | None = None) -> Self:
         """The agent with everything that it leaves to the task."""

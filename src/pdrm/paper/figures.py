@@ -10,7 +10,7 @@ from typing import Any
 
 from pdrm.domains.water import SIDES, WaterWorld
 from pdrm.errors import UnknownStudy, did_you_mean
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.paper.paper_agents import READ
 
@@ -66,7 +66,7 @@ def _panel(domain: str, title: str, figure: str, success: str, lines: Lines) -> 
         agent, k, own = AGENTS[name]
         seconds, gigabytes = COST.get((domain, name), CHEAP)
         made.append(
-            Line(
+            AgentLine(
                 name=name,
                 agent=agent,
                 k=k,
@@ -255,7 +255,7 @@ BESIDE = "next to Figure 5"
 
 def _water_panel(
     domain: str,
-    lines: Iterable[Line],
+    lines: Iterable[AgentLine],
     study: str,
     machine: str | None = None,
     figure: str = BESIDE,
@@ -272,12 +272,12 @@ def _water_panel(
     )
 
 
-def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> tuple[Line, ...]:
+def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> tuple[AgentLine, ...]:
     """PPO that sees the machine, PPO that does not, and recurrent PPO that does not."""
     return (
-        Line(name=WITH, agent="ppo", k=1, settings=ppo, ours=ours),
-        Line(name=WITHOUT, agent="ppo", k="none", settings=ppo, ours=ours),
-        Line(name=RECURRENT, agent="rppo", k="none", settings=rppo, ours=ours),
+        AgentLine(name=WITH, agent="ppo", k=1, settings=ppo, ours=ours),
+        AgentLine(name=WITHOUT, agent="ppo", k="none", settings=ppo, ours=ours),
+        AgentLine(name=RECURRENT, agent="rppo", k="none", settings=rppo, ours=ours),
     )
 
 
@@ -304,7 +304,7 @@ def _tuned(name: str, title: str, machine: str | None = None) -> Study:
 
 def _off_policy() -> Study:
     lines = [
-        Line(
+        AgentLine(
             name=f"{agent.upper()} + {name}",
             agent=agent,
             k=1,

@@ -19,7 +19,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import grid_domain
 from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter_of_the_repository
 from pdrm.errors import UnknownStudy, did_you_mean
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
@@ -96,7 +96,7 @@ def _settings(
 ) -> Change:
     """Some agents with other settings; read: as `paper_agents` has them, which have more settings."""
 
-    def line(one: Line) -> Line:
+    def line(one: AgentLine) -> AgentLine:
         if one.agent not in agents:
             return one
         agent = READ[one.agent_name] if read else one.agent

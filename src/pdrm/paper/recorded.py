@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.experiments.curves import Curves, Origin, curves_of, return_range
-from pdrm.experiments.panel import Line, Panel
+from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 
@@ -39,7 +39,7 @@ class Recording(NamedTuple):
     origin: Origin
 
 
-def known_curves(study: Study, panel: Panel, line: Line, store: Store) -> Curves | None:
+def known_curves(study: Study, panel: Panel, line: AgentLine, store: Store) -> Curves | None:
     """The curves of a line: of its runs in the store, or else as they came with the package, if they did."""
     return curves_of(panel, line, study.seed_numbers, store) or recorded_curves(study, panel, line)
 
@@ -54,7 +54,7 @@ def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Cur
     return [(study, curves) for study, curves in found if curves is not None]
 
 
-def recorded_curves(study: Study, panel: Panel, line: Line) -> Curves | None:
+def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | None:
     """The runs of a line that came with the package, if any, with all their seeds; an evaluation is its mean.
 
     >>> from pdrm.paper import figures

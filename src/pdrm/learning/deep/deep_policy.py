@@ -82,12 +82,12 @@ class DeepPolicy:
 
     def __post_init__(self) -> None:
         self._act = jax.jit(self.algorithm.act(self.product, self.settings, self.network))
-        self.begin()
+        self.reset()
 
     def __repr__(self) -> str:
         return f"<DeepPolicy of {self.settings.name}, view {self.settings.k}, sees {self.product.observation_size} numbers>"
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Forget: a new episode begins."""
         self.memory = self.algorithm.empty_memory(self.settings, 1)
         self._start = True

@@ -31,7 +31,7 @@ def film_run(
         pictures.append(draw_water(bare.world, bare.water, note, here.stack))
 
     seen, _ = env.reset(seed=seed)
-    policy.begin()
+    policy.reset()
     draw()
     gained, over = 0.0, False
     while not over:

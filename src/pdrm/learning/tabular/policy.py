@@ -122,7 +122,7 @@ class TabularPolicy:
         """The environment state, machine state and memory of a row."""
         return self.q_table.seen(row)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """An episode begins: tables remember nothing, but a loop that serves networks too says so."""
 
     def _locate(

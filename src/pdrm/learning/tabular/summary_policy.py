@@ -7,6 +7,7 @@ saved. The operators are found again when the policy is first asked.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -133,25 +134,25 @@ class SummaryPolicy:
         symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
         return find_values(self.solver, place, states.index(machine_state), symbols)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
 
     def act(
         self,
         observation: object,
-        machine_state: str | None = None,
+        machine_state: str | Mapping[str, Any] | None = None,
         memory: Memory | None = None,
         *,
         deterministic: bool = True,
     ) -> int:
         """An action of highest value, the first of several.
 
-        observation: as `Task.env` shows it, with the whole stack; or the environment's state (its number, its name, or its row and
+        observation: as `Task.env` shows it, with the whole stack, alone or followed by its `info`; or the environment's state (its number, its name, or its row and
         column on a grid), then the machine's, and `memory`: the stack, top first.
         deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        if machine_state is not None and memory is not None:
+        if isinstance(machine_state, str) and memory is not None:
             state: Any = observation  # which is checked with the others
             return int(np.argmax(self.values(state, machine_state, memory)))
         states = (*self.machine.states, *self.machine.final)

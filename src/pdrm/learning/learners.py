@@ -1,4 +1,4 @@
-"""The learners of pdrm under the agent protocol: one table, or networks that are trained side by side."""
+"""The learner of every agent: `begin` makes it, from the agent's class. Ours are one table, or networks trained side by side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import Deep, Summary, Tabular
 from pdrm.learning.curve import Test, settle_returns
-from pdrm.learning.protocol import Until
+from pdrm.learning.guest import AnyAgent, GuestAgent
+from pdrm.learning.protocol import Learner, Until
+from pdrm.learning.settings import BuiltInAgent
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -19,30 +21,56 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.deep.many_envs import Episodes
     from pdrm.learning.tabular.learner import TabularLearner
+    from pdrm.learning.tabular.policy import AnyPolicy
     from pdrm.learning.tabular.summary_learner import SummaryLearner
+    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 
-class SeeingPolicy:
-    """A policy of pdrm under the protocol: what it needs is in the observation."""
+def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
+    """Begin a run.
 
-    def __init__(self, policy: Any) -> None:
-        self.own = policy
+    >>> from pdrm.learning.agents import CpRM
+    >>> learner = begin(CpRM(k=1), Task("maze-5x5"), seed=0)
+    >>> learner.advance(Until(episodes=3))
+    >>> learner.episodes
+    3
+    """
+    if isinstance(agent, GuestAgent):
+        return agent.agent.learner(task, seed)
+    settled = agent.settled(task)
+    if isinstance(settled, Deep):
+        return begin_together([settled], [task], [seed])[0]
+    return TableLearner(_begin_table(settled, task, seed), settled.total)
 
-    def reset(self) -> None:
-        """Forget; an episode begins."""
-        self.own.begin()
 
-    def act(self, observation: Any, _info: Any, /) -> Any:
-        """The action."""
-        return self.own.act(observation)
+def begin_together(
+    agents: Sequence[Deep], tasks: Sequence[Task], seeds: Sequence[int]
+) -> list[NetworkLearner]:
+    """Begin runs of networks that are trained side by side."""
+    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    from pdrm.learning.deep.deep_learner import train_together
+
+    training = train_together(tasks, agents, seeds)
+    runs = enumerate(zip(tasks, agents, strict=True))
+    return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]
+
+
+def _begin_table(agent: BuiltInAgent, task: Task, seed: int) -> TabularLearner | SummaryLearner:
+    if isinstance(agent, Summary):
+        from pdrm.learning.tabular.summary_learner import SummaryLearner
+
+        return SummaryLearner(task, agent, seed)
+    from pdrm.learning.tabular.learner import make_learner
+
+    assert isinstance(agent, Tabular)
+    return make_learner(task, agent, seed)
 
 
 class TableLearner:
     """A run of an agent that learns a table, episode by episode."""
 
-    def __init__(self, task: Task, agent: Tabular | Summary, seed: int) -> None:
-        self.own = _table_learner(task, agent, seed)
-        self.total = agent.total
+    def __init__(self, own: TabularLearner | SummaryLearner, total: int) -> None:
+        self.own, self.total = own, total
 
     @property
     def episodes(self) -> int:
@@ -61,9 +89,9 @@ class TableLearner:
         while not until.reached(self) and self.episodes < self.total:
             self.own.advance(self.episodes + 1)
 
-    def policy(self) -> SeeingPolicy:
+    def policy(self) -> AnyPolicy | SummaryPolicy:
         """The policy so far."""
-        return SeeingPolicy(self.own.policy())
+        return self.own.policy()
 
     def test(self, _episodes: int, _seed: int, /) -> Test:
         """Greedy episodes, with the run's own generator."""
@@ -84,18 +112,6 @@ class TableLearner:
     def facts(self) -> dict[str, float]:
         """The state of the run, in numbers."""
         return self.own.facts()
-
-
-def _table_learner(
-    task: Task, agent: Tabular | Summary, seed: int
-) -> TabularLearner | SummaryLearner:
-    if isinstance(agent, Summary):
-        from pdrm.learning.tabular.summary_learner import SummaryLearner
-
-        return SummaryLearner(task, agent, seed)
-    from pdrm.learning.tabular.learner import make_learner
-
-    return make_learner(task, agent, seed)
 
 
 class NetworkLearner:
@@ -127,9 +143,9 @@ class NetworkLearner:
         while not until.reached(self) and self.steps < self.total:
             self.training.iterate(1)
 
-    def policy(self) -> SeeingPolicy:
+    def policy(self) -> DeepPolicy:
         """The network as it stands."""
-        return SeeingPolicy(self._policy({}))
+        return self._policy({})
 
     def _policy(self, about: dict[str, Any]) -> DeepPolicy:
         from pdrm.learning.deep.deep_policy import policy_of
@@ -164,15 +180,3 @@ class NetworkLearner:
         """The share of training episodes that a full stack truncated."""
         cut_off = self.training.cut_off[self.run] / max(1, self.episodes)
         return {"cut_off": float(cut_off)}
-
-
-def network_learners(
-    tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
-) -> list[NetworkLearner]:
-    """The learners of runs that are trained side by side."""
-    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_learner import train_together
-
-    training = train_together(tasks, agents, seeds)
-    runs = enumerate(zip(tasks, agents, strict=True))
-    return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]
