@@ -13,7 +13,7 @@ import pytest
 from pdrm.experiments.study import run_study
 from pdrm.experiments.study_file import load_study
 from pdrm.language.loading import catalogue_names
-from tests.experiments.small import keep_small_sizes
+from tests.experiments.small import keep_small_facts
 
 STUDY = """\
 name = "mine"
@@ -63,7 +63,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     again = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)
     assert "12 of 12 runs trained before" in again.err
     assert before == {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
-    keep_small_sizes(out)
+    keep_small_facts(out)
     record = {one["id"]: one for one in json.loads(pdrm("claims", out, "--json").out)}
     assert record["paint"]["verdict"] in {"holds", "does not hold"}
     assert record["letter-best"]["verdict"] == "not run"

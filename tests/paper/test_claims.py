@@ -7,19 +7,23 @@ import pytest
 
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.study import run_study
-from pdrm.paper.claims import CLAIMS, SIZES, judge_claims
+from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
+from pdrm.paper.facts import SIZES, THEORY
 from pdrm.paper.figures import EVERY, STUDIES, study
-from tests.experiments.small import keep_small_sizes
+from tests.experiments.small import keep_small_facts
 
 ROWS = (
     *(
         "letter-best",
         "letter-speed",
+        "letter-late",
+        "letter-longer",
         "maze-5",
         "maze-large",
         "maze-cprm",
         "maze-cql",
+        "maze-values",
         "multi",
         "multi-soon",
     ),
@@ -30,6 +34,7 @@ ROWS = (
         "deliver-q-best",
         "deliver-pace",
         "deliver-longer",
+        "deliver-more",
     ),
     *("water-17", "water-17-dip", "water-20", "water-20-from", "paint"),
     *("size-full", "size-k", "size-cra", "translate"),
@@ -66,6 +71,7 @@ NEVER, LATE, MIDDLE, EARLY = (
 AS_THE_PAPER_SAYS = {
     "letter": {"pdRM": (0.3, LATE), "1-pdRM": (1, MIDDLE), "CpRM": (1, EARLY), "1-CpRM": (1, EARLY),
                "Q-CRA": (0.3, LATE), "CQL-CRA": (1, MIDDLE)},
+    "letter-longer": {"pdRM": (1, MIDDLE), "Q-CRA": (1, MIDDLE)},
     "maze-5x5": {"pdRM": (1, MIDDLE), "1-pdRM": (1, MIDDLE), "CpRM": (1, MIDDLE), "1-CpRM": (0.9, MIDDLE),
                  "Q-CRA": (1, LATE), "CQL-CRA": (0, NEVER)},
     **{f"maze-{size}": {"pdRM": (0, NEVER), "1-pdRM": (0.8, MIDDLE), "CpRM": (0, NEVER), "1-CpRM": (0, NEVER),
@@ -95,9 +101,9 @@ def evidence(folder, told=AS_THE_PAPER_SAYS):
 
 @pytest.fixture(scope="module")
 def sized(tmp_path_factory):
-    """A folder in which facts about sizes are kept: real ones, of one domain."""
+    """A folder in which facts are kept: real ones, of few domains."""
     folder = tmp_path_factory.mktemp("claims")
-    keep_small_sizes(folder)
+    keep_small_facts(folder)
     return folder
 
 
@@ -107,14 +113,14 @@ def verdicts(found):
 
 def test_every_row_of_the_list_is_judge_claims():
     assert [claim.id for claim in CLAIMS] == list(ROWS)
-    figures = {*STUDIES} | {"water", "deliver-longer", ""}
+    figures = {*STUDIES} | {"water", "letter-longer", "deliver-longer", ""}
     assert {claim.study for claim in CLAIMS} == figures
 
 
 def test_what_the_paper_describes_holds(sized):
     found = judge_claims(evidence(sized))
     assert {name for name, verdict in verdicts(found).items() if verdict != HOLDS} == {
-        "water-17", "water-20", "water-20-from",
+        "maze-values", "deliver-more", "water-17", "water-20", "water-20-from",
     }  # fmt: skip
     assert json.dumps([one.record() for one in found])
 
@@ -124,8 +130,10 @@ def test_what_the_paper_describes_holds(sized):
     [
         ("letter", "pdRM", 1, MIDDLE, "letter-best"),
         ("letter", "1-pdRM", 0.4, MIDDLE, "letter-best"),
-        ("letter", "CQL-CRA", 1, EARLY, "letter-speed"),
+        ("letter", "CQL-CRA", 1, (1, 1, 1, 1), "letter-speed"),
         ("letter", "1-pdRM", 1, LATE, "letter-speed"),
+        ("letter", "pdRM", 0.3, (-1, 0.5, 0.5, 0.5), "letter-late"),
+        ("letter-longer", "pdRM", 0.4, LATE, "letter-longer"),
         ("maze-5x5", "Q-CRA", 0.5, LATE, "maze-5"),
         ("maze-5x5", "CpRM", 0.5, LATE, "maze-cprm"),
         ("maze-5x5", "CQL-CRA", 0.6, LATE, "maze-cql"),
@@ -164,7 +172,8 @@ def test_what_is_missing_is_not_run(sized):
 
 def test_paint_is_judged_by_real_runs(tmp_path, sized):
     run_study(study("paint").seeded(3), tmp_path)
-    (tmp_path / SIZES).write_bytes((sized / SIZES).read_bytes())
+    for name in (SIZES, THEORY):
+        (tmp_path / name).write_bytes((sized / name).read_bytes())
     found = judge_claims(Evidence(tmp_path))
     (paint,) = (one for one in found if one.claim.id == "paint")
     assert paint.parts[1].numbers["pdRM"] == pytest.approx(-0.71)

@@ -9,13 +9,14 @@ from html.parser import HTMLParser
 import pytest
 
 from pdrm.experiments.study import run_study
-from pdrm.paper import theory_section as theory
+from pdrm.paper import facts
 from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, figures, study
 from pdrm.paper.recorded import known_lines
 from pdrm.paper.report import write_report
-from tests.experiments.small import keep_small_sizes
+from pdrm.paper.theory_section import k_section, sizes_section
+from tests.experiments.small import keep_small_facts
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -29,7 +30,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("report")
     studies = figures(["letter", "paint"], seeds=2)
     assert not run_study(studies, place).failures
-    keep_small_sizes(place)
+    keep_small_facts(place)
     evidence = Evidence(place, 2)
     lines = known_lines([*studies, *map(study, DEEP)], evidence.store)
     write_report(lines, judge_claims(evidence), evidence, theory=False)
@@ -76,15 +77,15 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
 
 
 def test_what_was_proved_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(theory, "CHECKED", ("paint",))
-    monkeypatch.setattr(theory, "COUNTED", ("paint",))
-    once = theory.theory_facts(tmp_path)
+    monkeypatch.setattr(facts, "CHECKED", ("paint",))
+    monkeypatch.setattr(facts, "COUNTED", ("paint",))
+    once = facts.theory_facts(tmp_path)
     asked = []
-    monkeypatch.setattr(theory, "check_k", lambda *args, **_: asked.append(args))
-    assert theory.theory_facts(tmp_path) == once
+    monkeypatch.setattr(facts, "check_k", lambda *args, **_: asked.append(args))
+    assert facts.theory_facts(tmp_path) == once
     assert not asked
-    assert "k = 5" in theory.k_section(once).body
-    assert "<code>paint</code>" in theory.sizes_section(once).body
+    assert "k = 5" in k_section(once).body
+    assert "<code>paint</code>" in sizes_section(once).body
 
 
 def test_figures_have_their_numbers(page):

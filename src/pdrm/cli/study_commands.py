@@ -327,7 +327,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy, water-scaled, water-readings (deep agents); ours (agent summary); deliver-longer; maze-wall-clock (hours); "
+            "water-off-policy, water-scaled, water-readings (deep agents); ours (agent summary); letter-longer, deliver-longer; maze-wall-clock (hours); "
             "or readings. [the first five]"
         ),
     ] = None,

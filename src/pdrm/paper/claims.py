@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import inf
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pdrm import __version__
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.study import Study
-from pdrm.files import parse_record, write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -38,6 +33,7 @@ from pdrm.paper.evidence import (
     or_never,
     success,
 )
+from pdrm.paper.facts import size_facts, theory_facts
 from pdrm.paper.figures import (
     COUNTERFACTUAL,
     HIERARCHICAL,
@@ -57,6 +53,26 @@ BY_MEANS = (
     "that a test counts by the mean of its ten episodes; counted by single episodes, pdRM and Q-CRA end above 1-pdRM and "
     "1-CpRM, and the claim does not hold"
 )
+
+TIE = (
+    "that a tie on the grid of evaluations does not count against an agent: CpRM and CQL-CRA learn the same tables here, and a rule "
+    "that asks for fewer episodes cannot hold"
+)
+LATER = "letter-longer"
+
+
+def _rise_late(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.1: Q-CRA and pdRM "manage to increase their accrued rewards only towards the end of the training episodes"."""
+    parts = []
+    for line in LATE:
+        curves = evidence.curves("letter", line)
+        median = curves.quartiles(curves.returns).median
+        first, middle, final = (float(median[at]) for at in (0, len(median) // 2, -1))
+        numbers = {"first": first, "half-way": middle, "final": final}
+        text = f"{line} rises more in the second half than in the first"
+        parts.append(ClaimPart(text, final - middle > middle - first, numbers))
+    return parts
+
 
 # --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3).
 
@@ -93,6 +109,17 @@ def _soon(evidence: Evidence) -> list[ClaimPart]:
     return parts
 
 
+def _same_values(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.2: "it can be shown using the approach in Section 4 that optimal 1-policies […] have the same state values"."""
+    parts = []
+    for maze in (SMALL, LARGE[0]):
+        answers = theory_facts(evidence.folder)["k"][maze]["1"]
+        numbers = {"loss from the start": answers["loss"], "spread of values": answers["spread"]}
+        text = f"on {maze} all states that a 1-policy cannot tell apart have the same value"
+        parts.append(ClaimPart(text, answers["same_values"] == "yes", numbers))
+    return parts
+
+
 # --- DeliverWorld (Section 7.4).
 
 EIGHT, FOUR_EIGHT, LONGER = "deliver-8", "deliver-4-8", "deliver-4-8-longer"
@@ -114,9 +141,24 @@ def _less_consistent(evidence: Evidence) -> list[ClaimPart]:
 
 def _at_the_bottom(evidence: Evidence) -> list[ClaimPart]:
     curves = evidence.curves(EIGHT, "pdRM")
-    highest = float(curves.quartiles(curves.normalised).median.max())
-    numbers = {"highest normalised median": highest}
+    trained = curves.at > curves.at[0]  # the first evaluation is of an agent that has hardly learnt
+    highest = float(curves.quartiles(curves.normalised).median[trained].max())
+    numbers = {"highest normalised median after the first evaluation": highest}
     return [ClaimPart("pdRM stays at the bottom", highest <= BOTTOM, numbers)]
+
+
+def _more_symbols_help(evidence: Evidence) -> list[ClaimPart]:
+    """Section 7.4: "there are scenarios where it is beneficial for the agent to have access to more than the top symbol"."""
+    answers = theory_facts(evidence.folder)["k"][EIGHT]["1"]
+    proved = ClaimPart(
+        f"on {EIGHT} every deterministic 1-policy loses",
+        answers["start"] == "no",
+        {"loss of the best": answers["loss"]},
+    )
+    parts = [proved]
+    for one, two, _ in (PLAIN, COUNTERFACTUAL, HIERARCHICAL):
+        parts += end_below(EIGHT, [one], [two])(evidence)
+    return parts
 
 
 def _rise(evidence: Evidence) -> list[ClaimPart]:
@@ -276,32 +318,7 @@ def _from_the_20th(evidence: Evidence) -> list[ClaimPart]:
 
 # --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
 
-SIZES = "sizes.json"
 LONGEST_WORD = 6
-
-
-def size_facts(folder: Path) -> dict[str, Any]:
-    """The facts about sizes by id; they take some seconds to count, so they are kept next to the runs."""
-
-    def count() -> dict[str, Any]:
-        from pdrm.analysis.size_claims import size_claims
-
-        return {fact["id"]: fact for fact in size_claims()}
-
-    return read_or_find(folder / SIZES, count)
-
-
-def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Read facts that this version has found before, or find them and write them if the folder exists."""
-    if path.exists():
-        known = parse_record(path.read_bytes())
-        if known.get("version") == __version__:
-            return dict(known["facts"])
-    facts: dict[str, Any] = json.loads(json.dumps(find()))
-    if path.parent.is_dir():
-        record = {"version": __version__, "facts": facts}
-        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
-    return facts
 
 
 def _size(name: str, evidence: Evidence) -> list[ClaimPart]:
@@ -352,6 +369,19 @@ CLAIMS = (
             learn_before("letter", ("1-CpRM", "CpRM"), ("pdRM", "1-pdRM", "Q-CRA", "CQL-CRA")),
             learn_as_fast("letter", "1-pdRM", "CQL-CRA"),
         ),
+        TIE,
+    ),
+    Claim(
+        "letter-late",
+        "Q-CRA and pdRM increase their rewards only towards the end of training",
+        "letter",
+        (_rise_late,),
+    ),
+    Claim(
+        "letter-longer",
+        "given enough time (20,000 episodes), Q-CRA and pdRM reach the same performance",
+        LATER,
+        (achieve(LATER, *LATE),),
     ),
     Claim(
         "maze-5",
@@ -384,6 +414,12 @@ CLAIMS = (
         "CQL-CRA never achieves a maze",
         "maze",
         tuple(fail(maze, "CQL-CRA") for maze in (SMALL, *LARGE)),
+    ),
+    Claim(
+        "maze-values",
+        "by Proposition 1, optimal 1-policies have the same state values as optimal policies in the mazes",
+        "",
+        (_same_values,),
     ),
     Claim(
         "multi",
@@ -452,6 +488,12 @@ CLAIMS = (
         "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
         "deliver-longer",
         (achieve(LONGER, *ONE_AND_TWO),),
+    ),
+    Claim(
+        "deliver-more",
+        "in DeliverWorld-8 it helps to see more than the top symbol",
+        "",
+        (_more_symbols_help,),
     ),
     Claim(
         "water-17",

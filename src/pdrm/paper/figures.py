@@ -100,6 +100,16 @@ def _letter() -> Study:
     return Study(name="letter", title="LetterEnv", panels=(panel,))
 
 
+def _letter_longer() -> Study:
+    lines = _lines("pdRM", "Q-CRA", episodes=20_000)
+    panel = _panel("letter", "LetterEnv, 20,000 episodes", "next to Figure 2", "u2", lines)
+    return Study(
+        name="letter-longer",
+        title="LetterEnv, trained four times as long",
+        panels=(replace(panel, name="letter-longer"),),
+    )
+
+
 # --- Figure 3, left, and the three figures of Appendix E: 1-TreasureMaze, six agents on each of three mazes.
 #
 # The paper ends episodes after a time that depends on the machine. The runs here that are judged end them after a number of
@@ -408,7 +418,7 @@ STUDIES = ("letter", "maze", "multi", "deliver", "paint")
 
 DEEP = ("water", "water-tuned", "water-off-policy", "water-strict", "water-scaled")
 
-ON_REQUEST = (*DEEP, "ours", "maze-wall-clock", "deliver-longer")
+ON_REQUEST = (*DEEP, "ours", "maze-wall-clock", "letter-longer", "deliver-longer")
 """Run only when named: deep agents, which need a GPU, ours, and what takes hours by its own limits."""
 
 EVERY = (*STUDIES, *ON_REQUEST)
@@ -430,6 +440,7 @@ BUILDERS: dict[str, Callable[[], Study]] = {
     ),
     "ours": _ours,
     "maze-wall-clock": _maze_wall_clock,
+    "letter-longer": _letter_longer,
     "deliver-longer": _deliver_longer,
     **_physics_studies(),
 }

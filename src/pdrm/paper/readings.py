@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,17 @@ def _settings(
     return lambda panel: replace(panel, lines=tuple(map(line, panel.lines)))
 
 
+def _only(name: str, change: Change) -> Change:
+    """The change of one panel."""
+    return lambda panel: change(panel) if panel.name == name else panel
+
+
+def _all_of(changes: Iterable[Change]) -> Change:
+    """Several changes, one after the other."""
+    several = tuple(changes)
+    return lambda panel: reduce(lambda changed, change: change(changed), several, panel)
+
+
 def _at_python_speed(panel: Panel) -> Panel:
     """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
     budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
@@ -156,6 +167,12 @@ def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
     return deliver_tasks(draw_sequences(8, count, seed), draw_sequences(4, count, seed))
 
 
+def _nine_deliveries() -> tuple[Task, Task]:
+    """DeliverWorld with nine deliveries in evaluations, as many sequences as by default."""
+    short = sequences_of(catalogue("deliver"))[1]
+    return deliver_tasks(draw_sequences(NINE, len(short), 0), short)
+
+
 def _drawn_places(seed: int) -> tuple[Task, Task]:
     """DeliverWorld with the same sequences on another map."""
     return deliver_tasks(*sequences_of(catalogue("deliver")), draw_places(seed))
@@ -168,11 +185,19 @@ PYTHON_UPDATES = 45_000
 TREASURES = {10: 15, 20: 24}
 """The distance of the treasure of a generated maze, by size: that of ours."""
 SETS, SET_SEEDS, MAZES, MAPS = (4, 16, 64), range(1, 6), range(1, 21), range(1, 6)
+LARGE_SETS, LARGE_SET_SEEDS = (256, 1_024), range(1, 3)
+NINE = 9
+"""Deliveries in the evaluations of DeliverWorld-4-8, by Appendix E."""
 SLOW_RATES = {
     name: PAPER_SETTINGS["deliver-8"][name]
     for name in ("learning_rate", "epsilon_decay", "epsilon_least")
 }
 
+FIRST_TIE: tuple[str, Change] = (
+    "of several best actions the first is taken, unless all are worth 0, as in the learners of the "
+    "repository that the paper names",
+    _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, read=True),
+)
 LETTER: dict[str, tuple[str, Change]] = {
     "repository": (
         "the environment of the repository that the paper names: A may turn into B before it is read, "
@@ -183,22 +208,22 @@ LETTER: dict[str, tuple[str, Change]] = {
         "the same, with the repository's probability of 0.1 instead of the paper's ½",
         _domain("letter", partial(letter_of_the_repository, 0.1)),
     ),
-    "first-tie": (
-        "of several best actions the first is taken, unless all are worth 0, as in the "
-        "learners of that repository",
-        _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, read=True),
-    ),
+    "first-tie": FIRST_TIE,
     "limit-ends": (
         "Q-learning takes an episode that the limit truncates for one that has ended, as in "
         "that repository",
         _settings(("q", "cra-q"), {"limit_ends": True}, read=True),
     ),
     "counters-0-19": (
-        "CQL imagines with the counters 0 to 19 from the first step on, observed or not, as in "
-        "that repository",
+        "CQL learns about the counters 0 to 19 from the first step on, observed or not, as in "
+        "that repository; about larger ones, which that repository leaves out, once they are observed",
         _settings(("cra-cql",), {"counter_values": 20}, read=True),
     ),
 }
+LETTER["repository-all"] = (
+    "all of the repository's choices together, with its probability of ½",
+    _all_of(LETTER[name][1] for name in ("repository", "first-tie", "limit-ends", "counters-0-19")),
+)
 NOTHING_LEFT: dict[str, tuple[str, Change]] = {
     "end": (
         "with nothing left to retrace, the episode ends and pays 0",
@@ -210,6 +235,7 @@ NOTHING_LEFT: dict[str, tuple[str, Change]] = {
     ),
 }
 MAZE: dict[str, tuple[str, Change]] = {
+    "first-tie": FIRST_TIE,
     "limit-15": (
         "10×10 with the printed limit of 15 steps",
         _domain("maze-10x10", partial(domain, "maze-10x10", step_limit=15)),
@@ -227,12 +253,17 @@ DELIVER: dict[str, tuple[str, Change]] = {
             f"{count} sequences of each length, drawn with seed {seed}",
             _deliver(partial(_drawn_sequences, count, seed)),
         )
-        for count, seed in product(SETS, SET_SEEDS)
+        for count, seed in (*product(SETS, SET_SEEDS), *product(LARGE_SETS, LARGE_SET_SEEDS))
     },
     **{
         f"map-{n}": (f"the places put elsewhere, seed {n}", _deliver(partial(_drawn_places, n)))
         for n in MAPS
     },
+    "nine": (
+        "DeliverWorld-4-8 is evaluated with nine deliveries",
+        _only("deliver-4-8", _deliver(_nine_deliveries)),
+    ),
+    "first-tie": FIRST_TIE,
     "r-plus-1000": (
         "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
         _settings(("hrm",), {"r_plus": 1_000.0}),
@@ -242,12 +273,13 @@ PAINT: dict[str, tuple[str, Change]] = {
     "slow": (
         "the rates of DeliverWorld, not those of the mazes",
         _settings(("q",), SLOW_RATES),
-    )
+    ),
+    "first-tie": FIRST_TIE,
 }
 BY_FIGURE = {
     "letter": LETTER,
     "maze": {**NOTHING_LEFT, **MAZE},
-    "multi": NOTHING_LEFT,
+    "multi": {**NOTHING_LEFT, "first-tie": FIRST_TIE},
     "deliver": DELIVER,
     "paint": PAINT,
 }

@@ -25,10 +25,11 @@ from pdrm.learning.run_folder import POLICY
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
+from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.theory_section import k_section, machines_section, sizes_section, theory_facts
+from pdrm.paper.theory_section import k_section, machines_section, sizes_section
 
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 """The agents whose episode is shown first, among those that end best."""

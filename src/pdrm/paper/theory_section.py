@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from pdrm.analysis.k_search import check_k
-from pdrm.analysis.sizes import sizes_record
 from pdrm.drawing.markup import Markup, html, join, table
 from pdrm.drawing.render import draw
 from pdrm.experiments.page import Section, badge, bullets, details
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
-from pdrm.learning.usual_settings import PAPER_SETTINGS
-from pdrm.paper.claims import read_or_find
-from pdrm.task import Task
 
-CHECKED = (
-    *("letter", "maze-5x5", "maze-10x10", "multi-10x10"),
-    *("deliver-8", "deliver-4-8", "paint", "echo"),
-)
-COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
-KS = range(6)
-SECONDS = 10.0
-"""The time for each domain; some answers need more and stay undecided here."""
-FILE = "theory.json"
 SIZES = ("full policy", "1-policy", "CRA policy")
 QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
-
-
-def theory_facts(folder: Path) -> dict[str, Any]:
-    """The answers and the sizes as JSON values, kept next to the runs, because they take a minute."""
-
-    def find() -> dict[str, Any]:
-        answers = {}
-        for name in CHECKED:
-            discount = float(PAPER_SETTINGS[name]["discount"])
-            answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
-        return {"k": answers, "sizes": {name: sizes_record(Task(name)) for name in COUNTED}}
-
-    return read_or_find(folder / FILE, find)
 
 
 def k_section(facts: dict[str, Any]) -> Section:

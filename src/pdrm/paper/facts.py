@@ -1,0 +1,58 @@
+"""What can be proved about the paper's tasks, kept next to the runs because it takes a minute: sizes, and which k is enough."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pdrm import __version__
+from pdrm.analysis.k_search import check_k
+from pdrm.analysis.size_claims import size_claims
+from pdrm.analysis.sizes import sizes_record
+from pdrm.files import parse_record, write_atomically
+from pdrm.learning.usual_settings import PAPER_SETTINGS
+from pdrm.task import Task
+
+SIZES, THEORY = "sizes.json", "theory.json"
+"""The files next to the runs."""
+CHECKED = (
+    *("letter", "maze-5x5", "maze-10x10", "multi-10x10"),
+    *("deliver-8", "deliver-4-8", "paint", "echo"),
+)
+COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
+KS = range(6)
+SECONDS = 10.0
+"""The time for each domain; some answers need more and stay undecided here."""
+
+
+def size_facts(folder: Path) -> dict[str, Any]:
+    """The facts about sizes by the id of the claim."""
+    return read_or_find(folder / SIZES, lambda: {fact["id"]: fact for fact in size_claims()})
+
+
+def theory_facts(folder: Path) -> dict[str, Any]:
+    """Which k is enough, and the sizes of policies, by domain."""
+
+    def find() -> dict[str, Any]:
+        answers = {}
+        for name in CHECKED:
+            discount = float(PAPER_SETTINGS[name]["discount"])
+            answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
+        return {"k": answers, "sizes": {name: sizes_record(Task(name)) for name in COUNTED}}
+
+    return read_or_find(folder / THEORY, find)
+
+
+def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read facts that this version has found before, or find them and write them if the folder exists."""
+    if path.exists():
+        known = parse_record(path.read_bytes())
+        if known.get("version") == __version__:
+            return dict(known["facts"])
+    facts: dict[str, Any] = json.loads(json.dumps(find()))
+    if path.parent.is_dir():
+        record = {"version": __version__, "facts": facts}
+        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
+    return facts
