@@ -12,6 +12,7 @@ from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.learner import HierarchicalLearner
 from pdrm.machines.configurations import Configuration
+from pdrm.paper.paper_agents import ReadHierarchical
 from pdrm.product.explore_kernel import begin_exploring
 from pdrm.product.views import FullStack, TopK
 from tests.probes import COLLECT, corridor
@@ -71,8 +72,13 @@ def tables(training):
 @pytest.mark.parametrize("epsilon", [1.0, 0.2])
 def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     where, goal, episodes = TASKS[task]
-    settings = Hierarchical(
-        learning_rate=0.3, epsilon=epsilon, step_limit=80, test_episodes=3, r_minus=-0.5
+    settings = ReadHierarchical(
+        option_pay=0.5,
+        learning_rate=0.3,
+        epsilon=epsilon,
+        step_limit=80,
+        test_episodes=3,
+        r_minus=-0.5,
     )
     training = HierarchicalLearner(where, goal, view, settings, seed=5)
     training.advance(episodes)

@@ -302,6 +302,11 @@ class Hierarchical(Tabular):
         if self.r_minus >= self.r_plus:
             raise bad_setting("r_minus", self.r_minus, f"less than r_plus, {self.r_plus!r}")
 
+    @property
+    def option_pay(self) -> float:
+        """The factor of what machine and environment pay an option; only a reading of the paper changes it."""
+        return 1.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Summary(BuiltInAgent):

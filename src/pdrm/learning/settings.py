@@ -165,7 +165,14 @@ SHARES = {
 }  # fmt: skip
 """Settings from 0 to 1; the learning rate of tables is one, too."""
 FROM_ZERO = {"ent_coef", "vf_coef", "learning_starts", "counterfactuals"}
-OF_ANY_SIGN = {"r_plus", "r_minus", "target_entropy", "shaping_scale", "shaping_shift"}
+OF_ANY_SIGN = {
+    "r_plus",
+    "r_minus",
+    "option_pay",
+    "target_entropy",
+    "shaping_scale",
+    "shaping_shift",
+}
 
 
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:

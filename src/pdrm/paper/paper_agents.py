@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pdrm.errors import BadSetting, did_you_mean
-from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, QLearning
+from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLearning
 
 TIES = ("random", "first")
 
@@ -84,6 +84,14 @@ class ReadCountingCQL(CountingCQL):
         check_ties(self.ties)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ReadHierarchical(Hierarchical):
+    """The hierarchical agent as a reading of the paper has it."""
+
+    option_pay: float = 1.0
+    """The factor of what machine and environment pay an option; 0 if r⁺ is all."""
+
+
 def check_ties(ties: str) -> None:
     """Raise unless ties can be broken so."""
     if ties not in TIES:
@@ -95,5 +103,6 @@ READ = {
     "cprm": ReadCpRM(),
     "cra-q": ReadCountingQ(),
     "cra-cql": ReadCountingCQL(),
+    "hrm": ReadHierarchical(),
 }
 """By the names of the agents that they are readings of."""

@@ -264,6 +264,10 @@ DELIVER: dict[str, tuple[str, Change]] = {
         _only("deliver-4-8", _deliver(_nine_deliveries)),
     ),
     "first-tie": FIRST_TIE,
+    "r-plus-alone": (
+        "options are paid r⁺ for being achieved, and nothing else",
+        _settings(("hrm",), {"option_pay": 0.0}, read=True),
+    ),
     "r-plus-1000": (
         "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
         _settings(("hrm",), {"r_plus": 1_000.0}),

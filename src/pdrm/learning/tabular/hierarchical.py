@@ -233,7 +233,8 @@ class ReadableHierarchical:
             for number, (option, row) in enumerate(
                 zip(self.options[head.state], self.policy_values(s, head), strict=True)
             ):
-                achieved, target = is_achieved(self.machine, option, label, head.top), paid
+                achieved = is_achieved(self.machine, option, label, head.top)
+                target = self.settings.option_pay * paid
                 if achieved:
                     target += self.settings.r_plus
                 elif ends and option is not None:

@@ -201,6 +201,7 @@ class Rates(NamedTuple):
     operations: int = 0  # moves of a counting automaton per episode, or 0: no limit
     first_tie: bool = False  # of several best actions the first is taken, unless all are worth 0
     limit_ends: bool = False  # a truncated episode is learnt as one that has ended
+    option_pay: float = 1.0  # the factor of what machine and environment pay an option
     r_plus: float = 0.0
     r_minus: float = 0.0
 
@@ -217,7 +218,11 @@ def find_rates(
         settings.step_limit or domain.step_limit,
     )
     if isinstance(settings, Hierarchical):
-        return rates._replace(r_plus=float(settings.r_plus), r_minus=float(settings.r_minus))
+        return rates._replace(
+            option_pay=float(settings.option_pay),
+            r_plus=float(settings.r_plus),
+            r_minus=float(settings.r_minus),
+        )
     return rates._replace(
         imagines=settings.counterfactuals is not Counterfactuals.NONE,
         depth=class_depth(machine, view, settings.counterfactuals),

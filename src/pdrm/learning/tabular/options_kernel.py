@@ -157,7 +157,7 @@ def learn(
                 pays, leaves = own_reward[ix(s), ix(a), ix(o)] + would_pay, does > 0
             column = 0
             for choice in range(counts[ix(at_state)]):
-                target = pays
+                target = rates.option_pay * pays
                 if achieved[ix(at_state), ix(label), ix(at_top), ix(choice)]:
                     target += rates.r_plus
                 elif leaves or ends:
