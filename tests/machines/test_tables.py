@@ -9,7 +9,7 @@ from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines import tables
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Rows, step_table, tabulate
+from pdrm.machines.tables import LazyTable, step_table, tabulate
 from tests.properties.random_machines import described, random_machine
 
 A, B = frozenset("a"), frozenset("b")
@@ -55,7 +55,7 @@ def test_every_case_of_the_table_is_the_readable_step():
 
 
 def assert_rows_alike(machine, random, steps):
-    rows, labels = Rows(machine), list(machine.alphabet.labels())
+    rows, labels = LazyTable(machine), list(machine.alphabet.labels())
     here = machine.begin().after
     assert outcome(rows.begin) == outcome(lambda: readable(machine.begin())), described(machine)
     for _ in range(steps):
@@ -85,7 +85,7 @@ def test_labels_are_the_machines():
         tabulate(SMALL, [A, frozenset("X")])
     with pytest.raises(ImpossibleLabel):
         tabulate(SMALL, [A | B])
-    rows = Rows(SMALL)
+    rows = LazyTable(SMALL)
     for _ in range(2):
         with pytest.raises(UnknownEvent):
             rows.step("u", ("#",), frozenset(["D"]))

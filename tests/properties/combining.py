@@ -21,10 +21,10 @@ from pdrm.errors import (
 from pdrm.language.combining import combine
 from pdrm.language.logic.regular_expressions import from_regex
 from pdrm.language.logic.temporal_logic import from_ltlf
+from pdrm.machines.configurations import parse_word
 from pdrm.machines.guards import Event, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise, Transition
-from pdrm.machines.words import parse_word
 from tests.properties.logic import random_expression, random_formula, random_past, text_of
 from tests.properties.random_machines import random_machine
 

@@ -19,7 +19,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Rows
+from pdrm.machines.tables import LazyTable
 from pdrm.product import exploration
 from pdrm.product import shaping as potentials
 from pdrm.product.finite_product import FiniteProduct
@@ -120,13 +120,13 @@ def test_a_writer_that_forgets_a_rule(monkeypatch):
 
 
 def test_a_wrapped_environment_that_pays_a_little_more(monkeypatch):
-    step = Rows.step
+    step = LazyTable.step
 
     def generous(self, *given):
         state, stack, reward = step(self, *given)
         return state, stack, reward + 1e-3
 
-    monkeypatch.setattr(Rows, "step", generous)
+    monkeypatch.setattr(LazyTable, "step", generous)
     with pytest.raises(AssertionError, match=r"step \d"):
         wrapping.check(seed=0, episodes=20)
 
@@ -411,7 +411,7 @@ def test_a_lost_error_position(monkeypatch):
 
 
 def test_a_label_that_is_read_twice(monkeypatch):
-    step = Rows.step
+    step = LazyTable.step
 
     def twice(self, state, stack, label):
         after, above, paid = step(self, state, stack, label)
@@ -419,7 +419,7 @@ def test_a_label_that_is_read_twice(monkeypatch):
             return after, above, paid
         return step(self, after, above, label)
 
-    monkeypatch.setattr(Rows, "step", twice)
+    monkeypatch.setattr(LazyTable, "step", twice)
     with pytest.raises(AssertionError, match=r"step \d"):
         wrapping.check(seed=0, episodes=20)
 

@@ -35,7 +35,7 @@ from pdrm.errors import (
 
 if TYPE_CHECKING:
     from pdrm.language.document import AnyMachine
-    from pdrm.machines.configurations import Run
+    from pdrm.machines.configurations import MachineRun
 
 File = Annotated[
     str,
@@ -146,7 +146,7 @@ def step(
 
     Example: pdrm step letter "A A B C C C"
     """
-    from pdrm.machines.words import parse_word
+    from pdrm.machines.configurations import parse_word
 
     run = _machine(file).run(parse_word(word))
     if as_json:
@@ -157,7 +157,7 @@ def step(
         next_command("pdrm draw {} {} -o trace.svg", file, word)
 
 
-def print_run(run: Run[Any]) -> None:
+def print_run(run: MachineRun[Any]) -> None:
     """Print a row for each move, with the stack before and after, and how the run ended."""
     from rich.console import Console
     from rich.table import Table
@@ -175,7 +175,7 @@ def print_run(run: Run[Any]) -> None:
     console.print(describe_end(run), markup=False)
 
 
-def run_record(run: Run[Any]) -> dict[str, Any]:
+def run_record(run: MachineRun[Any]) -> dict[str, Any]:
     """The run as JSON: an entry for each label, the stack top first."""
     first, *steps = run.steps
     return {
@@ -215,7 +215,7 @@ def draw(
     Example: pdrm draw letter -o letter.svg
     """
     from pdrm.drawing.render import draw as draw_picture
-    from pdrm.machines.words import parse_word
+    from pdrm.machines.configurations import parse_word
 
     machine = _machine(file)
     _write_drawing(draw_picture(machine.run(parse_word(word)) if word else machine), output)

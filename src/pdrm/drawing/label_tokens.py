@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import ANY, NONE, Rule, Transition
+from pdrm.machines.transitions import ANY, NONE, Rule, Transition, number_text
 
 
 @dataclass(frozen=True, slots=True)

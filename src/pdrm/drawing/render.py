@@ -27,7 +27,7 @@ from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
-from pdrm.machines.configurations import Run
+from pdrm.machines.configurations import MachineRun
 from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 from pdrm.task import Task, find_machine
@@ -112,7 +112,7 @@ def draw(
     match what:
         case Machine():
             made = _draw_machine(what, title)
-        case Run():
+        case MachineRun():
             made = _draw_run(what)
         case FiniteDomain():
             pixels = partial(draw_state, what, int(what.arrays.start_state[0]))
@@ -171,7 +171,7 @@ def _list_rules(machine: Machine[Rule]) -> str:
 # --- A run on a word, as a table
 
 
-def _draw_run(run: Run[AnyStep]) -> Drawing:
+def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
     rows = trace_run(run)
     end = describe_end(run)
     dot = _table_to_dot(rows, end)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.machines.configurations import Configuration, Run, Step
+from pdrm.machines.configurations import Configuration, MachineRun, Step
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import BOTTOM, Rule, Stack
@@ -39,14 +39,14 @@ class TraceRow(NamedTuple):
 AnyStep = Step | CountingStep
 
 
-def trace_run(run: Run[AnyStep]) -> list[TraceRow]:
+def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
     stack = not _leaves_stack(run)
     steps = enumerate(run.steps)
     return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
 
 
-def _leaves_stack(run: Run[AnyStep]) -> bool:
+def _leaves_stack(run: MachineRun[AnyStep]) -> bool:
     """Return True for a run of a reward machine: its stack is the bottom symbol alone."""
     moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
     rules = [move.rule for move in moves if move.rule is not None]
@@ -95,7 +95,7 @@ def write_stack(stack: Stack) -> str:
     return shown if len(stack) <= MOST_SYMBOLS else f"{shown} … {len(stack) - MOST_SYMBOLS} more"
 
 
-def describe_end(run: Run[AnyStep]) -> str:
+def describe_end(run: MachineRun[AnyStep]) -> str:
     """The end and the reward of a run in a line; a final state ends the episode, whether well or badly.
 
     >>> from pdrm.language.loading import catalogue

@@ -26,14 +26,13 @@ from pdrm.language.product_machine import (
 from pdrm.language.source import Line
 from pdrm.language.syntax import read_guard
 from pdrm.language.task_text import ENDS, LOST
-from pdrm.machines.conversions import counting_to_pushdown, fresh_name
+from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Or, Silent, events_of
 from pdrm.machines.labels import LabelSet
-from pdrm.machines.machine import NAME, RESERVED
+from pdrm.machines.machine import NAME, RESERVED, fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.rewards import reward_of
-from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
+from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition, reward_of
 
 SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
 """The fix for machines that are given one by one."""

@@ -11,8 +11,8 @@ from pdrm.language.document import Document
 from pdrm.language.json_form import Value, read_values
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
-from pdrm.machines.conversions import fresh_name
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
+from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY
 
 # --- Reward machines in the text format of Toro Icarte et al.: initial state, final states, then `(u, v, 'formula', reward)`.

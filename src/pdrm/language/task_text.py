@@ -24,7 +24,7 @@ from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
 from pdrm.machines.labels import groups_of, names_of
-from pdrm.machines.rewards import reward_of
+from pdrm.machines.transitions import reward_of
 
 IGNORE = "ignore"
 """As `fail`: an event with which no word continues is skipped."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.pictures import Pixels, draw_beside, draw_text, list_stack
 from pdrm.machines.guards import label_text
-from pdrm.machines.rewards import number_text
+from pdrm.machines.transitions import number_text
 from pdrm.task import Task
 
 if TYPE_CHECKING:

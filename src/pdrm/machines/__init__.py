@@ -1,12 +1,12 @@
 """Reward machines: they read labels and pay (Sections 2, 3 and 5 of the paper).
 
 Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule), `configurations`
-(state and stack, steps, runs) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
-machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows it.
-A machine is checked when it is built: `machine` (names), `determinism` (at most one rule applies) and `silent_moves` (they end);
-`findings` and `paying_loops` warn of what is allowed and probably not meant. What occurs on a stack is found by `reach` and `heads`,
-its bounds by `stack_bounds`. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step.
-`catalogue/` holds the paper's machines.
+(state and stack, steps, words and runs) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a
+pushdown machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory
+allows it. A machine is checked when it is built: by `machine` (names, and at most one rule applies) and by `reach` (which heads
+occur, and silent moves end); `findings` and `paying_loops` warn of what is allowed and probably not meant. `stack_bounds` bounds
+the stack. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/`
+holds the paper's machines.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.machines.configurations import Configuration, Run, Step
+    from pdrm.machines.configurations import Configuration, MachineRun, Step
     from pdrm.machines.conversions import (
         counting_configuration,
         counting_to_pushdown,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         CountingTransition,
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
-    from pdrm.machines.heads import reachable_heads
     from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.machines.reach import reachable_heads
     from pdrm.machines.stack_bounds import (
         StackGrowth,
         highest_stack,
@@ -66,7 +66,7 @@ __all__ = [
     "Otherwise",
     "Configuration",
     "Step",
-    "Run",
+    "MachineRun",
     "PushdownRewardMachine",
     # Counting automata, and conversions
     "CountingTransition",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from pdrm.errors import MissingPackage
+from pdrm.errors import BadWord, MissingPackage, Where, WrongKind
 from pdrm.lazy import Displayed
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.labels import Alphabet
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import Stack, Transition
-from pdrm.machines.words import parse_word
+from pdrm.machines.machine import NAME
+from pdrm.machines.transitions import Stack, Transition, number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ S_co = TypeVar("S_co", bound=Read[object], covariant=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Run(Displayed, Generic[S_co]):
+class MachineRun(Displayed, Generic[S_co]):
     """A word read from the start: the silent moves before it, one step per label, and how many labels were left unread
     because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
 
@@ -102,7 +102,7 @@ class Run(Displayed, Generic[S_co]):
         return self.finished and self.unread == 0
 
     @property
-    def after(self: Run[Read[C_co]]) -> C_co:
+    def after(self: MachineRun[Read[C_co]]) -> C_co:
         return self.steps[-1].after
 
     @property
@@ -133,6 +133,29 @@ def add_up(rewards: Iterable[float]) -> float:
     return total
 
 
+# --- Words: labels separated by spaces, as users type them
+
+
+def parse_word(text: str) -> list[Label]:
+    """The labels of a word.
+
+    >>> [sorted(label) for label in parse_word("d d+t - u")]
+    [['d'], ['d', 't'], [], ['u']]
+    """
+    if not isinstance(text, str):
+        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
+    labels: list[Label] = []
+    for found in re.finditer(r"\S+", text):
+        part = found[0]
+        events = [] if part == "-" else part.split("+")
+        if not all(NAME.fullmatch(event) for event in events):
+            where = Where("<word>", 1, found.start() + 1, text, len(part))
+            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
+            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
+        labels.append(frozenset(events))
+    return labels
+
+
 # --- Reading labels, as far as the three kinds of machine do it alike
 
 
@@ -152,7 +175,7 @@ def read_word(
     final: Collection[str],
     first: S,
     read: Callable[[S, Label], S],
-) -> Run[S]:
+) -> MachineRun[S]:
     """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
     labels = list(parse_word(word) if isinstance(word, str) else word)
     for label in labels:
@@ -160,6 +183,6 @@ def read_word(
     steps = [first]
     while steps[-1].after.state not in final and len(steps) <= len(labels):
         steps.append(read(steps[-1], labels[len(steps) - 1]))
-    return Run(
+    return MachineRun(
         tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
@@ -13,10 +13,10 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
-from pdrm.machines.heads import Head, rules_at
 from pdrm.machines.labels import LabelSets
-from pdrm.machines.machine import labels_left
+from pdrm.machines.machine import fresh_name, labels_left
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reach import Head, rules_at
 from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
 
 # --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
@@ -31,9 +31,6 @@ TOPS = {"0": (BOTTOM,), "1": (BOX,), "-": (BOTTOM, BOX)}
 
 MOST_CHANGE = 1_000
 """The largest change of a counter that is translated: it becomes that many symbols pushed, or helper states."""
-
-LONGEST_NAME = 90
-"""Characters of a generated name, with room for a number to tell it from others."""
 
 
 def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMachine:
@@ -97,16 +94,6 @@ def _translate(
         reward = rule.reward if helper == helpers[-1] else 0
         yield Transition(helper, following, SILENT, BOX, (), reward, rule.where)
         yield Transition(helper, following, SILENT, BOTTOM, (BOTTOM,), reward, rule.where)
-
-
-def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, cut if it is too long for a name, and numbered if it is taken: `u0~2`."""
-    stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
-    name, number = stem, 0
-    while name in taken:
-        number += 1
-        name = f"{stem}~{number}"
-    return name
 
 
 # --- A stack as a number (Section 5): base b = |Γ| + 1, the uppermost symbol the last digit, digits 1…|Γ|

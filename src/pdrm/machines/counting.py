@@ -24,14 +24,19 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
-from pdrm.machines.configurations import Run, read_word
-from pdrm.machines.determinism import Clash, Reading, find_clashes, find_overlaps
-from pdrm.machines.findings import find_no_pay, give_up, inspect
+from pdrm.machines.configurations import MachineRun, read_word
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
-from pdrm.machines.machine import Machine, find_faults, labels_left
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import Otherwise, Rule
+from pdrm.machines.machine import (
+    Clash,
+    Machine,
+    Reading,
+    find_clashes,
+    find_faults,
+    find_overlaps,
+    labels_left,
+)
+from pdrm.machines.transitions import Otherwise, Rule, number_text
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -190,6 +195,8 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
+        from pdrm.machines.findings import find_no_pay, give_up, inspect
+
         sets = LabelSets(self.alphabet)
 
         def describe(cases: list[Case]) -> str:
@@ -241,7 +248,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
 
     def run(
         self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES
-    ) -> Run[CountingStep]:
+    ) -> MachineRun[CountingStep]:
         """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -".
         most_silent: silent moves that one step may make."""
         first = self.begin(most_silent)

@@ -13,12 +13,11 @@ from typing import TypeVar
 from pdrm.errors import Finding, TooLarge, TooManyCases
 from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import events_of
-from pdrm.machines.heads import Head, PushdownSystem, reachable_heads, rules_at
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.machine import Machine, labels_left
 from pdrm.machines.paying_loops import find_paying_loops
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import ANY, Rule, Transition
+from pdrm.machines.reach import Head, PushdownSystem, reachable_heads, rules_at
+from pdrm.machines.transitions import ANY, Rule, Transition, number_text
 
 S = TypeVar("S", bound=HasState)
 R = TypeVar("R", bound=Rule)

@@ -1,7 +1,7 @@
 """Machines of any kind: tuples of names and rules, checked when they are built.
 
-Every name that a rule uses is declared, once, and can be a name, and the header is complete. That at most one rule applies to a
-label is checked in `determinism`.
+Every name that a rule uses is declared, once, and can be a name, and the header is complete. At most one rule applies to a label;
+each kind of machine says which rules of a state can meet besides: at a top of stack, or at a zero pattern.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from pdrm.errors import (
     BadName,
@@ -19,7 +19,10 @@ from pdrm.errors import (
     FinalStateWithRules,
     MachineFinished,
     MissingHeader,
+    Nondeterministic,
     PdrmError,
+    TooLarge,
+    TooManyCases,
     UndefinedMove,
     UnknownConfiguration,
     UnknownEvent,
@@ -29,7 +32,7 @@ from pdrm.errors import (
     name_alike,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.guards import Label, events_of, label_text
+from pdrm.machines.guards import Event, Label, events_of, label_text
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
@@ -37,6 +40,8 @@ NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
 RESERVED = ("where",)
 """A word that could be a name, but that ends the list of a `for`."""
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
+LONGEST_NAME = 90
+"""Characters of a generated name, with room for a number to tell it from others."""
 
 
 R = TypeVar("R", bound=Rule)
@@ -243,3 +248,148 @@ def _unknown_event(
         fix=f"did you mean `{like}`? (or {fix})" if like else fix,
         word=event,
     )
+
+
+def fresh_name(wanted: str, taken: Container[str]) -> str:
+    """The wanted name, cut if it is too long for a name, and numbered if it is taken: `u0~2`."""
+    stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
+    name, number = stem, 0
+    while name in taken:
+        number += 1
+        name = f"{stem}~{number}"
+    return name
+
+
+# --- Determinism: at most one rule for every state, label and top of stack (the paper's own condition is weaker)
+#
+# Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
+
+MOST_REPORTED = 5
+"""Clashes listed."""
+
+MOST_FOUND = 100
+"""Clashes found before the check stops; of these, the first are listed."""
+
+
+class Reading(NamedTuple, Generic[R]):
+    """A rule and the labels at which it applies: a silent rule at every label."""
+
+    rule: R
+    number: int
+    labels: LabelSet
+
+
+class Clash(NamedTuple, Generic[R]):
+    """Two rules that apply at once: at these labels, and at a place in words."""
+
+    one: Reading[R]
+    other: Reading[R]
+    labels: LabelSet
+    place: str = ""
+
+
+def find_clashes(
+    machine: Machine[R],
+    meetings: Callable[[list[Reading[R]]], Iterable[Clash[R]]],
+    fix: str,
+    silent_fix: str,
+) -> list[Nondeterministic | TooManyCases]:
+    """Pairs of rules that apply at once, in the order of the rules; `meetings` finds them among the rules of a state."""
+    faults: list[Nondeterministic | TooManyCases] = []
+    for state in machine.states:
+        rules = machine.rules_from(state)
+        if len(rules) < 2:
+            continue
+        events = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
+        sets = LabelSets(machine.alphabet.within(events))
+        rule = rules[0]
+        found: dict[tuple[int, int], Clash[R]] = {}
+        try:
+            readings: list[Reading[R]] = []
+            for number, rule in enumerate(rules):
+                labels = sets.all if rule.silent else sets.holding(rule.guard)
+                readings.append(Reading(rule, number, labels))
+            for clash in meetings(readings):
+                found.setdefault((clash.one.number, clash.other.number), clash)
+                if len(found) == MOST_FOUND:
+                    break
+        except TooLarge as error:
+            faults.append(TooManyCases(error.message, where=rule.where, fix=error.fix))
+            continue
+        clashes = [found[pair] for pair in sorted(found)]
+        faults += _report(machine, clashes, fix, silent_fix)
+        if len(faults) >= MOST_REPORTED:
+            break
+    return faults[:MOST_REPORTED]
+
+
+def find_overlaps(readings: Sequence[Reading[R]]) -> Iterator[Clash[R]]:
+    """The pairs among these rules that share a label: within each half, then between the halves."""
+    if len(readings) < 2:
+        return
+    middle = len(readings) // 2
+    some, others = readings[:middle], readings[middle:]
+    yield from find_overlaps(some)
+    yield from find_overlaps(others)
+    every = readings[0].labels.sets.all
+    met = join_labels(some) & join_labels(others) & every
+    if not met:
+        return
+    facing = [other for other in others if other.labels & met]
+    for one in some:
+        for other in facing if one.labels & met else ():
+            shared = one.labels & other.labels & every
+            if shared:
+                first, second = sorted((one, other), key=lambda reading: reading.number)
+                yield Clash(first, second, shared)
+
+
+def join_labels(readings: Sequence[Reading[R]]) -> LabelSet:
+    """The labels of all these rules together."""
+    sets = readings[0].labels.sets
+    return LabelSet(sets, sets.store.join([reading.labels.node for reading in readings]))
+
+
+def _report(
+    machine: Machine[R], clashes: list[Clash[R]], fix: str, silent_fix: str
+) -> Iterator[Nondeterministic]:
+    """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
+    blamed = set[object]()
+    for clash in clashes:
+        one, other = clash.one.rule, clash.other.rule
+        line = (one if one.silent and not other.silent else other).where
+        key: object = line or (clash.one.number, clash.other.number)
+        if key in blamed:
+            continue
+        blamed.add(key)
+        why, way_out = "at most one rule may apply", fix
+        label = label_text(clash.labels.example())
+        if one.silent and other.silent:
+            label = "eps (both are silent)"
+        if one.silent != other.silent:
+            why, way_out = "a silent rule leaves no label to read there", silent_fix
+        elif one.where is not None and one.where == other.where:
+            way_out = "this line of a `for` says the same at every turn: use its variable, or move the line out"
+        elif one == other:
+            way_out = "remove one of the two"
+        elif isinstance(one.guard, Event) and isinstance(other.guard, Event):
+            way_out = _propose_exclusive(machine, clashes, one.guard, other.guard) or fix
+        place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
+        yield Nondeterministic(
+            f"two rules apply in state `{one.source}` for label {label}{clash.place}: {why}"
+            f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
+            where=other.where or one.where,
+            fix=way_out,
+        )
+
+
+def _propose_exclusive(
+    machine: Machine[R], clashes: list[Clash[R]], one: Event, other: Event
+) -> str:
+    """The line that says that events never come together, if two clashing rules read one event each."""
+    if one == other:
+        return ""
+    guards = (rule.guard for clash in clashes for rule in (clash.one.rule, clash.other.rule))
+    read = {guard.name for guard in guards if isinstance(guard, Event)}
+    line = f"exclusive {' '.join(event for event in machine.events if event in read)}"
+    return f"if events never come together, say so: `{line}`; else let one rule read `{other} & !{one}`"

@@ -16,10 +16,9 @@ import numpy as np
 
 from pdrm.errors import Finding, Where
 from pdrm.machines.guards import Label, word_text
-from pdrm.machines.heads import Head, PushdownSystem
 from pdrm.machines.labels import LabelSets
-from pdrm.machines.rewards import number_text
-from pdrm.machines.transitions import Transition
+from pdrm.machines.reach import Head, PushdownSystem, lead
+from pdrm.machines.transitions import Transition, number_text
 
 N = TypeVar("N", bound=Hashable)
 
@@ -64,9 +63,8 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
             return None
         rule = machine.rule(state, label if not silent else None, known[0])
         if rule is not None:
-            below = known if known[0] is BOTTOM else known[1:]
-            known = (*rule.replacement(known[0]), *below)
-            state = rule.target
+            state, replaced = lead(rule, Head(state, known[0]))
+            known = (*replaced, *known[1:])
             paid += rule.reward
         elif silent:
             return View(state, known), paid

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
-from operator import or_
 
 from pdrm.errors import (
     EndlessSilentMoves,
@@ -22,21 +21,20 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP
-from pdrm.machines.configurations import Configuration, Move, Run, Step, read_word
-from pdrm.machines.determinism import (
+from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
+from pdrm.machines.guards import Label
+from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.machine import (
+    RESERVED,
     Clash,
     Reading,
+    find_bad_names,
     find_clashes,
+    find_faults,
     find_overlaps,
-    find_overlaps_between,
     join_labels,
 )
-from pdrm.machines.findings import inspect_pushdown
-from pdrm.machines.guards import Label
-from pdrm.machines.heads import PushdownSystem
-from pdrm.machines.labels import Alphabet, names_of
-from pdrm.machines.machine import RESERVED, find_bad_names, find_faults
-from pdrm.machines.silent_moves import find_endless_silent_moves
+from pdrm.machines.reach import PushdownSystem, find_endless_silent_moves
 from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
 
 
@@ -104,6 +102,8 @@ class PushdownRewardMachine(PushdownSystem):
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
+        from pdrm.machines.findings import inspect_pushdown  # looks for paying loops with NumPy
+
         return inspect_pushdown(self)
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
@@ -133,7 +133,7 @@ class PushdownRewardMachine(PushdownSystem):
         self.alphabet.check(label)
         return self._step(configuration, label)
 
-    def run(self, word: Iterable[Label] | str) -> Run[Step]:
+    def run(self, word: Iterable[Label] | str) -> MachineRun[Step]:
         """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
         return read_word(
             word,
@@ -207,30 +207,29 @@ def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
 def _find_meetings(
     machine: PushdownRewardMachine, readings: list[Reading[Transition]]
 ) -> Iterator[Clash[Transition]]:
-    """The rules of one state that apply at once; a rule that names the top beats a rule with `z`."""
-    tops: dict[str, list[Reading[Transition]]] = {}
+    """The rules of one state that apply at once: on the empty stack, at each top that is named, and at one that is not."""
+    by_top: dict[str, list[Reading[Transition]]] = {}
     for reading in readings:
-        tops.setdefault(reading.rule.top, []).append(reading)
-    anywhere, any_top = tops.pop(NONE, []), tops.pop(ANY, [])
+        by_top.setdefault(reading.rule.top, []).append(reading)
+    anywhere = by_top.get(NONE, [])
     for clash in find_overlaps(anywhere):
         yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
-    silent = [reading for reading in any_top if reading.rule.silent]
-    for top, named in tops.items():
-        readers = [reading for reading in named if not reading.rule.silent]
-        with_others = chain(
-            find_overlaps_between(named, anywhere), find_overlaps_between(readers, silent)
-        )
-        for clash in chain(find_overlaps(named), with_others):
-            yield clash._replace(place=f" and top {top}")
-    if not any_top:
-        return
-    sets = any_top[0].labels.sets
-    free = dict.fromkeys(machine.stack, sets.all)
-    for top, named in tops.items():
-        is_silent = any(reading.rule.silent for reading in named)
-        free[top] = sets.none if is_silent else sets.all - join_labels(named)
-    open_labels = reduce(or_, set(free.values()))
-    left = [reading._replace(labels=reading.labels & open_labels) for reading in any_top]
-    for clash in chain(find_overlaps(left), find_overlaps_between(left, anywhere)):
-        top = next(top for top in machine.stack if clash.labels & free[top])
-        yield clash._replace(labels=clash.labels & free[top], place=f" and top {top}")
+    not_named = [top for top in machine.stack if top not in by_top]
+    for top in machine.stack:
+        if top in by_top or top in not_named[:1]:
+            named = by_top.get(top, [])
+            any_top = _not_beaten(by_top.get(ANY, []), named)
+            for clash in find_overlaps([*named, *any_top, *anywhere]):
+                yield clash._replace(place=f" and top {top}")
+
+
+def _not_beaten(
+    any_top: list[Reading[Transition]], named: list[Reading[Transition]]
+) -> list[Reading[Transition]]:
+    """The rules with `z` at a top that other rules name: these beat them."""
+    if not named:
+        return any_top
+    if any(reading.rule.silent for reading in named):
+        return []
+    read = join_labels(named)
+    return [one if one.rule.silent else one._replace(labels=one.labels - read) for one in any_top]

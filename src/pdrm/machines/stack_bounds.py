@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import inf
 from typing import NamedTuple
 
-from pdrm.machines.heads import (
-    Head,
-    PushdownSystem,
-    count,
-    explore_machine,
-    lead,
-    list_silent_heads,
-    moves_at,
-)
 from pdrm.machines.labels import LabelSets
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reach import Head, explore_machine, lead, list_silent_heads, moves_at
 from pdrm.machines.transitions import TopSymbols
 
-# --- Silent moves after a label, on any stack
+# --- Silent moves after a label, on any stack. The empty stack counts as a symbol below all others.
 
 
 class _Settled(NamedTuple):
@@ -31,36 +24,34 @@ class _Settled(NamedTuple):
     pushes: int
 
 
-def _settle(machine: PushdownSystem, state: str, symbols: TopSymbols) -> _Settled:
+def _settle(machine: PushdownRewardMachine, state: str, symbols: TopSymbols) -> _Settled:
     """Make silent moves until none applies or all the symbols are popped."""
     stack = list(reversed(symbols))
     pushes = 0
     while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
-        head = Head(state, stack.pop())
-        state, pushed = lead(rule, head)
+        state, pushed = lead(rule, Head(state, stack.pop()))
         stack += reversed(pushed)
-        pushes += count(pushed) > count((head.top,))
+        pushes += len(pushed) > 1
     return _Settled(state, len(stack), pushes)
 
 
-def _greatest_gains(machine: PushdownSystem, gain: Callable[[_Settled], int]) -> dict[str, float]:
+def _greatest_gains(
+    machine: PushdownRewardMachine, gain: Callable[[_Settled], int]
+) -> dict[str, float]:
     """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
 
     The symbols of the stack are settled one after the other, as far as they are popped.
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
-    settled = [
-        (head.state, _settle(machine, head.state, (head.top,)))
-        for head in list_silent_heads(machine)
-    ]
+    heads = list_silent_heads(machine)
+    settled = [(head.state, _settle(machine, head.state, (head.top,))) for head in heads]
     for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
-        changed = False
+        before = dict(greatest)
         for state, one in settled:
             sum_of_gains = gain(one) + (0 if one.left else greatest[one.state])
             if sum_of_gains > greatest[state]:
                 greatest[state] = sum_of_gains if turn <= len(greatest) else inf
-                changed = True
-        if not changed:
+        if greatest == before:
             break
     return greatest
 
@@ -71,7 +62,7 @@ def _greatest_gains(machine: PushdownSystem, gain: Callable[[_Settled], int]) ->
 # one of them is needed as a counterfactual).
 
 
-def pops_in_a_step(machine: PushdownSystem) -> int | None:
+def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves (None if unbounded).
 
     >>> from pdrm.language.loading import catalogue
@@ -90,7 +81,7 @@ def pops_in_a_step(machine: PushdownSystem) -> int | None:
     return None if most == inf else int(most)
 
 
-def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int | None:
+def symbols_that_matter(machine: PushdownRewardMachine, k: int, steps: int = 1) -> int | None:
     """The number of symbols of a stack that decide what a k-policy sees in that many steps (None if unbounded).
 
     They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
@@ -110,41 +101,43 @@ def symbols_that_matter(machine: PushdownSystem, k: int, steps: int = 1) -> int 
 # symbols above that one are not counted: the height found may be too high, never too low.
 
 
-def highest_stack(machine: PushdownSystem, labels: int, most: int) -> int:
+def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int:
     """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
     >>> from pdrm.language.loading import catalogue
     >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
     [51, 9, 6]
     """
-    explored = explore_machine(machine)
+    found = explore_machine(machine)
     above = {
-        head: [one for end in moves for one in explored.come_up(*end)]
-        for head, moves in explored.moves.items()
+        head: [one for end in moves for one in found.come_up(*end)]
+        for head, moves in found.moves.items()
     }
-    silent = above.keys() & list_silent_heads(machine)
+    silent = above.keys() & list_silent_heads(machine).keys()
 
-    def climb(head: Head, heights: dict[Head, int]) -> int:
-        """The height above a head after one more move."""
-        found = [one.below + heights[one.head] for one in above[head]]
-        return min(most, max([heights[head], *found]))
+    def climb(heights: dict[Head, int], heads: Iterable[Head]) -> dict[Head, int]:
+        """The heights with one more move above these heads."""
+        higher = dict(heights)
+        for head in heads:
+            ends = [one.below + heights[one.head] for one in above[head]]
+            higher[head] = min(most, max([heights[head], *ends]))
+        return higher
 
     def settle(heights: dict[Head, int]) -> dict[Head, int]:
         """The heights with all silent moves taken."""
-        while True:
-            higher = heights | {head: climb(head, heights) for head in silent}
-            if higher == heights:
-                return heights
+        while (higher := climb(heights, silent)) != heights:
             heights = higher
+        return heights
 
-    heights = settle({head: count((head.top,)) for head in above})
+    heights = settle(dict.fromkeys(above, 1))
     for _ in range(labels):
-        higher = settle({head: climb(head, heights) for head in above})
+        higher = settle(climb(heights, above))
         if higher == heights:
             break
         heights = higher
-    start = explored.come_up(machine.start, (machine.stack[0], None))
-    return max(one.below + heights[one.head] for one in start)
+    start = found.come_up(machine.start, (machine.stack[0], None))
+    highest = max(one.below + heights[one.head] for one in start)
+    return min(most, highest - 1)  # the empty stack does not count
 
 
 # --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
@@ -179,33 +172,32 @@ class StackGrowth:
         return self.begun + labels * self.step
 
 
-def stack_growth(machine: PushdownSystem) -> StackGrowth:
+def stack_growth(machine: PushdownRewardMachine) -> StackGrowth:
     """Find the constants of a machine."""
-    tops = (*machine.stack, None)
-    added = 0
-    for rule, top in product(machine.transitions, tops):
-        if rule.looks_at(top):
-            added = max(added, len(rule.replacement(top)) - count((top,)))
-    silent = set(list_silent_heads(machine))
+    heads = list(map(Head._make, product(machine.states, (*machine.stack, None))))
+    silent = list_silent_heads(machine)
+    ends = [
+        lead(rule, head)
+        for head in heads
+        for rule in machine.rules_from(head.state)
+        if rule.looks_at(head.top)
+    ]
 
     below = _greatest_gains(machine, lambda settled: settled.left - 1)
     step = 0.0
     for head, moves in explore_machine(machine).moves.items():
         for state, symbols in moves if head not in silent else ():
             settled = _settle(machine, state, symbols)
-            grown = settled.left - (None in symbols) if settled.left else below[settled.state]
-            step = max(step, grown - count((head.top,)))
+            step = max(step, settled.left - 1 if settled.left else below[settled.state] - 1)
 
     pushes = _greatest_gains(machine, lambda settled: settled.pushes)
     sets = LabelSets(machine.alphabet)
-    silent_pushes = pushes[machine.start]
-    for head in map(Head._make, product(machine.states, tops)):
-        if head not in silent:
-            ends = moves_at(machine, sets, head)
-            silent_pushes = max([silent_pushes, *(pushes[state] for state, _ in ends)])
+    reading = [head for head in heads if head not in silent]
+    after = {state for head in reading for state, _ in moves_at(machine, sets, head)}
+    silent_pushes = max(pushes[state] for state in (machine.start, *after))
     return StackGrowth(
         symbols=len(machine.stack),
-        added=added,
+        added=max([0, *(len(symbols) - 1 for _, symbols in ends)]),
         silent_pushes=None if silent_pushes == inf else int(silent_pushes),
         begun=len(machine.begin().after.stack),
         step=int(step),

@@ -7,7 +7,7 @@ only, so that it passes unchanged into Numba and JAX.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reach import Head, Lead, explore
 from pdrm.machines.transitions import Stack, TopSymbols
 
 Integers = npt.NDArray[np.int32]
@@ -124,6 +125,33 @@ def rule_at(
     )
 
 
+def heads_in_play(
+    machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Iterable[Label]
+) -> set[Head]:
+    """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> letter = catalogue("letter")
+    >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
+    [Head(state='u0', top='#'), Head(state='u0', top='A')]
+    """
+    emitted = tuple(labels)
+    waiting = set[Head]()
+
+    def moves(head: Head) -> list[Lead]:
+        if head.state in machine.final:
+            return []
+        silent = rule_at(machine, *head, None)
+        if silent is not None:
+            return [(silent.target, silent.replace(head.top))]
+        waiting.add(head)
+        rows = dict.fromkeys(rule_at(machine, *head, label) for label in emitted)
+        return [(row.target, row.replace(head.top)) for row in rows if row is not None]
+
+    explore(moves, [(one.state, (*one.stack, None)) for one in begin])
+    return waiting
+
+
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
     its position in `labels`.
@@ -178,14 +206,14 @@ def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
 
 
 MOST_KEPT = 100_000
-"""Rows kept before they are dropped: an environment may emit any of 2^events labels."""
+"""LazyTable kept before they are dropped: an environment may emit any of 2^events labels."""
 
 
-class Rows:
+class LazyTable:
     """The rows of a machine's table, found when they are first needed: a step for whoever meets labels one by one.
 
     >>> from pdrm.language.loading import catalogue
-    >>> rows = Rows(catalogue("letter"))
+    >>> rows = LazyTable(catalogue("letter"))
     >>> rows.step("u0", ("#",), frozenset("A"))
     ('u0', ('A', '#'), -0.01)
     """

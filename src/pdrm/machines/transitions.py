@@ -6,11 +6,12 @@ and pays -0.01. The top `eps` looks at no symbol (and pops none); a push is writ
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import SupportsFloat
 
-from pdrm.errors import Where
+from pdrm.errors import BadReward, Where
 from pdrm.machines.guards import Guard, Silent, check_guard
-from pdrm.machines.rewards import number_text, reward_of
 
 ANY = "z"
 """A rule's top: any stack symbol, the bottom one included."""
@@ -153,3 +154,36 @@ class Otherwise:
         return f"{self.action}{target}" + (
             "" if self.action == "error" else f" {number_text(self.reward)}"
         )
+
+
+# --- Rewards are floats, written in the shortest form that is read back as the same float
+
+
+def reward_of(value: SupportsFloat) -> float:
+    """Return a reward as a float, of whatever kind the number is.
+
+    >>> import numpy as np
+    >>> reward_of(np.float32(-0.5)), reward_of(1)
+    (-0.5, 1.0)
+    """
+    if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise BadReward(
+        f"the reward {str(value)[:40]!r} is not a number",
+        fix="use a finite number such as 1 or -0.01",
+    )
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that is read back as the same number.
+
+    >>> [number_text(x) for x in (1.0, -0.01, 1e5, 1000.0, 1e-7, 0.1 + 0.2)]
+    ['1', '-0.01', '1e5', '1000', '1e-7', '0.30000000000000004']
+    """
+    if float(value).is_integer() and abs(value) < 1e16:
+        digits = str(int(value))
+        zeros = len(digits) - len(digits.rstrip("0"))
+        return f"{digits[:-zeros]}e{zeros}" if zeros > 4 else digits
+    mantissa, e, exponent = repr(float(value)).partition("e")
+    return f"{mantissa}{e}{int(exponent)}" if e else mantissa

@@ -1,6 +1,6 @@
 """The product of an environment and a machine (Definition 2), seen through a view of the stack.
 
-`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.Rows`: the machine at the speed of a
+`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.LazyTable`: the machine at the speed of a
 dictionary; `observation`: what the agent gets). `exploration`, with
 `explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `shaping` has the potential of the machine alone,
 by which rewards may be shaped. `finite_product` (with

@@ -51,7 +51,7 @@ from pdrm.errors import (
 )
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
-from pdrm.machines.tables import Rows
+from pdrm.machines.tables import LazyTable
 from pdrm.product.observation import Observing, Window, find_mismatch, key_of
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
@@ -140,7 +140,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
         self._told = frozenset(told)
         """The entries that are added to the environment's info, for the agent or for labels."""
-        self._rows = Rows(self.machine)
+        self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         self._form = observing.form(env.observation_space, self.machine)
         self.observation_space = self._form.space

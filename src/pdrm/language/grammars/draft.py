@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from pdrm.language.letters import Letters
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
-from pdrm.machines.conversions import fresh_name
 from pdrm.machines.guards import SILENT, Guard
-from pdrm.machines.machine import NAME, RESERVED
+from pdrm.machines.machine import NAME, RESERVED, fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Transition
 

@@ -19,7 +19,7 @@ from gymnasium import spaces
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guards import Label
 from pdrm.machines.stack_bounds import symbols_that_matter
-from pdrm.machines.tables import Rows
+from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, ShowsMachine
 from pdrm.product.views import FullStack
@@ -119,7 +119,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._window = observation_space.window
         self.machine, self.view = self._window.machine, self._window.view
         self.counterfactuals, self.enlarge = int(counterfactuals), enlarge
-        self._machine_rows = Rows(self.machine)
+        self._machine_rows = LazyTable(self.machine)
         self._rng = np.random.default_rng(seed)
         shape = (self.buffer_size, self.n_envs)
         self.label = np.zeros(shape, np.int32)
