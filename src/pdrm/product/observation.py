@@ -8,7 +8,7 @@ its entries stand next to the machine's: agents such as Stable-Baselines3's refu
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -40,8 +40,8 @@ class Window:
 
     >>> from pdrm.language.loading import catalogue
     >>> window = Window(catalogue("letter"), TopK(3))
-    >>> window.numbers(("A", "#")), window.state["u1"]
-    ([2, 1, 0], 1)
+    >>> window.numbers("u1", ("A", "#"))
+    [1, 2, 1, 0]
     """
 
     def __init__(
@@ -64,6 +64,10 @@ class Window:
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self.symbols = len(machine.stack) + 1
         """Different contents of a place; empty is one of them."""
+        self.width = len(states) + self.symbols * self.places
+        """The length of the one-hot vector."""
+        self.begins = [0, *range(len(states), self.width, self.symbols)]
+        """The column of the one-hot vector at which the state begins, and each place."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -76,26 +80,19 @@ class Window:
         seen = f'k="full", depth={self.places}' if self.whole else f"k={self.view}"
         return f"states {' '.join(self.state)}, stack {' '.join(self.symbol)}, {seen}"
 
-    def numbers(self, stack: Stack) -> list[int]:
-        """The contents of each place."""
+    def numbers(self, state: str, stack: Stack) -> list[int]:
+        """The state, and the contents of each place."""
         missing = self.places - len(stack)
         if missing < 0 and self.whole:
             fault = f"the stack holds {len(stack)} symbols, and the observation has {self.places} places"
             raise StackTooHigh(fault, fix="give `wrap` a larger `depth`, or a number as k")
         seen = [self.symbol[name] for name in stack[: self.places]]
-        return seen + [0] * missing
-
-    @property
-    def width(self) -> int:
-        """The length of the one-hot vector."""
-        return len(self.state) + self.symbols * self.places
+        return [self.state[state], *seen] + [0] * missing
 
     def one_hot(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """Rows of a state and the contents of each place as one-hot vectors: [rows, width]."""
+        """Rows of `numbers` as one-hot vectors: [rows, width]."""
         vectors = np.zeros((len(rows), self.width), np.float32)
-        begins = len(self.state) + self.symbols * np.arange(self.places)
-        columns = rows + np.concatenate([[0], begins])
-        np.put_along_axis(vectors, columns.astype(np.int64), 1.0, axis=1)
+        np.put_along_axis(vectors, rows + np.array(self.begins), 1.0, axis=1)
         return vectors
 
 
@@ -145,8 +142,22 @@ class ProductBox(ShowsMachine, spaces.Box):
 # --- The environment's part
 
 
+def list_entries(tree: Any, name: str = "") -> dict[str, Any]:
+    """The parts of an observation or of a space. Those of a dictionary within a dictionary are called `outer/inner`.
+
+    >>> list_entries({"at": {"x": 2}, "word": "go"}), list_entries(7)
+    ({'at/x': 2, 'word': 'go'}, {'observation': 7})
+    """
+    if not isinstance(tree, Mapping):  # Gymnasium's spaces of dictionaries are mappings
+        return {name or OBSERVATION: tree}
+    found: dict[str, Any] = {}
+    for key, part in tree.items():
+        found |= list_entries(part, f"{name}/{key}" if name else key)
+    return found
+
+
 class Entries:
-    """The entries of an environment's observation. Those of a dictionary within a dictionary are called `outer/inner`.
+    """The entries of an environment's observation that an agent sees.
 
     >>> inner = spaces.Dict({"x": spaces.Discrete(3)})
     >>> entries = Entries(spaces.Dict({"at": inner, "word": spaces.Text(9)}))
@@ -157,7 +168,7 @@ class Entries:
     def __init__(self, environment: Space, keys: tuple[str, ...] | None = None) -> None:
         """Choose the entries named by `keys` (default: all but texts and others without a fixed number of numbers)."""
         self.nested = isinstance(environment, spaces.Dict)
-        found = {"/".join(path) or OBSERVATION: (path, part) for path, part in _walk(environment)}
+        found = list_entries(environment)
         if keys is not None and not self.nested:
             fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
             raise BadSetting(fault, fix="leave it out")
@@ -168,7 +179,7 @@ class Entries:
         if keys is None:
             keys = tuple(
                 name
-                for name, (_, part) in found.items()
+                for name, part in found.items()
                 if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
             )
         if not keys:
@@ -176,27 +187,12 @@ class Entries:
                 f"an observation of {environment} has no entry that is a fixed number of numbers"
             )
             raise CannotWrap(fault, fix="name those that the agent shall see: keys=[...]")
-        self._paths = {name: found[name][0] for name in keys}
-        self.space = spaces.Dict([(name, found[name][1]) for name in keys])
+        self.space = spaces.Dict([(name, found[name]) for name in keys])
 
     def pick(self, observation: Any) -> dict[str, Any]:
         """The chosen entries of one observation."""
-        seen = {}
-        for name, path in self._paths.items():
-            part = observation
-            for key in path:
-                part = part[key]
-            seen[name] = part
-        return seen
-
-
-def _walk(space: Space, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Space]]:
-    """Each part of a space that is not a dictionary, with the keys that lead there."""
-    if isinstance(space, spaces.Dict):
-        for name, part in space.spaces.items():
-            yield from _walk(part, (*above, name))
-    else:
-        yield above, space
+        found = list_entries(observation)
+        return {name: found[name] for name in self.space.spaces}
 
 
 def _is_flat(space: Space) -> bool:
@@ -207,32 +203,27 @@ def _is_flat(space: Space) -> bool:
         return False
 
 
-def find_mismatch(space: Space, observation: Any, name: str = "the observation") -> str:
-    """Say how an observation contradicts its space in entries, shapes and numbers ("" if it does not).
+def find_mismatch(space: Space, observation: Any) -> str:
+    """Say how an observation contradicts its space ("" if it does not).
 
     A `Box` may hold another type, or numbers a little out of bounds, as many environments have it.
 
     >>> find_mismatch(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(3)})
-    'its entry `at` has the shape (3,), and its space (2,)'
+    'the entry `at` of an observation is [0. 0. 0.], and its space Box(0.0, 1.0, (2,), float32)'
     """
-    if isinstance(space, spaces.Dict):
-        if not isinstance(observation, Mapping):
-            return f"{name} is {str(observation)[:60]}, and its space a dictionary"
-        if missing := [key for key in space.spaces if key not in observation]:
-            return f"{name} has no entry `{missing[0]}`"
-        faults = (
-            find_mismatch(part, observation[key], f"its entry `{key}`")
-            for key, part in space.spaces.items()
-        )
-        return next(filter(None, faults), "")
-    if space.shape is not None and np.shape(observation) != space.shape:
-        return f"{name} has the shape {np.shape(observation)}, and its space {space.shape}"
-    low, high = (
-        (space.start, space.start + space.n) if isinstance(space, spaces.Discrete) else (0, 0)
-    )
-    if low < high and not low <= observation < high:
-        return f"{name} is {str(observation)[:60]}, and its space {space}"
+    found = list_entries(observation)
+    for name, part in list_entries(space).items():
+        if name not in found:
+            return f"an observation has no entry `{name}`"
+        seen = found[name]
+        fits = part.contains(seen) if _is_numbered(part) else part.shape in (None, np.shape(seen))
+        if not fits:
+            return f"the entry `{name}` of an observation is {str(seen)[:60]}, and its space {part}"
     return ""
+
+
+def _is_numbered(space: Space) -> bool:
+    return isinstance(space, spaces.Discrete | spaces.MultiDiscrete)
 
 
 # --- The forms
@@ -280,9 +271,9 @@ class AsDict:
     def put(self, observation: Any, state: str, stack: Stack) -> dict[str, Any]:
         """One observation."""
         seen = self._entries.pick(observation)
-        seen[MACHINE] = self._window.state[state]
-        if self._window.places:
-            seen[STACK] = np.array(self._window.numbers(stack))
+        seen[MACHINE], *shown = self._window.numbers(state, stack)
+        if shown:
+            seen[STACK] = np.array(shown)
         return seen
 
 
@@ -306,11 +297,7 @@ class AsVector:
             raise CannotWrap(fault, fix="leave `flatten` out")
         # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
         self._number = environment if isinstance(environment, spaces.Discrete) else None
-        self._numbered = {
-            name: part
-            for name, part in own.spaces.items()
-            if isinstance(part, spaces.Discrete | spaces.MultiDiscrete)
-        }
+        self._numbered = {name: part for name, part in own.spaces.items() if _is_numbered(part)}
         self._width = math.prod(flat.shape)
         hot = np.zeros(0 if window is None else window.width)
         self._length = self._width + len(hot)
@@ -334,14 +321,9 @@ class AsVector:
                     raise _outside(space, parts[name])
             flat: Any = spaces.flatten(self._entries.space, parts)
             vector[: self._width] = flat
-        if window is None:
-            return vector
-        vector[self._width + window.state[state]] = 1
-        if window.places:
-            at = self._width + len(window.state)
-            for number in window.numbers(stack):
-                vector[at + number] = 1
-                at += window.symbols
+        if window is not None:
+            for begin, number in zip(window.begins, window.numbers(state, stack), strict=True):
+                vector[self._width + begin + number] = 1
         return vector
 
 
@@ -359,7 +341,8 @@ class Observing:
     """The view of the stack, and the form of an observation.
 
     >>> from pdrm.language.loading import catalogue
-    >>> Observing(TopK(2), flatten=True).form(spaces.Discrete(4), catalogue("letter")).space.shape
+    >>> seen = Observing(TopK(2), flatten=True)
+    >>> seen.form(spaces.Discrete(4), seen.window(catalogue("letter"))).space.shape
     (13,)
     """
 
@@ -372,16 +355,17 @@ class Observing:
     keys: tuple[str, ...] | None = None
     """The entries of an environment's dictionary that are seen (default: all but texts)."""
 
-    def form(self, environment: Space, machine: PushdownRewardMachine) -> Form:
-        """The form for an environment's observations and a machine."""
-        window = None if self.view is None else Window(machine, self.view, self.depth)
+    def window(self, machine: PushdownRewardMachine) -> Window | None:
+        """The part of a machine that is seen."""
+        return None if self.view is None else Window(machine, self.view, self.depth)
+
+    def form(self, environment: Space, window: Window | None) -> Form:
+        """The form for an environment's observations and what is seen of a machine."""
         if self.flatten:
             return AsVector(environment, window, self.keys)
-        return (
-            AsIs(environment, self.keys)
-            if window is None
-            else AsDict(environment, window, self.keys)
-        )
+        if window is None:
+            return AsIs(environment, self.keys)
+        return AsDict(environment, window, self.keys)
 
 
 # --- Observations, read

@@ -12,7 +12,7 @@ autoreset mode. `Shaped` adds shaping rewards, outside of wrappers that record r
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite
@@ -52,7 +52,7 @@ from pdrm.errors import (
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
-from pdrm.product.observation import Observing, Window, find_mismatch, key_of
+from pdrm.product.observation import Observing, find_mismatch, key_of
 from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
@@ -142,19 +142,15 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        self._form = observing.form(env.observation_space, self.machine)
-        self.observation_space = self._form.space
-        window = (
-            None
-            if observing.view is None
-            else Window(self.machine, observing.view, observing.depth)
-        )
+        window = observing.window(self.machine)
         self._fingerprint = "" if window is None else window.fingerprint
+        self._form = observing.form(env.observation_space, window)
+        self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
         self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
-        self._ended_early: int | None = 0 if self._final and not ignore_end else None
-        """Episodes that the environment ended and paid for before the machine (None if no longer counted)."""
+        self._ended_early = 0
+        """Episodes that the environment ended and paid for, before the machine was ever final."""
         self._check_not_final()
 
     @property
@@ -171,11 +167,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     ) -> tuple[Any, dict[str, Any]]:
         """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
         self._stopped, self._taken = NOT_BEGUN, 0
-        began: Any = self.env.reset(seed=seed, options=options)
-        if type(began) is not tuple or len(began) != len(RESET_RETURNS):
-            raise _refuse_returned(began, RESET_RETURNS)
-        observation, info = began
-        self._check_info(info)
+        observation, info = self._check(self.env.reset(seed=seed, options=options), RESET_RETURNS)
         if not self._checked:
             if fault := find_mismatch(self.env.observation_space, observation):
                 fix = "let the environment observe what its `observation_space` says"
@@ -203,13 +195,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if self._stopped:
             raise EpisodeOver(self._stopped, fix="call `reset` before `step`")
         remembered = None if self._remember is None else snapshot(self._remember(self.env))
-        moved: Any = self.env.step(action)
+        moved = self.env.step(action)
         self._taken += 1
         self._stopped = BROKEN_OFF
-        if type(moved) is not tuple or len(moved) != len(STEP_RETURNS):
-            raise _refuse_returned(moved, STEP_RETURNS)
-        observation, reward, terminated, truncated, info = moved
-        self._check_info(info)
+        observation, reward, terminated, truncated, info = self._check(moved, STEP_RETURNS)
         try:
             told = info if self._from_info else {**info, "env": self.env}
             if self._remember is not None:
@@ -226,15 +215,16 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if not self._from_info:
             self._observation = snapshot(observation)
         ended = bool(terminated) and not self.ignore_end
+        final = state in self._final
         weighted = self.reward_weight * own if self.reward_weight else 0.0
         record = self._record(paid, weighted, own, ended, label)
-        final = state in self._final
+        self._stopped = ""
         if final:
             self._stopped = f"the machine reached its final state `{state}`, at step {self._taken}"
-        else:
-            self._stopped = f"the environment terminated, at step {self._taken}" if ended else ""
-        if self._ended_early is not None and (final or (ended and own > 0)):
-            self._count_early_end(final)
+            self._ended_early = ENDED_EARLY  # no longer counted
+        elif ended:
+            self._stopped = f"the environment terminated, at step {self._taken}"
+            self._count_early_end(own)
         told = {**info, "machine": record}
         if self.success:
             if "is_success" in info:
@@ -264,15 +254,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             "shows": self._fingerprint,
         }
 
-    def _check_info(self, info: object) -> None:
-        if type(info) is not dict and not isinstance(info, Mapping):  # the first is quick
-            fault = f"the info of {self.env} is {str(info)[:60]!r}; Gymnasium's is a dictionary"
-            raise BadEnvironment(fault, fix="return {} if there is nothing to tell")
-        if not self._told.isdisjoint(info):
-            name = next(name for name in info if name in self._told)
+    def _check(self, found: Any, names: Sequence[str]) -> Any:
+        """What the environment returned; raise unless it is Gymnasium's, and leaves our entries of `info` alone."""
+        if type(found) is not tuple or len(found) != len(names) or not isinstance(found[-1], dict):
+            fault = f"{self.env} returned {str(found)[:60]}"
+            fix = f"return a tuple ({', '.join(names)}), of which info is a dictionary"
+            raise BadEnvironment(fault, fix=fix)
+        if not self._told.isdisjoint(found[-1]):
+            name = next(name for name in found[-1] if name in self._told)
             fault = f"the info of {self.env} has an entry `{name}`, which pdrm.wrap adds itself"
             fix = f"rename it in a wrapper around the environment, such as info['own_{name}']"
             raise CannotWrap(fault, fix=fix)
+        return found
 
     def _check_not_final(self) -> None:
         if self._state in self._final:
@@ -286,12 +279,12 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         by = "" if labels is None else f", labelled by {name_function(labels)}"
         error.add_note(f"pdrm: at {when} of {self.env}{by}")
 
-    def _count_early_end(self, final: bool) -> None:
+    def _count_early_end(self, own: float) -> None:
         """Warn once if the environment's goal comes before the machine's."""
-        assert self._ended_early is not None
-        self._ended_early = None if final else self._ended_early + 1
+        if own <= 0 or not self._final:
+            return
+        self._ended_early += 1
         if self._ended_early == ENDED_EARLY:
-            self._ended_early = None
             said = (
                 f"the environment ended {ENDED_EARLY} episodes with a reward before machine `{self.machine.name}` was in a "
                 "final state; with ignore_end=True they continue, if the environment can be stepped further"
@@ -494,12 +487,6 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 # --- Checks
-
-
-def _refuse_returned(found: object, names: Sequence[str]) -> BadEnvironment:
-    """The error that `reset` or `step` of an environment returned something else than Gymnasium's."""
-    fault = f"the environment returned {str(found)[:60]}"
-    return BadEnvironment(fault, fix=f"return a tuple ({', '.join(names)})")
 
 
 def _read_reward(reward: Any) -> float:

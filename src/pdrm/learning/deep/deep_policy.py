@@ -146,7 +146,7 @@ class DeepPolicy:
                 return None
             place = np.zeros(own)
             place[number] = 1
-        shown = np.array([[window.state[seen.state], *window.numbers(seen.stack)]])
+        shown = np.array([window.numbers(seen.state, seen.stack)])
         return np.concatenate([place, window.one_hot(shown)[0]])
 
     @property

@@ -152,7 +152,9 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     ) -> None:
         """Store one step of every environment."""
         records = [self._read_record(info) for info in infos]
-        shown = np.array([self._numbers(record["state"], record["stack"]) for record in records])
+        shown = np.array(
+            [self._window.numbers(record["state"], record["stack"]) for record in records]
+        )
         if done.any():
             # VecNormalize hands over the last observation of an episode after a detour that is not exact.
             next_obs, over = deepcopy(next_obs), np.flatnonzero(done)
@@ -243,7 +245,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             label = self._labels[self.label[steps[row], envs[row]]]
             try:
                 there, above, paid = self._machine_rows.step(state, stack, label)
-                shown = self._numbers(state, stack), self._numbers(there, above)
+                shown = self._window.numbers(state, stack), self._window.numbers(there, above)
             except (UndefinedMove, StackTooHigh):
                 continue
             rows.append(row)
@@ -283,10 +285,6 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         return samples(*map(self._as_tensors, data))
 
     # --- Rows
-
-    def _numbers(self, state: str, stack: Stack) -> list[int]:
-        """The machine's part of an observation: the state, and the contents of each place."""
-        return [self._window.state[state], *self._window.numbers(stack)]
 
     def _replace(self, seen: Observations, rows: Array, shown: Array) -> None:
         """Write the machine's part into some rows of observations."""
