@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf, isfinite
 from typing import NamedTuple
 
@@ -56,16 +57,20 @@ class Shaping:
     """It acts as initial values do (Müller and Kudenko 2025)."""
 
     def __post_init__(self) -> None:
-        discounts = {"discount": self.discount, "potential_discount": self.value_discount}
-        for name, value in {**discounts, "scale": self.scale, "shift": self.shift}.items():
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not isfinite(value) or (name in discounts and not 0 <= value <= 1):
-                wanted = "a number from 0 to 1" if name in discounts else "a finite number"
-                fault = f"the {name} of the shaping is {value!r}, but must be {wanted}"
-                raise BadSetting(fault, fix=f"{name}=0.9")
-        if self.value_discount == 1:
-            fault = "a machine whose rewards are not discounted may be worth infinitely much"
-            raise BadSetting(fault, fix="set potential_discount below 1, such as 0.99")
+        numbers = self.discount, self.value_discount, self.scale, self.shift
+        for value in numbers:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                fault = f"the shaping has a {value!r} instead of a finite number"
+                raise BadSetting(fault, fix="Shaping(discount=0.9)")
+        if not 0 <= self.discount <= 1 or not 0 <= self.value_discount < 1:
+            fault = (
+                f"the discounts of the shaping are {self.discount} and {self.value_discount}; a machine "
+                "whose rewards are not discounted may be worth infinitely much"
+            )
+            fix = (
+                "set discount to a number from 0 to 1, and potential_discount below 1, such as 0.99"
+            )
+            raise BadSetting(fault, fix=fix)
 
     @property
     def value_discount(self) -> float:
@@ -100,8 +105,6 @@ class Potential:
         self.operators = operators
         self._states = {u: number for number, u in enumerate((*machine.states, *machine.final))}
         self._symbols = {z: number for number, z in enumerate(machine.stack, start=1)}
-        self._known: tuple[Stack, list[Rewards]] = ((), [operators.constant[0]])
-        """The last stack from the bottom, and the values with each part of it."""
         self._undo = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0
         self.factor = float(shaping.scale) * self._undo
         """Φ = factor * γV + shift."""
@@ -128,17 +131,11 @@ class Potential:
         return Potentials(*self.operators, values, np.ones(1, np.int64), self.factor, shift)
 
     def find_values(self, stack: Stack) -> Rewards:
-        """[state]: γV with this stack. A step changes little of it, so the last ones are kept."""
-        known, values = self._known
-        upwards = stack[::-1]
-        shared = 0
-        while shared < min(len(known), len(upwards)) and known[shared] == upwards[shared]:
-            shared += 1
-        values = values[: shared + 1]
-        for symbol in upwards[shared:]:
-            values.append(self.operators.apply(self._symbols[symbol], values[-1]))
-        self._known = upwards, values
-        return values[-1]
+        """[state]: γV with this stack."""
+        values = self.operators.constant[0]
+        for symbol in reversed(stack):
+            values = self.operators.apply(self._symbols[symbol], values)
+        return values
 
 
 class MachineOperators(NamedTuple):
@@ -201,13 +198,12 @@ def solve_machine(table: Table, discount: float) -> MachineOperators:
         constant = _solve_constants(edges, (symbols, states), discount)
         if not changed and np.array_equal(before, constant):
             break
-    most = max(1, *(sum(map(len, own.values())) for own in lines.values()))
-    gain = np.full((symbols, states, most), -inf)
+    listed = {head: [(e, *way) for e in own for way in own[e]] for head, own in lines.items()}
+    gain = np.full((symbols, states, max(1, *map(len, listed.values()))), -inf)
     weight = np.zeros_like(gain)
     exit_state = np.zeros(gain.shape, np.int32)
-    for head, own in lines.items():
-        listed = [(e, c, t) for e, ways in own.items() for c, t in ways]
-        for number, (e, c, t) in enumerate(listed):
+    for head, own in listed.items():
+        for number, (e, c, t) in enumerate(own):
             exit_state[(*head, number)] = e
             gain[(*head, number)] = c
             weight[(*head, number)] = discount**t
@@ -311,15 +307,15 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     ['', 'A', 'B', 'C']
     """
     sets = LabelSets(machine.alphabet)
-    found: dict[Label, None] = {}
-    for state in machine.states:
-        reading = [rule for rule in machine.rules_from(state) if not rule.silent]
-        for top in (None, *machine.stack):
-            rules = [rule for rule in reading if rule.looks_at(top)]
-            free = sets.left(rule.guard for rule in rules if rule.top != ANY)
-            pieces = [sets.of(rule.guard) for rule in rules if rule.top != ANY]
-            pieces += [sets.of(rule.guard) & free for rule in rules if rule.top == ANY]
-            if machine.otherwise.action != "error":
-                pieces.append(sets.left(rule.guard for rule in rules))
-            found |= {piece.example(): None for piece in pieces if piece}
-    return tuple(found)
+    pieces = []
+    for state, top in product(machine.states, (None, *machine.stack)):
+        rules = [rule for rule in machine.rules_from(state) if not rule.silent]
+        left = sets.all
+        for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # the others beat these
+            if rule.looks_at(top):
+                piece = left & sets.of(rule.guard)
+                left -= piece
+                pieces.append(piece)
+        if machine.otherwise.action != "error":
+            pieces.append(left)
+    return tuple(dict.fromkeys(piece.example() for piece in pieces if piece))

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_environment import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
@@ -68,16 +70,27 @@ def inspect_task(task: Task) -> list[Finding]:
         machine = task.pushdown
     except CannotTranslate:
         return found
-    survey = _Survey(task.domain, machine)
-    if survey.complete:
-        missing = [state for state in task.success if state not in survey.final]
+    survey = _survey(task.domain, machine)
+    reached = {state for (_, state), _ in survey}
+    if len(survey) < MOST_NODES:
+        missing = [state for state in task.success if state not in reached]
         for state in missing:
             said = f"final state `{state}` cannot be reached in `{task.name}`"
             found.append(Finding("W0608", f"{said}, whatever the agent does"))
         if len(missing) == len(task.success):
             return found
-    loops = list(_find_loop(task.domain, machine, max(survey.ending)))
-    return [*found, *(loops or survey.find_never_ending())]
+    every = [one for actions in survey.values() for effects in actions for one in effects if one]
+    ending = max((one.reward for one in every if one.state in machine.final), default=-inf)
+    others = {0.0, *(one.reward for one in every if one.state not in machine.final)}
+    loops = list(_find_loop(task.domain, machine, ending))
+    if loops or len(survey) >= MOST_NODES or not _may_continue(survey, machine):
+        return [*found, *loops]
+    limit = task.domain.step_limit
+    on, best = limit * min(others), ending + limit * max(others)
+    if on > best > -inf:
+        said = f"never ending is best: it pays at least {on:g} in an episode of {limit:,} steps"
+        found.append(Finding("W0607", f"{said}, and ending at most {best:g}"))
+    return found
 
 
 def warn_of_tasks(*tasks: Task) -> None:
@@ -98,7 +111,7 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-class _LabelEffect(NamedTuple):
+class _Outcome(NamedTuple):
     """One outcome of an action: the next place, the label that is read, and what the environment pays."""
 
     chance: float
@@ -107,94 +120,89 @@ class _LabelEffect(NamedTuple):
     reward: float
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[_LabelEffect]]:
-    """The outcomes of each action; none if the environment has ended."""
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Outcome]]:
+    """The outcomes of each action; none if the environment has ended. A start is an action at a place of its own."""
     arrays = domain.arrays
+    start = place - domain.states
+    if start >= 0:
+        where, label = arrays.start_state[start].item(), arrays.start_label[start].item()
+        return [[_Outcome(1.0, where, label, 0.0)]]
     if arrays.terminal[place]:
         return []
     columns = (arrays.probability, arrays.next, arrays.label, arrays.reward)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [[_LabelEffect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
+    return [[_Outcome(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
 
 
-def _list_starts(domain: FiniteDomain) -> list[tuple[int, int]]:
-    """The place and the label of each start."""
-    arrays = domain.arrays
-    possible = arrays.start_probability > 0
-    places = arrays.start_state[possible].tolist()
-    return list(zip(places, arrays.start_label[possible].tolist(), strict=True))
+def _list_starts(domain: FiniteDomain) -> list[int]:
+    """The places of the starts, numbered after all others."""
+    possible = np.flatnonzero(domain.arrays.start_probability > 0)
+    return (domain.states + possible).tolist()
 
 
-# --- Exactly: the final states that are reached, and what single moves pay
+# --- Exactly: the heads that are reached
 
-_Control = tuple[int, int, str]
-"""A place, a label to be read there first (or NO_LABEL), and a machine state."""
+_Head = tuple[tuple[int, str], str | None]
+"""A place and a machine state; and the top of the stack."""
+BEGINNING: _Head = (-1, ""), ""
+"""Before the start is drawn."""
 
 
-class _Survey:
-    """The heads of a task, and what single moves pay there."""
+class _Effect(NamedTuple):
+    """One outcome of an action, and the machine's move there."""
 
-    def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine) -> None:
-        self.domain = domain
-        self.machine = machine
-        self.count = 0
-        self.may_continue = not any(
-            rule.silent and rule.target in machine.final for rule in machine.transitions
-        )
-        """Wherever the task has come to, some action surely does not end it."""
-        self.ending = {-inf}
-        """The rewards of moves that end the task."""
-        self.others = {0.0}
-        """The rewards of other moves."""
-        first: tuple[_Control, str | None] = ((NO_LABEL, NO_LABEL, ""), "")
-        heads = saturate(self._moves, first).heads
-        self.final = {state for (_, _, state), _ in heads if state in machine.final}
+    place: int
+    state: str
+    replacement: TopSymbols
+    reward: float
 
-    @property
-    def complete(self) -> bool:
-        return self.count <= MOST_NODES
 
-    def _moves(self, head: tuple[_Control, str | None]) -> list[tuple[_Control, TopSymbols]]:
-        (place, first, state), top = head
-        machine = self.machine
-        if place == NO_LABEL:
+_Actions = list[list[_Effect | None]]
+"""The outcomes of each action; None if the machine has no move there."""
+
+
+def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> dict[_Head, _Actions]:
+    """The actions at every head of a task that is reached, up to a number of heads."""
+    found: dict[_Head, _Actions] = {}
+
+    def moves(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
+        if head == BEGINNING:
             stack = (machine.stack[0], BOTTOM)
-            return [((*start, machine.start), stack) for start in _list_starts(self.domain)]
-        self.count += 1
-        if state in machine.final or not self.complete:
+            return [((place, machine.start), stack) for place in _list_starts(domain)]
+        if len(found) == MOST_NODES:
             return []
-        silent = rule_at(machine, state, top, None)
-        if silent is not None:
-            self.others.add(silent.reward)
-            return [((place, first, silent.target), silent.replace(top))]
-        actions = [[_LabelEffect(1.0, place, first, 0.0)]]
-        if first == NO_LABEL:
-            actions = _list_actions(self.domain, place)
-        found: list[tuple[_Control, TopSymbols]] = []
-        continues = not actions
-        for effects in actions:
-            surely = True
-            for one in effects:
-                row = rule_at(machine, state, top, self.domain.labels[one.label])
-                if row is None:
-                    surely = False
-                    continue
-                ends = row.target in machine.final
-                surely = surely and not ends
-                (self.ending if ends else self.others).add(row.reward + one.reward)
-                found.append(((one.place, NO_LABEL, row.target), row.replace(top)))
-            continues |= surely
-        self.may_continue &= continues
-        return found
+        found[head] = _act_at(domain, machine, head)
+        every = [one for effects in found[head] for one in effects if one]
+        return [((one.place, one.state), one.replacement) for one in every]
 
-    def find_never_ending(self) -> Iterator[Finding]:
-        """A warning if not ending surely pays more than any way to an end."""
-        limit = self.domain.step_limit
-        on = limit * min(self.others)
-        best = max(self.ending) + limit * max(self.others)
-        if self.complete and self.may_continue and on > best > -inf:
-            said = f"never ending is best: it pays at least {on:g} in an episode of {limit:,} steps"
-            yield Finding("W0607", f"{said}, and ending at most {best:g}")
+    saturate(moves, BEGINNING)
+    return found
+
+
+def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -> _Actions:
+    (place, state), top = head
+    if state in machine.final:
+        return []
+    silent = rule_at(machine, state, top, None)
+    if silent is not None:
+        return [[_Effect(place, silent.target, silent.replace(top), silent.reward)]]
+
+    def read(one: _Outcome) -> _Effect | None:
+        if one.label == NO_LABEL:
+            return _Effect(one.place, state, (top,), one.reward)
+        row = rule_at(machine, state, top, domain.labels[one.label])
+        return row and _Effect(one.place, row.target, row.replace(top), row.reward + one.reward)
+
+    return [[read(one) for one in effects] for effects in _list_actions(domain, place)]
+
+
+def _may_continue(survey: dict[_Head, _Actions], machine: PushdownRewardMachine) -> bool:
+    """Return True if some action, wherever the task has come to, surely does not end it."""
+    return all(
+        any(all(one and one.state not in machine.final for one in effects) for effects in actions)
+        for actions in survey.values()
+        if actions
+    )
 
 
 # --- Loops that pay, among situations of which the topmost symbols are known
@@ -206,29 +214,22 @@ _Node = tuple[int, View]
 def _list_steps(
     domain: FiniteDomain, machine: PushdownRewardMachine
 ) -> tuple[list[_Node], list[PaidStep]]:
-    """The situations of a task, and the steps between them."""
-    begin = machine.begin().after
-
-    def read(place: int, view: View, label: int) -> list[tuple[_Node, float]]:
-        """The situation after a label, and what the machine pays, if it is known and the task has not ended."""
-        found: tuple[View, float] | None = view, 0.0
-        if label != NO_LABEL and view.state not in machine.final:
-            found = advance(machine, view, domain.labels[label])
-        if found is None or found[0].state in machine.final:
-            return []
-        after, paid = found
-        return [((place, View(after.state, after.known[:KNOWN])), paid)]
+    """The situations of a task, and the steps between them: those that are known and do not end it."""
 
     def ways(node: _Node) -> Iterator[Way[_Node]]:
-        for action, effects in enumerate(_list_actions(domain, node[0])):
+        place, view = node
+        for action, effects in enumerate(_list_actions(domain, place)):
             for one in effects:
-                for after, paid in read(one.place, node[1], one.label):
+                label = domain.labels[one.label]
+                found = advance(machine, view, label) if one.label != NO_LABEL else (view, 0.0)
+                if found is not None and found[0].state not in machine.final:
+                    after, paid = found
                     reward = one.reward + paid if one.chance == 1 else -inf
-                    yield after, reward, domain.labels[one.label], action
+                    yield (one.place, View(after.state, after.known[:KNOWN])), reward, label, action
 
+    begin = machine.begin().after
     view = View(begin.state, (*begin.stack, BOTTOM))
-    starts = [one for start, label in _list_starts(domain) for one, _ in read(start, view, label)]
-    return explore_situations(starts, ways, MOST_NODES)
+    return explore_situations([(place, view) for place in _list_starts(domain)], ways, MOST_NODES)
 
 
 def _find_loop(
