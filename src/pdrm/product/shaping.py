@@ -132,7 +132,7 @@ class Potential:
 
     def find_values(self, stack: Stack) -> Rewards:
         """[state]: γV with this stack."""
-        values = self.operators.constant[0]
+        values: Rewards = self.operators.constant[0]
         for symbol in reversed(stack):
             values = self.operators.apply(self._symbols[symbol], values)
         return values
