@@ -111,7 +111,7 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-class _Outcome(NamedTuple):
+class _LabelEffect(NamedTuple):
     """One outcome of an action: the next place, the label that is read, and what the environment pays."""
 
     chance: float
@@ -120,18 +120,18 @@ class _Outcome(NamedTuple):
     reward: float
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[_Outcome]]:
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[_LabelEffect]]:
     """The outcomes of each action; none if the environment has ended. A start is an action at a place of its own."""
     arrays = domain.arrays
     start = place - domain.states
     if start >= 0:
         where, label = arrays.start_state[start].item(), arrays.start_label[start].item()
-        return [[_Outcome(1.0, where, label, 0.0)]]
+        return [[_LabelEffect(1.0, where, label, 0.0)]]
     if arrays.terminal[place]:
         return []
     columns = (arrays.probability, arrays.next, arrays.label, arrays.reward)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [[_Outcome(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
+    return [[_LabelEffect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
 
 
 def _list_starts(domain: FiniteDomain) -> list[int]:
@@ -148,7 +148,7 @@ BEGINNING: _Head = (-1, ""), ""
 """Before the start is drawn."""
 
 
-class _Effect(NamedTuple):
+class _MachineEffect(NamedTuple):
     """One outcome of an action, and the machine's move there."""
 
     place: int
@@ -157,7 +157,7 @@ class _Effect(NamedTuple):
     reward: float
 
 
-_Actions = list[list[_Effect | None]]
+_Actions = list[list[_MachineEffect | None]]
 """The outcomes of each action; None if the machine has no move there."""
 
 
@@ -185,13 +185,15 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
         return []
     silent = rule_at(machine, state, top, None)
     if silent is not None:
-        return [[_Effect(place, silent.target, silent.replace(top), silent.reward)]]
+        return [[_MachineEffect(place, silent.target, silent.replace(top), silent.reward)]]
 
-    def read(one: _Outcome) -> _Effect | None:
+    def read(one: _LabelEffect) -> _MachineEffect | None:
         if one.label == NO_LABEL:
-            return _Effect(one.place, state, (top,), one.reward)
+            return _MachineEffect(one.place, state, (top,), one.reward)
         row = rule_at(machine, state, top, domain.labels[one.label])
-        return row and _Effect(one.place, row.target, row.replace(top), row.reward + one.reward)
+        return row and _MachineEffect(
+            one.place, row.target, row.replace(top), row.reward + one.reward
+        )
 
     return [[read(one) for one in effects] for effects in _list_actions(domain, place)]
 
