@@ -15,12 +15,12 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Flags, Options, Progress, QTable, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
-    begin_episode,
     choose_greedily,
     draw,
     find_row,
     highest,
     place_row,
+    read_first,
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
@@ -36,17 +36,18 @@ def learn(
     options: Options,
     meta: QTable,
     met: Flags,
-    q: Rewards,
+    within: Rewards,
     rng: RngState,
     rates: Rates,
     progress: Progress,
     until: int,
 ) -> int:
     """Train up to episode `until`. The answer is DONE, or what to do before the next call. The
-    options' values are `q[environment state, head, option * actions + action]`; the environment
+    options' values are `within[environment state, head, option * actions + action]`; the environment
     states of which they know something are noted in `met`. The step in which the time runs out is
     the last."""
     # Take the arrays out of their tuples, and continue the run from its state.
+    starts = domain.start_probability.reshape(1, 1, -1)
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
     actions = next_state.shape[1]
@@ -57,6 +58,8 @@ def learn(
     symbol_of, machine_states, kept = explored.stacks.symbol, explored.states, after_of.shape[1]
     achieved, counts, ruled, head_of = options.achieved, options.counts, options.ruled, options.head
     head_state, head_top, moved = options.head_state, options.head_top, options.moved
+    heads = len(head_state)
+    q = within.reshape(-1, within.shape[2])
     alpha, gamma = rates.alpha, rates.gamma
     run = progress[0]
     here, s, meta_row, step, updates = run.here, run.state, run.row, run.step, run.updates
@@ -76,10 +79,14 @@ def learn(
         before = random
         # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
         if here == at.NONE:
-            here, s, gained, _, random = begin_episode(domain, explored, 0, random)
-            if here < 0:
-                status, here, random = here, at.NONE, before
-                break
+            start, random = draw(starts, 0, 0, random)
+            s, start_label = domain.start_state[start], domain.start_label[start]
+            here, gained = explored.start, explored.start_reward
+            if start_label >= 0:
+                here, gained, _ = read_first(explored, start_label, 0)
+                if here < 0:
+                    status, here, random = here, at.NONE, before
+                    break
             meta_row, option, step, updates = FREE, at.NONE, 0, 0
             if seen[here] == UNKNOWN:
                 see(explored, here // machine_states)
@@ -118,7 +125,8 @@ def learn(
             random += GOLDEN_64
             a = int(uniform(random) * actions)
         else:
-            a, random = choose_greedily(q[s], own, chosen * actions, actions, random, False)
+            column = chosen * actions
+            a, random = choose_greedily(q, s * heads + own, column, actions, random, False)
         o, random = draw(probability, s, a, random)
         # 5. Find what the step leads to (outcome).
         after, label = next_state[ix(s), ix(a), ix(o)], label_of[ix(s), ix(a), ix(o)]
@@ -145,8 +153,8 @@ def learn(
         if not ends:
             met[after] = True
         # 6. Every option learns from the step, at every head (learn).
-        rows, later_rows = q[s], q[after]
-        for head in range(len(head_state)):
+        for head in range(heads):
+            row, later_row = s * heads + head, after * heads + head
             at_state, at_top = head_state[ix(head)], head_top[ix(head)]
             pays, leaves = paid, changed
             if head != own:
@@ -164,8 +172,8 @@ def learn(
                     if ruled[ix(at_state)]:
                         target += rates.r_minus
                 else:
-                    target += gamma * highest(later_rows, head, column, actions)
-                rows[ix(head), ix(column + a)] += alpha * (target - rows[ix(head), ix(column + a)])
+                    target += gamma * highest(q, later_row, column, actions)
+                q[ix(row), ix(column + a)] += alpha * (target - q[ix(row), ix(column + a)])
                 column += actions
             updates += counts[ix(at_state)]
         # 7. The meta-policy learns when the option stops (learn_meta).
@@ -211,15 +219,20 @@ def test(
     """Greedy episodes without learning (ReadableHierarchical.test), one per entry of `returns`;
     `ends` gets the last machine state. If room runs out, make some and call again: everything
     is played again, with the same random numbers."""
+    starts = domain.start_probability.reshape(1, 1, -1)
     states, actions, _ = domain.next.shape
     seen, machine_states, random = explored.seen, explored.states, rng[0]
     final = explored.first_final
     after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
     for episode in range(len(returns)):
         # 1. Begin (begin).
-        here, s, gained, _, random = begin_episode(domain, explored, 0, random)
-        if here < 0:
-            return int(here)
+        start, random = draw(starts, 0, 0, random)
+        s, start_label = domain.start_state[start], domain.start_label[start]
+        here, gained = explored.start, explored.start_reward
+        if start_label >= 0:
+            here, gained, _ = read_first(explored, start_label, 0)
+            if here < 0:
+                return int(here)
         step, option = 0, at.NONE
         while step < limit and here % machine_states < final and not domain.terminal[s]:
             node = here // machine_states

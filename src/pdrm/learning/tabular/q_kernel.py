@@ -17,12 +17,12 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Observed, Progress, QTable, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
-    begin_episode,
     choose_greedily,
     draw,
     find_row,
     highest,
     place_row,
+    read_first,
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
@@ -58,6 +58,7 @@ def learn(
 ) -> int:
     """Train up to episode `until`. The answer is DONE, or what to do before the next call."""
     # Take the arrays out of their tuples, and continue the run from its state.
+    starts = domain.start_probability.reshape(1, 1, -1)
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
     outcomes, actions = next_state.shape[2], next_state.shape[1]
@@ -93,10 +94,14 @@ def learn(
         before = random
         # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
         if here == at.NONE:
-            here, s, gained, operations, random = begin_episode(domain, explored, most, random)
-            if here < 0:
-                status, here, random = here, at.NONE, before
-                break
+            start, random = draw(starts, 0, 0, random)
+            s, start_label = domain.start_state[start], domain.start_label[start]
+            here, gained, operations = explored.start, explored.start_reward, 0
+            if start_label >= 0:
+                here, gained, operations = read_first(explored, start_label, most)
+                if here < 0:
+                    status, here, random = here, at.NONE, before
+                    break
             row, step, updates = FREE, 0, 0
             if seen[here] == UNKNOWN:
                 see(explored, here // machine_states)
@@ -330,6 +335,7 @@ def test(
     """Greedy episodes of at most `limit` steps without learning (ReadableQLearning.test), one per
     entry of `returns`; `ends` gets the last machine state. If room runs out, make some and call
     again: everything is played again, with the same random numbers."""
+    starts = domain.start_probability.reshape(1, 1, -1)
     states, actions, _ = domain.next.shape
     seen, most, random = explored.seen, rates.operations, rng[0]
     machine_states, final = explored.states, explored.first_final
@@ -337,9 +343,13 @@ def test(
     counted = len(explored.counters) > 0
     for episode in range(len(returns)):
         # 1. Begin (begin).
-        here, s, gained, operations, random = begin_episode(domain, explored, most, random)
-        if here < 0:
-            return int(here)
+        start, random = draw(starts, 0, 0, random)
+        s, start_label = domain.start_state[start], domain.start_label[start]
+        here, gained, operations = explored.start, explored.start_reward, 0
+        if start_label >= 0:
+            here, gained, operations = read_first(explored, start_label, most)
+            if here < 0:
+                return int(here)
         step = 0
         while step < limit and here % machine_states < final and not domain.terminal[s]:
             if 0 < most < operations:

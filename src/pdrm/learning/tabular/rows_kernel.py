@@ -1,8 +1,9 @@
 """Pieces that the kernels of the tabular learners share: random numbers, rows and greedy choices.
 
-Functions that only read are free in the training loops. Drawing, the ε-greedy choice and the making
-of a new row are written out there: as functions they made Q-learning on `letter` two to three times
-slower (Numba 0.68).
+Functions that only read a few arrays are free in the training loops. Drawing, the ε-greedy choice
+and the making of a new row are written out there: as functions they made Q-learning on `letter` two
+to three times slower (Numba 0.68). A call that is handed `Explored` counts references to each of
+its arrays, which takes as long as ten steps: it belongs where few steps come.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import Explored
@@ -113,26 +113,18 @@ def choose_greedily(
 
 
 @njit(cache=True)
-def begin_episode(
-    domain: DomainArrays, explored: Explored, most: int, random: np.uint64
-) -> tuple[int, int, float, int, np.uint64]:
-    """Draw a start of the domain, make the silent moves, and read the label at reset, unless that
-    takes more than `most` moves of a counting automaton (0: any number).
-
-    The configuration (or a negative number of `explore`), the environment state, what was paid,
-    the moves, and the generator's state.
-    """
-    starts = domain.start_probability.reshape(1, 1, len(domain.start_state))
-    start, random = draw(starts, 0, 0, random)
-    s, label = domain.start_state[start], domain.start_label[start]
+def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, int]:
+    """Read the label at reset, unless that takes more than `most` moves of a counting automaton (0:
+    any number). Returns the configuration (or a negative number of `explore`), what was paid since
+    the episode began, and the moves."""
     here, gained, operations = explored.start, explored.start_reward, 0
-    if label >= 0 and here % explored.states < explored.first_final:
+    if here % explored.states < explored.first_final:
         there, earned = explore(explored, here, label)
         if there < 0:
-            return there, s, gained, operations, random
+            return there, gained, operations
         if len(explored.counters) > 0:
             operations = explored.moves[label, here]
         if not 0 < most < operations:
             gained += earned
             here = there
-    return here, s, gained, operations, random
+    return here, gained, operations
