@@ -219,8 +219,8 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
 PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
 DELIVER_SET = 64
 """Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
-LONG_SEQUENCES = tuple(f"seq_{number}" for number in range(1, DELIVER_SET + 1))
-SHORT_SEQUENCES = tuple(f"short_{number}" for number in range(1, DELIVER_SET + 1))
+LONG_SEQUENCES = tuple(frozenset({f"seq_{number}"}) for number in range(1, DELIVER_SET + 1))
+SHORT_SEQUENCES = tuple(frozenset({f"short_{number}"}) for number in range(1, DELIVER_SET + 1))
 DELIVER_SHORTEST = {8: 29, 4: 15}
 """Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
@@ -249,15 +249,15 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
 
 def deliver_world(
     name: str,
-    sequences: Sequence[str],
+    sequences: Sequence[Label],
     deliveries: int,
     *,
-    every: Sequence[str] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
+    every: Sequence[Label] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
     grid: GridMap | None = None,
     shortest: int | None = None,
     step_limit: int = 2_000,
 ) -> FiniteDomain:
-    """The map, starting with one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
+    """The map, starting with the label of one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
     shortest: the steps of the shortest episode (default: those of the
     map and sequences that come with the package)."""
     world = grid_domain(
@@ -267,11 +267,11 @@ def deliver_world(
         step_limit=step_limit,
         standing=True,
         step_reward=-STEP_COST,
-        start_labels=[frozenset({event}) for event in every],
-        more_events=every,
+        start_labels=every,
+        more_events=list(dict.fromkeys(event for label in every for event in sorted(label))),
     )
     first_labels = [world.labels[first] for first in world.arrays.start_label]
-    chosen = [k for k, first in enumerate(first_labels) if first <= set(sequences)]
+    chosen = [k for k, first in enumerate(first_labels) if first in set(sequences)]
     steps = DELIVER_SHORTEST[deliveries] if shortest is None else shortest
     return replace(
         world.starting(*chosen),

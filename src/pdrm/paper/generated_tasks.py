@@ -18,6 +18,7 @@ from pdrm.errors import BadSetting
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.randomness import Rng, seed_streams
+from pdrm.machines.guards import Label, label_text
 from pdrm.task import Task, pushdown_machine
 
 A = TypeVar("A")
@@ -47,17 +48,31 @@ def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
     return tuple(found)
 
 
+def sequence_labels(kind: str, count: int) -> list[Label]:
+    """The labels of n sequences: the event `kind`, and the binary digits of the number that are 1.
+
+    >>> [sorted(label) for label in sequence_labels("short", 4)]
+    [['short'], ['bit_0', 'short'], ['bit_1', 'short'], ['bit_0', 'bit_1', 'short']]
+    """
+    digits = range(count.bit_length())
+    return [
+        frozenset({kind, *(f"bit_{digit}" for digit in digits if number >> digit & 1)})
+        for number in range(count)
+    ]
+
+
 def deliver_machine(long: Sequence[Places], short: Sequence[Places]) -> str:
-    """DeliverWorld's machine with these sequences, as text: the event `seq_3` stands for the third of the long ones."""
-    named = [(f"seq_{n}", places) for n, places in enumerate(long, 1)]
-    named += [(f"short_{n}", places) for n, places in enumerate(short, 1)]
-    events = " ".join((*TYPES, *(event for event, _ in named)))
+    """DeliverWorld's machine with these sequences, as text."""
+    named = [*zip(sequence_labels("long", len(long)), long, strict=True)]
+    named += zip(sequence_labels("short", len(short)), short, strict=True)
+    events = " ".join((*TYPES, *sorted(frozenset[str]().union(*(label for label, _ in named)))))
     rules = "\n".join(
-        f"wait -> deliver : {{{event}}}, # / {' '.join(places)} #, 0" for event, places in named
+        f"wait -> deliver : {label_text(label)}, # / {' '.join(places)} #, 0"
+        for label, places in named
     )
     return f"""name      deliver
 events    {events}
-exclusive {events}
+exclusive {" ".join(TYPES)}
 stack     # {" ".join(TYPES)}
 start     wait
 final     done
@@ -82,14 +97,14 @@ def deliver_tasks(
     ('deliver-8', 4, 4990.0)
     """
     where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
-    longs = [f"seq_{n}" for n in range(1, len(long) + 1)]
-    shorts = [f"short_{n}" for n in range(1, len(short) + 1)]
+    longs = sequence_labels("long", len(long))
+    shorts = sequence_labels("short", len(short))
     machine = parse(deliver_machine(long, short))
 
-    def world(name: str, events: Sequence[str], sequences: Sequence[Places]) -> FiniteDomain:
+    def world(name: str, labels: Sequence[Label], sequences: Sequence[Places]) -> FiniteDomain:
         return deliver_world(
             name,
-            events,
+            labels,
             len(sequences[0]),
             every=(*longs, *shorts),
             grid=where,

@@ -29,6 +29,9 @@ from pdrm.paper.claims import judge_claims, judge_physics
 from pdrm.paper.evidence import HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.figures import SECONDS, STUDIES, WATER_READINGS, study
 from pdrm.paper.generated_tasks import (
+    LONG,
+    SHORT,
+    TYPES,
     deliver_tasks,
     draw_maze,
     draw_places,
@@ -164,7 +167,8 @@ def four_sequences() -> tuple[Task, Task]:
 
 def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
     """DeliverWorld with another set of sequences."""
-    return deliver_tasks(draw_sequences(8, count, seed), draw_sequences(4, count, seed))
+    short = min(count, len(TYPES) ** SHORT)
+    return deliver_tasks(draw_sequences(LONG, count, seed), draw_sequences(SHORT, short, seed))
 
 
 def _nine_deliveries() -> tuple[Task, Task]:
@@ -250,7 +254,7 @@ DELIVER: dict[str, tuple[str, Change]] = {
     ),
     **{
         f"set-{count}-{seed}": (
-            f"{count} sequences of each length, drawn with seed {seed}",
+            f"{count:,} sequences of each length, or all there are, drawn with seed {seed}",
             _deliver(partial(_drawn_sequences, count, seed)),
         )
         for count, seed in (*product(SETS, SET_SEEDS), *product(LARGE_SETS, LARGE_SET_SEEDS))
