@@ -14,12 +14,11 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdrm.domains.array_domain import domain_bytes
-from pdrm.domains.domain_files import find_domain
+from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.labelling import Labels, OwnEnvironment
 from pdrm.domains.map_file import parse_map_file
-from pdrm.domains.own_environment import EnvironmentLabels, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -98,7 +97,7 @@ class Task(Displayed):
         machine: MachineLike | None = None,
         *,
         success: str | Sequence[str] = (),
-        labels: EnvironmentLabels | None = None,
+        labels: Labels | None = None,
         name: str = "",
         folder: str | os.PathLike[str] = "",
     ) -> None:
@@ -401,9 +400,7 @@ def _paper_domain(name: str) -> FiniteDomain:
     return paper_domain(name)
 
 
-def _resolve_domain(
-    given: object, folder: Path, labels: EnvironmentLabels | None, name: str
-) -> Domain:
+def _resolve_domain(given: object, folder: Path, labels: Labels | None, name: str) -> Domain:
     if isinstance(given, Task):
         return given.domain
     if isinstance(given, WaterWorld):

@@ -22,7 +22,7 @@ def has(image, colour):
 def test_every_state_looks_different_and_has_the_same_size():
     for name in ("letter", "maze-5x5", "echo"):
         world = domain(name)
-        images = [draw_state(world, state, "step 1") for state in range(world.states)]
+        images = [draw_state(world, state, ["step 1"]) for state in range(world.states)]
         assert len({image.shape for image in images}) == 1
         assert len({image.tobytes() for image in images}) == world.states
         assert all(image.dtype == np.uint8 and has(image, AGENT) for image in images)

@@ -3,11 +3,10 @@
 Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium, so that
 `gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
 
-- `finite_domain`: the labelled MDP as arrays, and what must hold of it; `outcomes` builds one from a readable function;
-- `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name;
-- `array_domain`, `gymnasium_table` and `domain_files`: domains from arrays, from Gymnasium's tables, and in files;
+- `finite_domain`: the labelled MDP as arrays, and what must hold of it; `array_domain` builds one from a readable function or arrays;
+- `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
+- `labelling`: labelling functions, and environments of others; `gymnasium_table`: domains from Gymnasium's tables;
 - `jax_world`: a world of your own in JAX, for networks;
-- `labelling`: labelling functions for environments of others;
 - `finite_env`: a domain as a Gymnasium environment; `pictures`: states as text and images;
 - `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
 """
@@ -21,14 +20,13 @@ from gymnasium.envs.registration import register, registry
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.domains.array_domain import from_arrays
+    from pdrm.domains.array_domain import Outcome, Start, from_arrays, from_outcomes
     from pdrm.domains.domain_files import find_domain, load_domain, save_domain
     from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
     from pdrm.domains.finite_env import FiniteEnv
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
     from pdrm.domains.jax_world import JaxWorld
-    from pdrm.domains.outcomes import Outcome, Start, from_outcomes
     from pdrm.domains.paper_domains import domain, names
 
 __all__ = [

@@ -1,31 +1,200 @@
-"""A domain from arrays (`from_arrays`), and a domain in one `.npz` file.
-
-In a file the arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a
-number. Required are the arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults
-of `from_arrays`. Domains on which this one is evaluated are in the same file, their names beginning with `test0.`,
-`test1.` …. Nothing in a file is run: no pickle.
-"""
+"""A domain of your own: from a readable function (`from_outcomes`), or from arrays (`from_arrays`)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import (
-    ARRAY_TYPES,
-    NO_LABEL,
-    DomainArrays,
-    FiniteDomain,
-    Picture,
-    Scene,
-)
-from pdrm.errors import BadArrays, BadDomainFile, BadDomainSetting
-from pdrm.files import MALFORMED, Arrays, encode_arrays, need, parse_record, read_arrays
+from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, Label, Picture
+from pdrm.errors import BadArrays
+
+# --- From a readable function: the outcomes of each action in each state, written down as arrays
+#
+# A state that ends the episode on one way in and not on another becomes two: itself, and a copy that is the end.
+# Only ways in that an episode can take count.
+
+State = TypeVar("State", bound=Hashable)
+
+EMPTY: Label = frozenset()
+
+
+class Outcome(NamedTuple):
+    """One thing that may happen: the next state, its probability, the label and the environment's reward.
+
+    >>> Outcome("home", label=frozenset({"x"})).probability
+    1.0
+    """
+
+    next: Hashable
+    probability: float = 1.0
+    label: Label = EMPTY
+    reward: float = 0.0
+    terminal: bool = False
+    """The environment ends with it."""
+
+
+class Start(NamedTuple):
+    """One way an episode may begin; no label is not the empty label.
+
+    >>> Start("home").label is None
+    True
+    """
+
+    state: Hashable
+    probability: float = 1.0
+    label: Label | None = None
+
+
+Table = dict[Any, list[Sequence[Outcome]]]
+"""The outcomes of each action, by state."""
+
+
+def from_outcomes(
+    name: str,
+    states: Mapping[State, str],
+    actions: Sequence[str],
+    outcomes: Callable[[State, int], Sequence[Outcome]],
+    starts: Sequence[Start],
+    *,
+    events: Sequence[str],
+    step_limit: int,
+    picture: Picture | None = None,
+) -> FiniteDomain:
+    """Write a domain down.
+
+    If a state ends the episode on one way in and not on another, a copy of it, numbered after the others, is the end.
+
+    Args:
+        name: The domain's name.
+        states: Each state and its name.
+        actions: The names of the actions.
+        outcomes: The outcomes of an action, by number, in a state.
+        starts: The ways an episode may begin.
+        events: The events of the labels.
+        step_limit: Steps after which an episode is truncated.
+        picture: How to draw the states.
+
+    Returns:
+        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
+
+    >>> coin = lambda state, action: [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
+    >>> tiny = from_outcomes("coin", {"s": "s"}, ["toss"], coin, [Start("s")], events=["heads"], step_limit=9)
+    >>> tiny.arrays.label.tolist(), tiny.labels[1]
+    ([[[1, 0]]], frozenset({'heads'}))
+    """
+    table: Table = {
+        state: [tuple(outcomes(state, action)) for action in range(len(actions))]
+        for state in states
+    }
+    for place, target in _list_targets(table, starts):
+        if target not in table:
+            fault = f"{place} {target!r}, which is not a state"
+            raise BadArrays(fault, fix="list every state")
+    entered, ended = _find_ends(table, starts)
+    split = [state for state in table if state in entered and state in ended]
+    found = {outcome.label for row in table.values() for cell in row for outcome in cell}
+    found |= {start.label for start in starts if start.label is not None}
+    found |= {EMPTY} if split else set()
+    labels = _order_labels(found, events)
+    arrays = _fill_arrays(table, starts, labels, entered, split)
+    state_names = (*states.values(), *(f"{states[state]}, ended" for state in split))
+    if picture is not None and split:
+        place_of = {state: number for number, state in enumerate(states)}
+        copied = [place_of[state] for state in split]
+        picture = replace(
+            picture,
+            scene=(*picture.scene, *(picture.scene[number] for number in copied)),
+            cell=(*picture.cell, *(picture.cell[number] for number in copied)),
+        )
+    words = tuple(events), tuple(actions), step_limit, state_names, picture
+    return FiniteDomain(name, arrays, labels, *words)
+
+
+def _list_targets(table: Table, starts: Sequence[Start]) -> Iterator[tuple[str, Hashable]]:
+    """Every state that is led to, and the place that names it."""
+    for k, start in enumerate(starts):
+        yield f"start {k} is", start.state
+    for number, row in enumerate(table.values()):
+        for action, cell in enumerate(row):
+            for index, outcome in enumerate(cell):
+                place = f"state {number}, action {action}, outcome {index}"
+                yield f"{place} leads to", outcome.next
+
+
+def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Any], set[Any]]:
+    """The states in which an episode can continue, and those in which it can end."""
+    frontier = list(dict.fromkeys(start.state for start in starts))
+    entered, ended = set(frontier), set[Hashable]()
+    for state in frontier:  # grows while it is read
+        for outcome in (outcome for cell in table[state] for outcome in cell):
+            if outcome.probability <= 0:
+                continue
+            if outcome.terminal:
+                ended.add(outcome.next)
+            elif outcome.next not in entered:
+                entered.add(outcome.next)
+                frontier.append(outcome.next)
+    return entered, ended
+
+
+def _order_labels(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label, ...]:
+    """The labels by the declared order of their events: the same in every process, unlike a set's own order."""
+    place = {event: position for position, event in enumerate(events)}
+
+    def order(label: Label) -> list[tuple[int, str]]:
+        return sorted((place.get(event, -1), event) for event in label)
+
+    return tuple(sorted(labels, key=order))
+
+
+def _fill_arrays(
+    table: Table,
+    starts: Sequence[Start],
+    labels: Sequence[Label],
+    entered: set[Any],
+    split: Sequence[Any],
+) -> DomainArrays:
+    """The arrays of a table; each state in `split` has a copy, numbered after the others, which is the end."""
+    number = {state: place for place, state in enumerate(table)}
+    copy = {state: len(table) + place for place, state in enumerate(split)}
+    position = {label: place for place, label in enumerate(labels)}
+    rows = [*table.values(), *([(Outcome(one, terminal=True),)] * len(table[one]) for one in split)]
+    width = max((len(cell) for row in rows for cell in row), default=0)
+    shape = (len(rows), len(rows[0]) if rows else 0, width)
+    following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    probability, reward = np.zeros(shape), np.zeros(shape)
+    terminal = np.zeros(len(rows), np.bool_)
+    for state, row in enumerate(rows):
+        for action, cell in enumerate(row):
+            for index, outcome in enumerate(cell):
+                place = (state, action, index)
+                target = number[outcome.next]
+                ends = outcome.terminal and outcome.next not in entered
+                if outcome.terminal and outcome.next in copy:
+                    target, ends = copy[outcome.next], True
+                following[place] = target
+                terminal[target] |= ends
+                label[place] = position[outcome.label]
+                probability[place] = outcome.probability
+                reward[place] = outcome.reward
+    first = [NO_LABEL if start.label is None else position[start.label] for start in starts]
+    return DomainArrays(
+        following,
+        probability,
+        label,
+        reward,
+        terminal,
+        np.array([number[start.state] for start in starts], np.int32),
+        np.array([start.probability for start in starts], np.float64),
+        np.array(first, np.int32),
+    )
+
+
+# --- From arrays
 
 Number = TypeVar("Number", np.int32, np.float64)
 
@@ -119,117 +288,3 @@ def _to_outcomes(
         fix = f"give [state, action] or [state, action, outcome] of {kind.__name__}"
         raise BadArrays(fault, fix=fix)
     return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)
-
-
-# --- A domain in a file
-
-VERSION = 1
-WORDS = "words"
-TEXTS = ("name", "machine")
-LISTS = ("events", "actions", "state_names")
-NUMBERS = ("step_limit", "lowest", "highest")
-
-
-def domain_bytes(domain: FiniteDomain) -> bytes:
-    """The file of a domain; the same domain gives the same bytes.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> parse_array_file(domain_bytes(domain("letter")), "copy").describe(0)
-    'row 0, column 0; A shows'
-    """
-    return encode_arrays(_collect_arrays(domain, ""))
-
-
-def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
-    """The domain in a file's bytes; `name` is used if it gives none."""
-    try:
-        return _build_domain(read_arrays(data), "", name)
-    except (BadArrays, BadDomainSetting) as error:
-        raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
-    except MALFORMED as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        fault = f"{file} is damaged or does not hold a domain: {why}"
-        raise BadDomainFile(fault, fix="write it with pdrm.domains.save_domain") from error
-
-
-def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
-    """Everything a domain is, by name."""
-    words: dict[str, Any] = {
-        "pdrm_domain": VERSION,
-        "name": domain.name,
-        "machine": domain.machine,
-        "labels": [sorted(label) for label in domain.labels],
-        "events": domain.events,
-        "actions": domain.actions,
-        "state_names": domain.state_names,
-        "step_limit": domain.step_limit,
-        "lowest": domain.lowest,
-        "highest": domain.highest,
-    }
-    if domain.picture is not None:
-        scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
-        scene, cell = domain.picture.scene, domain.picture.cell
-        words["picture"] = {"scenes": scenes, "scene": scene, "cell": cell}
-    found = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
-    found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
-    for number, test in enumerate(domain.tests):
-        found |= _collect_arrays(test, f"{prefix}test{number}.")
-    return found
-
-
-def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
-    """The domain whose arrays' names begin with the prefix."""
-    words = _read_words(arrays[prefix + WORDS])
-    own = {field: arrays[prefix + field] for field in ARRAY_TYPES if prefix + field in arrays}
-    given: dict[str, Any] = {
-        field: own[field] for field in ("probability", "reward", "terminal") if field in own
-    }
-    given |= {field: words[field] for field in LISTS if words.get(field) is not None}
-    called = words.get("name") or name
-    limit = words["step_limit"]
-    domain = from_arrays(
-        called, own["next"], own["label"], words["labels"], step_limit=limit, **given
-    )
-    if "start_state" in own:
-        begin = {
-            field: own[field].astype(ARRAY_TYPES[field][0], casting="same_kind")
-            for field in ("start_state", "start_probability", "start_label")
-        }
-        domain = replace(domain, arrays=domain.arrays._replace(**begin))
-    tests = list[FiniteDomain]()
-    while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
-        tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
-    return replace(
-        domain,
-        picture=_build_picture(words["picture"]) if words.get("picture") else None,
-        machine=words.get("machine"),
-        lowest=words.get("lowest"),
-        highest=words.get("highest"),
-        tests=tuple(tests),
-    )
-
-
-def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
-    """The words of a file, each of its kind."""
-    words = parse_record(str(array).encode("utf-8", "surrogatepass"))
-    version = words.get("pdrm_domain", VERSION)
-    need((version == VERSION, f"it has version {version}, and this program reads {VERSION}"))
-
-    def texts(value: object) -> bool:
-        return isinstance(value, list) and all(isinstance(word, str) for word in value)
-
-    labels = words["labels"]
-    need((isinstance(labels, list) and all(map(texts, labels)), "`labels` are not lists of texts"))
-    for field in LISTS:
-        need((words.get(field) is None or texts(words[field]), f"`{field}` is not a list of texts"))
-    for field in TEXTS:
-        need((isinstance(words.get(field), str | None), f"`{field}` is not a text"))
-    for field in NUMBERS:
-        need((isinstance(words.get(field), int | float | None), f"`{field}` is not a number"))
-    return words
-
-
-def _build_picture(record: dict[str, Any]) -> Picture:
-    scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
-    cells = tuple((int(row), int(column)) for row, column in record["cell"])
-    return Picture(scenes, tuple(map(int, record["scene"])), cells)

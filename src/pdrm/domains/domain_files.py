@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from pdrm.domains.array_domain import domain_bytes, parse_array_file
-from pdrm.domains.finite_domain import FiniteDomain
+import numpy as np
+import numpy.typing as npt
+
+from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene
 from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
-from pdrm.errors import BadDomainFile, UnknownDomain, UnknownFormat, did_you_mean
-from pdrm.files import means_name, read_bytes, write_atomically
+from pdrm.errors import (
+    BadArrays,
+    BadDomainFile,
+    BadDomainSetting,
+    UnknownDomain,
+    UnknownFormat,
+    did_you_mean,
+)
+from pdrm.files import (
+    MALFORMED,
+    Arrays,
+    encode_arrays,
+    means_name,
+    need,
+    parse_record,
+    read_arrays,
+    read_bytes,
+    write_atomically,
+)
 from pdrm.limits import LARGEST_DOMAIN
 
 ARRAYS = ".npz"
@@ -88,3 +111,121 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
     fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)
+
+
+# --- Arrays in a file
+#
+# The arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a number. Required are the
+# arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults of `from_arrays`. Domains on which
+# this one is evaluated are in the same file, their names beginning with `test0.`, `test1.` ….
+
+VERSION = 1
+WORDS = "words"
+LISTS = ("events", "actions", "state_names")
+PLAIN: dict[str, Any] = {
+    "name": str | None,
+    "machine": str | None,
+    "step_limit": int | None,
+    "lowest": int | float | None,
+    "highest": int | float | None,
+}
+"""The words that are not lists, and their types."""
+
+
+def domain_bytes(domain: FiniteDomain) -> bytes:
+    """The file of a domain; the same domain gives the same bytes.
+
+    >>> from pdrm.domains.paper_domains import domain
+    >>> parse_array_file(domain_bytes(domain("letter")), "copy").describe(0)
+    'row 0, column 0; A shows'
+    """
+    return encode_arrays(_collect_arrays(domain, ""))
+
+
+def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
+    """The domain in a file's bytes; `name` is used if it gives none."""
+    try:
+        return _build_domain(read_arrays(data), "", name)
+    except (BadArrays, BadDomainSetting) as error:
+        raise type(error)(f"{file}: {error.message}", fix=error.fix) from error
+    except MALFORMED as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        fault = f"{file} is damaged or does not hold a domain: {why}"
+        raise BadDomainFile(fault, fix="write it with pdrm.domains.save_domain") from error
+
+
+def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
+    """Everything a domain is, by name."""
+    words: dict[str, Any] = {
+        "pdrm_domain": VERSION,
+        "name": domain.name,
+        "machine": domain.machine,
+        "labels": [sorted(label) for label in domain.labels],
+        "events": domain.events,
+        "actions": domain.actions,
+        "state_names": domain.state_names,
+        "step_limit": domain.step_limit,
+        "lowest": domain.lowest,
+        "highest": domain.highest,
+    }
+    if domain.picture is not None:
+        scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
+        scene, cell = domain.picture.scene, domain.picture.cell
+        words["picture"] = {"scenes": scenes, "scene": scene, "cell": cell}
+    found = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
+    found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
+    for number, test in enumerate(domain.tests):
+        found |= _collect_arrays(test, f"{prefix}test{number}.")
+    return found
+
+
+def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
+    """The domain whose arrays' names begin with the prefix."""
+    words = _read_words(arrays[prefix + WORDS])
+    given: Arrays = {
+        field: arrays[prefix + field] for field in ARRAY_TYPES if prefix + field in arrays
+    }
+    begin = {
+        field: given.pop(field).astype(ARRAY_TYPES[field][0], casting="same_kind")
+        for field in ("start_state", "start_probability", "start_label")
+        if field in given
+    }
+    called = words.get("name") or name
+    following, label = given.pop("next"), given.pop("label")
+    options: dict[str, Any] = {"step_limit": words["step_limit"], **given}
+    options |= {field: words.get(field) for field in LISTS}
+    domain = from_arrays(called, following, label, words["labels"], **options)
+    tests = list[FiniteDomain]()
+    while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
+        tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
+    picture = words.get("picture")
+    return replace(
+        domain,
+        arrays=domain.arrays._replace(**begin),
+        picture=None if picture is None else _build_picture(picture),
+        machine=words.get("machine"),
+        lowest=words.get("lowest"),
+        highest=words.get("highest"),
+        tests=tuple(tests),
+    )
+
+
+def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
+    """The words of a file, each of its type."""
+    words = parse_record(str(array).encode("utf-8", "surrogatepass"))
+    version = words.get("pdrm_domain", VERSION)
+    need((version == VERSION, f"it has version {version}, and this program reads {VERSION}"))
+    for field, kind in PLAIN.items():
+        need((isinstance(words.get(field), kind), f"`{field}` cannot be {words.get(field)!r}"))
+    lists = [*words["labels"], *(words.get(field) or [] for field in LISTS)]
+    right = all(
+        isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists
+    )
+    need((right, f"`labels`, {', '.join(f'`{field}`' for field in LISTS)} are not lists of texts"))
+    return words
+
+
+def _build_picture(record: dict[str, Any]) -> Picture:
+    scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
+    cells = tuple((int(row), int(column)) for row, column in record["cell"])
+    return Picture(scenes, tuple(map(int, record["scene"])), cells)

@@ -91,5 +91,6 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
         if self._label is not None:
             events = [event for event in self.domain.events if event in self._label]
             caption += f"  {{{', '.join(events)}}}"
-        draw = draw_text if self.render_mode == "ansi" else draw_state
-        return draw(self.domain, self.state, caption)
+        if self.render_mode == "ansi":
+            return draw_text(self.domain, self.state, caption)
+        return draw_state(self.domain, self.state, [caption])

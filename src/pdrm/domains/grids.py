@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from pdrm.domains.array_domain import Outcome, Start, from_outcomes
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
-from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import (
     BadDomainSetting,
     NoStart,

@@ -1,7 +1,7 @@
 """A domain from any Gymnasium environment that exposes its transition table `P` (FrozenLake, Taxi, CliffWalking).
 
 `P[state][action]` lists (probability, next state, reward, terminated). States keep their numbers; if one ends the
-episode on one way in and not on another, a copy of it, numbered after the others, stands for the end (see `outcomes`).
+episode on one way in and not on another, a copy of it, numbered after the others, stands for the end (see `from_outcomes`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
+from pdrm.domains.array_domain import Outcome, Start, from_outcomes
 from pdrm.domains.finite_domain import FiniteDomain, Label, Picture
 from pdrm.domains.labelling import LabelFunction, check_function, name_function, read_label
-from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable
 
 Row = list[tuple[float, int, float, bool]]

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pdrm.domains.finite_domain import Label
 from pdrm.errors import BadLabel, BadSetting
+
+if TYPE_CHECKING:
+    import gymnasium
 
 LabelFunction = Callable[[Any, Any, Any, dict[str, Any]], Collection[str]]
 """labels(observation, action, next_observation, info) -> the events true after the step."""
@@ -93,3 +97,23 @@ def snapshot(observation: Any) -> Any:
     if type(observation) is dict:
         return {name: snapshot(part) for name, part in observation.items()}
     return copy.deepcopy(observation)
+
+
+# --- An environment of your own as the domain of a task
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEnvironment:
+    """A Gymnasium environment that is made when it is needed. It has no table, so only agents that step it can learn there."""
+
+    name: str
+    make: Callable[[], gymnasium.Env[Any, Any]]
+    labels: Labels
+
+    @property
+    def step_limit(self) -> int:
+        """The step limit of the environment's specification, or 0 if it has none."""
+        env = self.make()
+        limit = None if env.spec is None else env.spec.max_episode_steps
+        env.close()
+        return limit or 0

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any, overload
 
+from pdrm.domains.array_domain import Outcome, Start, from_outcomes
 from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
 from pdrm.domains.grids import (
     DIRECTIONS,
@@ -22,7 +23,6 @@ from pdrm.domains.grids import (
     load_shipped_map,
     show_rows,
 )
-from pdrm.domains.outcomes import Outcome, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.

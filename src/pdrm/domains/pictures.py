@@ -26,8 +26,6 @@ Spot = tuple[float, float]
 """A place in an image: pixels from the left and from the top."""
 
 AGENT_SIGN = "@"
-FEW = 12
-"""States of a domain without a grid that are all shown by name; of more, only the present one is."""
 
 PAPER, INK, GREY, WHITE = (250, 249, 246), (38, 42, 51), (112, 118, 130), (255, 255, 255)
 STONE, LINE, AGENT = (62, 68, 81), (224, 222, 216), (212, 54, 58)
@@ -42,8 +40,8 @@ TEXT_SIZE, NAME_SIZE, SMALLEST = 16, 24, 10
 """Letter sizes: of a line of text, of a state's name, and the smallest that is readable."""
 TEXT_LINE, SYMBOL_HEIGHT = 24, 30
 """Heights in pixels of a line of text and of a stack symbol."""
-NARROWEST, WIDEST = 304, 640
-"""Widths in pixels: at least, for the lines of text, and of a grid at most."""
+WIDEST = 640
+"""Width in pixels of a grid or a name at most."""
 CELL_SIZES = (16, 64)
 """Pixels of a cell's side, at least and at most."""
 BOX, PANEL = 480, 160
@@ -131,7 +129,7 @@ def _length(text: str, size: int) -> float:
 
 
 def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
-    """The map with the agent as `@` (or the names of the states, the present one in brackets), a note and a caption.
+    """The map with the agent as `@` (or the name of the state in brackets), a note and a caption.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> print(draw_text(domain("maze-5x5"), 0, "step 0"))
@@ -143,12 +141,8 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     step 0
     """
     picture = domain.picture
-    if picture is None:
-        shown = _shown_states(domain, state)
-        names = " ".join(f"[{name}]" if number == state else name for number, name in shown)
-        more = "" if len(shown) == domain.states else f" of {domain.states:,} states"
-        lines, note = [names + more], ""
-    else:
+    lines, note = [f"[{domain.describe(state)}]"], ""
+    if picture is not None:
         scene = picture.scenes[picture.scene[state]]
         lines, note, (row, column) = list(scene.rows), scene.note, picture.cell[state]
         lines[row] = lines[row][:column] + AGENT_SIGN + lines[row][column + 1 :]
@@ -179,41 +173,25 @@ def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
     return True
 
 
-def _shown_states(domain: FiniteDomain, state: int) -> list[tuple[int, str]]:
-    """Number and name of every state if there are few of them, else of the present one."""
-    few = domain.states <= FEW
-    return list(enumerate(domain.state_names)) if few else [(state, domain.describe(state))]
-
-
 # --- A state as an image
 
 
-def draw_state(domain: FiniteDomain, state: int, caption: str = "") -> Pixels:
-    """The grid with the agent as a disc, or the state's name; under it the caption, and a note if scenes have one.
+def draw_state(
+    domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()
+) -> Pixels:
+    """The grid with the agent as a disc, or the state's name; to its right lines of text and a machine's stack, top first.
 
     >>> from pdrm.domains.paper_domains import domain
-    >>> draw_state(domain("maze-5x5"), 0, "step 0").shape
-    (365, 341, 3)
+    >>> maze = domain("maze-5x5")
+    >>> draw_state(maze, 0).shape, draw_state(maze, 0, ["search"], ("#",)).shape
+    ((341, 341, 3), (341, 521, 3))
     """
-    return _draw_captioned(domain, state, caption).pixels()
-
-
-def _draw_captioned(domain: FiniteDomain, state: int, caption: str) -> Canvas:
     picture = domain.picture
-    lines = [caption] if caption else []
     if picture is None:
-        body = _draw_names(domain, state)
-    else:
-        body = draw_grid(picture, state)
-        if any(scene.note for scene in picture.scenes):
-            lines.append(picture.scenes[picture.scene[state]].note)
-    width = max(body.width + 2 * MARGIN, NARROWEST)
-    canvas = Canvas(width, body.height + 2 * MARGIN + TEXT_LINE * len(lines))
-    canvas.paste(body, (width - body.width) // 2, MARGIN)
-    for number, line in enumerate(lines):
-        at = (MARGIN, body.height + MARGIN + TEXT_LINE * (number + 0.5) + 4)
-        canvas.write(line, at, GREY if number else INK, width - 2 * MARGIN, anchor="lm")
-    return canvas
+        return _lay_out(_draw_name(domain, state), note, stack)
+    if any(scene.note for scene in picture.scenes):
+        note = [*note, picture.scenes[picture.scene[state]].note]
+    return _lay_out(draw_grid(picture, state), note, stack)
 
 
 def draw_grid(picture: Picture, state: int) -> Canvas:
@@ -244,39 +222,15 @@ def draw_grid(picture: Picture, state: int) -> Canvas:
     return canvas
 
 
-def _draw_names(domain: FiniteDomain, state: int) -> Canvas:
-    """The names of the states in boxes, the present one filled; of many states the present one, and their number."""
-    shown = _shown_states(domain, state)
-    longest = max((name for _, name in shown) if len(shown) > 1 else domain.state_names, key=len)
-    width, height = max(64, round(_length(longest, NAME_SIZE)) + 4 * MARGIN), 2 * TEXT_LINE
-    left_out = len(shown) < domain.states
-    canvas = Canvas((width + MARGIN) * len(shown) - MARGIN, height + TEXT_LINE * left_out)
-    for position, (number, name) in enumerate(shown):
-        middle = (position * (width + MARGIN) + width / 2, height / 2)
-        here = number == state
-        canvas.fill_plate(middle, (width, height), MARGIN, AGENT if here else LINE)
-        canvas.write(name, middle, WHITE if here else INK, width - 2 * MARGIN, NAME_SIZE)
-    if left_out:
-        at = (width / 2, height + TEXT_LINE / 2)
-        canvas.write(f"of {domain.states:,} states", at, GREY, width)
+def _draw_name(domain: FiniteDomain, state: int) -> Canvas:
+    """The name of the state in a box that any of the names fits in."""
+    longest = max(domain.state_names, key=len)
+    width, height = round(_length(longest, NAME_SIZE)) + 4 * MARGIN, 2 * TEXT_LINE
+    canvas = Canvas(min(width, WIDEST), height)
+    middle = (canvas.width / 2, height / 2)
+    canvas.fill_plate(middle, (canvas.width, height), MARGIN, AGENT)
+    canvas.write(domain.describe(state), middle, WHITE, canvas.width - 2 * MARGIN, NAME_SIZE)
     return canvas
-
-
-def draw_beside(
-    domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()
-) -> Pixels:
-    """A state of a finite domain, and to its right lines of text and a machine's stack, top first.
-
-    >>> from pdrm.domains.paper_domains import domain
-    >>> draw_beside(domain("maze-5x5"), 0, ["step 0", "search"], ("#",)).shape
-    (341, 521, 3)
-    """
-    body = _draw_captioned(domain, state, "")
-    least = TEXT_LINE * (len(note) + 1) + 4 * SYMBOL_HEIGHT + 2 * MARGIN
-    canvas = Canvas(body.width + PANEL + 2 * MARGIN, max(least, body.height))
-    canvas.paste(body, 0, 0)
-    _draw_panel(canvas, note, stack, body.width)
-    return canvas.pixels()
 
 
 def draw_water(
@@ -289,15 +243,14 @@ def draw_water(
     >>> draw_water(WaterWorld(), begin(WaterWorld(), numbers, np), ["collect"], ("ball_0", "#")).shape
     (500, 680, 3)
     """
-    canvas = Canvas(BOX + PANEL + 4 * MARGIN, BOX + 2 * MARGIN)
-    canvas.fill(MARGIN, MARGIN, BOX, BOX, STONE)
-    canvas.fill(MARGIN + 2, MARGIN + 2, BOX - 4, BOX - 4, WATER)
+    canvas = Canvas(BOX, BOX, STONE)
+    canvas.fill(2, 2, BOX - 4, BOX - 4, WATER)
     scale = BOX / world.side
     size = 2 * world.radius * scale
 
     def spot(place: npt.ArrayLike) -> Spot:
         x, y = np.asarray(place, np.float64).tolist()
-        return MARGIN + x * scale, MARGIN + (world.side - y) * scale
+        return x * scale, (world.side - y) * scale
 
     for number in range(BALLS):
         if water.there[number]:  # even and odd balls in two colours; 0 and 1 are rings
@@ -308,17 +261,21 @@ def draw_water(
             canvas.write(str(number), middle, INK if ring or odd else WHITE, size, round(size))
     canvas.fill_disc(spot(water.place), 1.55 * size, WHITE)
     canvas.fill_disc(spot(water.place), 1.3 * size, AGENT)
-    _draw_panel(canvas, note, stack, BOX + 3 * MARGIN)
-    return canvas.pixels()
+    return _lay_out(canvas, note, stack)
 
 
-def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str], left: int) -> None:
-    """Lines of text from the top, the stack at the bottom, in a column."""
-    height = canvas.height - 2 * MARGIN
+def _lay_out(body: Canvas, note: Sequence[str], stack: Sequence[str]) -> Pixels:
+    """The body, and to its right, if there are any, lines of text from the top and the stack at the bottom."""
+    panel = PANEL + 2 * MARGIN if note or stack else 0
+    text_height = TEXT_LINE * (len(note) + 1)
+    height = max(body.height, text_height + 4 * SYMBOL_HEIGHT if panel else 0)
+    canvas = Canvas(body.width + 2 * MARGIN + panel, height + 2 * MARGIN)
+    canvas.paste(body, MARGIN, MARGIN)
+    left = body.width + 3 * MARGIN
     for number, text in enumerate(note):
         at = (left, MARGIN + TEXT_LINE * (number + 0.5))
         canvas.write(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2, "lm")
-    rows = (height - TEXT_LINE * (len(note) + 1)) // SYMBOL_HEIGHT
+    rows = (height - text_height) // SYMBOL_HEIGHT
     shown = list(stack)
     if len(shown) > rows:
         shown = [*shown[: rows - 1], f"… {len(shown) - rows + 1} more"]
@@ -327,3 +284,4 @@ def _draw_panel(canvas: Canvas, note: Sequence[str], stack: Sequence[str], left:
         colour = {"ball_0": EVEN, "ball_1": ODD}.get(symbol, PLATE)
         canvas.fill_plate(middle, (PANEL, SYMBOL_HEIGHT - 3), 5, colour)
         canvas.write(symbol, middle, WHITE if colour == EVEN else INK, PANEL - MARGIN)
+    return canvas.pixels()

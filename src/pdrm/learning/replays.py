@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdrm.domains.pictures import Pixels, draw_beside, draw_text, list_stack
+from pdrm.domains.pictures import Pixels, draw_state, draw_text, list_stack
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import number_text
 from pdrm.task import Task
@@ -148,7 +148,7 @@ class Replay:
                     if self.counts
                     else stack
                 )
-                pictures.append(draw_beside(self.task.finite, moment.state, said, shown))
+                pictures.append(draw_state(self.task.finite, moment.state, said, shown))
         return pictures
 
     def facts(self) -> dict[str, Any]:

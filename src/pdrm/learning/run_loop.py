@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pdrm import __version__
-from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadRunFolder, BadSetting, Diverged
 from pdrm.files import (

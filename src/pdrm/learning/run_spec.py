@@ -12,7 +12,7 @@ from typing import Any
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_environment import OwnEnvironment
+from pdrm.domains.labelling import OwnEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, DoesNotApply, PdrmError
 from pdrm.files import MALFORMED, describe_fault, need, parse_record

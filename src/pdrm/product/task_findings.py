@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.domains.own_environment import OwnEnvironment
+from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.guards import word_text
 from pdrm.machines.paying_loops import (

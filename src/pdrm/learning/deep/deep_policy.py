@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.array_domain import domain_bytes
+from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
