@@ -162,7 +162,8 @@ def _fill_arrays(
     number = {state: place for place, state in enumerate(table)}
     copy = {state: len(table) + place for place, state in enumerate(split)}
     position = {label: place for place, label in enumerate(labels)}
-    rows = [*table.values(), *([(Outcome(one, terminal=True),)] * len(table[one]) for one in split)]
+    rows = list(table.values())
+    rows += [[(Outcome(state, terminal=True),)] * len(table[state]) for state in split]
     width = max((len(cell) for row in rows for cell in row), default=0)
     shape = (len(rows), len(rows[0]) if rows else 0, width)
     following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
