@@ -8,7 +8,7 @@ from pdrm.domains import domain
 from pdrm.domains.grids import load_shipped_map
 from pdrm.language.loading import parse
 from pdrm.paper import generated_tasks
-from pdrm.paper.generated_tasks import deliver_machine, draw_sequences
+from pdrm.paper.generated_tasks import deliver_machine, draw_sequences, sequences_of
 from tests.domains.walks import reachable, reverse, run, shortest, walk, words
 
 
@@ -150,20 +150,21 @@ def way_between(grid, source, target, avoid):
     return came[target]
 
 
-LONG, SHORT = [f"seq_{i}" for i in range(1, 65)], [f"short_{i}" for i in range(1, 65)]
+LONG = [frozenset({f"seq_{i}"}) for i in range(1, 65)]
+SHORT = [frozenset({f"short_{i}"}) for i in range(1, 65)]
 
 
-def sequence(event):
-    """The places that the machine pushes for an event, the first to visit first."""
-    return catalogue("deliver").run([frozenset({event})]).after.stack[:-1]
+def sequence(label):
+    """The places that the machine pushes for a label, the first to visit first."""
+    return catalogue("deliver").run([label]).after.stack[:-1]
 
 
 def test_deliver_sequences():
-    assert [sequence(event) for event in LONG] == list(draw_sequences(8, 64, seed=0))
-    assert [sequence(event) for event in SHORT] == list(draw_sequences(4, 64, seed=0))
-    assert catalogue("deliver") == parse(
-        deliver_machine(draw_sequences(8, 64, 0), draw_sequences(4, 64, 0))
-    )
+    assert [sequence(label) for label in LONG] == list(draw_sequences(8, 64, seed=0))
+    assert [sequence(label) for label in SHORT] == list(draw_sequences(4, 64, seed=0))
+    drawn = draw_sequences(8, 64, 0), draw_sequences(4, 64, 0)
+    assert sequences_of(catalogue("deliver")) == drawn
+    assert sequences_of(parse(deliver_machine(*drawn))) == drawn
 
 
 def starts(world):
@@ -172,8 +173,8 @@ def starts(world):
 
 def test_deliver_trains_and_tests_on_its_sequences():
     eight, four = domain("deliver-8"), domain("deliver-4-8")
-    assert starts(eight) == [frozenset({event}) for event in LONG] == starts(four.tests[0])
-    assert starts(four) == [frozenset({event}) for event in SHORT]
+    assert starts(eight) == LONG == starts(four.tests[0])
+    assert starts(four) == SHORT
     assert eight.tested_on == (eight,)
     assert eight.labels == four.labels
     assert np.array_equal(eight.arrays.label, four.arrays.label)
@@ -185,7 +186,7 @@ def test_deliver_trains_and_tests_on_its_sequences():
 def test_deliver_allows_the_returns_it_says():
     eight, four = domain("deliver-8"), domain("deliver-4-8")
     grid = load_shipped_map("deliver", places="MSCP")
-    for world, events, deliveries in ((eight, LONG, 8), (four, SHORT, 4), (four.tests[0], LONG, 8)):
-        fewest = min(generated_tasks.fewest_steps(grid, sequence(event)) for event in events)
+    for world, labels, deliveries in ((eight, LONG, 8), (four, SHORT, 4), (four.tests[0], LONG, 8)):
+        fewest = min(generated_tasks.fewest_steps(grid, sequence(label)) for label in labels)
         assert world.highest == 1e3 * (deliveries + 1) - 0.5 * fewest
         assert world.lowest == -1000
