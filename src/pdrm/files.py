@@ -261,11 +261,6 @@ class Fingerprint(NamedTuple):
         """The fingerprint of some bytes."""
         return cls(hashlib.sha256(data).hexdigest(), len(data))
 
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Any]) -> Fingerprint:
-        """That of `encode_arrays`."""
-        return cls.of(encode_arrays(arrays))
-
 
 # --- JSON that we wrote ourselves
 

@@ -30,10 +30,9 @@ from pdrm.learning.agents import DQN, PPO, CpRM, QLearning
 from pdrm.learning.execution import (
     MOST_DEATHS,
     Display,
-    Keep,
     Planned,
     Workers,
-    plan_jobs,
+    plan_rounds,
     train_all,
 )
 from pdrm.learning.learners import begin
@@ -45,8 +44,8 @@ from pdrm.task import Task
 from tests.experiments.small import files, small_study
 
 
-def run_all(runs, store, workers, keep=None):
-    return train_all(runs, store.root, workers, keep).failures
+def run_all(runs, store, workers, **options):
+    return train_all(runs, store.root, workers, **options).failures
 
 
 @pytest.fixture(scope="module")
@@ -127,15 +126,11 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
 
 
 def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
-    run, store, keeping = (
-        plan([small_study()])[0],
-        Store.below(tmp_path),
-        Keep(largest_policy=100),
-    )
-    assert not run_all([run], store, Workers(), keeping)
+    run, store, keeping = plan([small_study()])[0], Store.below(tmp_path), {"largest_policy": 100}
+    assert not run_all([run], store, Workers(), **keeping)
     assert not (store.folder(run.spec) / "policy.npz").exists()
     assert store.run(run.spec).result["policy_bytes"] > 100
-    assert not run_all([run], store, Workers(), keeping)
+    assert not run_all([run], store, Workers(), **keeping)
     assert store.run(run.spec).timing["seconds"] > 0
 
 
@@ -296,15 +291,16 @@ def test_the_longest_are_first_and_the_largest_never_side_by_side():
     )
     runs = [run_of(*one, seed) for seed, one in enumerate(sizes)]
 
-    def jobs(**given):
+    def rounds(**given):
         return [
-            [run.title for batch in job for run in batch]
-            for job in plan_jobs(runs, Workers(**given))
+            (count, [run.title for batch in batches for run in batch])
+            for count, batches in plan_rounds(runs, Workers(**given))
         ]
 
-    assert jobs(count=2, gigabytes=14) == [["large 1", "large 2"], ["long"], ["mid"], ["light"]]
-    assert all(len(job) == 1 for job in jobs(count=2, gigabytes=20))
-    assert all(len(job) == 1 for job in jobs(count=1, gigabytes=10))
+    light, large = ["long", "mid", "light"], ["large 1", "large 2"]
+    assert rounds(count=2, gigabytes=14) == [(2, light), (1, large)]
+    assert rounds(count=2, gigabytes=20) == [(2, ["long", *large, "mid", "light"])]
+    assert rounds(count=1, gigabytes=10) == [(1, ["long", *large, "mid", "light"])]
 
 
 def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_length():
@@ -323,8 +319,8 @@ def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_
         "q",
         "q",
     ]
-    jobs = plan_jobs(plan([study]), Workers())
-    assert [[run.spec.agent.name for batch in job for run in batch] for job in jobs] == [
+    ((_, batches),) = plan_rounds(plan([study]), Workers())
+    assert [[run.spec.agent.name for run in batch] for batch in batches] == [
         *([name] for name in ("cprm", "cprm", "q", "q")),
         *([name, name] for name in ("dqn", "ppo")),
     ]
@@ -333,28 +329,7 @@ def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_
         for agent, seconds in ((PPO(), 1), (DQN(), 9))
     )
     table = run_of("table", 0.1, 0.5)
-    assert plan_jobs([short, long, table], Workers()) == [[[table]], [[long]], [[short]]]
-    heavy = [one._replace(gigabytes=10.0) for one in (short, long, table)]
-    assert plan_jobs(heavy, Workers(count=2, gigabytes=10)) == [
-        [[heavy[2]], [heavy[1]], [heavy[0]]]
-    ]
-
-
-def test_jobs_hold_every_run_once_within_the_memory():
-    runs = [run_of(str(n), n % 7, (0.3, 0.5, 2.8, 4.3, 10.8)[n % 5], seed=n) for n in range(40)]
-    for workers in (1, 2, 3, 8):
-        for gigabytes in (6, 14, 30):
-            jobs = plan_jobs(runs, Workers(count=workers, gigabytes=gigabytes))
-            assert sorted(int(run.title) for job in jobs for batch in job for run in batch) == list(
-                range(40)
-            )
-            worst = sum(
-                sorted((max(b[0].gigabytes for b in job) for job in jobs), reverse=True)[:workers]
-            )
-            least = (
-                10.8 + (workers - 1) * 0.3
-            )  # the largest run beside the smallest ones: no order needs less
-            assert worst <= max(gigabytes, least) + 1e-9, (workers, gigabytes)
+    assert plan_rounds([short, long, table], Workers()) == [(1, [[table], [long], [short]])]
 
 
 def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):

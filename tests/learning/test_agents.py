@@ -36,7 +36,6 @@ WRONG = [
     (QLearning, {"step_limit": 2.5}),
     (QLearning, {"episodes": 2**31}),
     (QLearning, {"step_limit": 2**31}),
-    (QLearning, {"test_episodes": 1_000_001}),
     (QLearning, {"k": -1}),
     (QLearning, {"k": True}),
     (QLearning, {"k": "some"}),

@@ -10,15 +10,15 @@ import sys
 import pytest
 
 import pdrm
-from pdrm.learning.run_loop import DeferredInterrupt
+from pdrm.learning.run_loop import defer_interrupt
 
 
 def test_the_first_is_said_and_waits_and_the_second_acts(capfd):
-    with DeferredInterrupt() as interrupt:
+    with defer_interrupt() as raise_if_asked:
         os.kill(os.getpid(), signal.SIGINT)
         assert capfd.readouterr().err == "\nstopping after the next test ...\n"
         with pytest.raises(KeyboardInterrupt):
-            interrupt.raise_if_asked()
+            raise_if_asked()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert not capfd.readouterr().err

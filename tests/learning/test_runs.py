@@ -26,10 +26,9 @@ from pdrm.errors import (
 )
 from pdrm.learning.advice import advise
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
-from pdrm.learning.checkpoint import encode_checkpoint
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
-from pdrm.learning.run_folder import is_done
+from pdrm.learning.run_folder import is_done, write_checkpoint
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec, read_spec
 from pdrm.learning.tabular.learner import QLearner
@@ -193,7 +192,8 @@ def test_a_damaged_policy_is_noticed(tmp_path):
 
 
 def test_damaged_records_are_noticed_and_kept(tmp_path):
-    changed = bytearray(encode_checkpoint({"done": np.int64(50)}))
+    write_checkpoint(tmp_path, {"done": np.int64(50)})
+    changed = bytearray((tmp_path / "checkpoint.npz").read_bytes())
     changed[100] ^= 1
     for damaged in (b"half a checkpoint", bytes(changed)):
         (tmp_path / "checkpoint.npz").write_bytes(damaged)

@@ -103,7 +103,7 @@ def train(
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.files import ensure_folder
-    from pdrm.learning.execution import Keep, Planned, Workers, train_all
+    from pdrm.learning.execution import Planned, Workers, train_all
     from pdrm.learning.run import Run
     from pdrm.learning.run_folder import is_done
     from pdrm.learning.run_spec import RunSpec
@@ -130,7 +130,7 @@ def train(
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     trained = [Run(spec, root / spec.name) for spec in specs]
     try:
-        outcome = train_all(planned, root, Workers(count=workers), Keep(log=log), shown=not as_json)
+        outcome = train_all(planned, root, Workers(count=workers), log=log, shown=not as_json)
     except KeyboardInterrupt:
         said = "before the first test: there is nothing to keep"
         if any(run.tested for run in trained):

@@ -16,8 +16,8 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
-from pdrm.learning.curve import find_successes
-from pdrm.learning.run import UNIT_OF, Runs, check_axes
+from pdrm.learning.curve import UNIT_OF, check_axes, find_successes
+from pdrm.learning.run import Runs
 from pdrm.learning.run_spec import RunSpec
 from pdrm.task import Task
 

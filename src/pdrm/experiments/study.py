@@ -37,11 +37,10 @@ from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, resu
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.advice import advise, count_last_tests, is_judged
-from pdrm.learning.agents import resolve_seeds
-from pdrm.learning.execution import Failure, Keep, Planned, Workers, train_all
+from pdrm.learning.execution import Failure, Planned, Workers, train_all
 from pdrm.learning.guest import AgentLike, AnyAgent
 from pdrm.learning.protocol import Agent
-from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, tuple_of
 
@@ -387,13 +386,12 @@ def run_study(
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(store.root)
     try:
-        keep = Keep(largest_policy=LARGEST_POLICY)
-        failures = train_all(runs, store.root, chosen, keep, shown=shown).failures
+        outcome = train_all(runs, store.root, chosen, largest_policy=LARGEST_POLICY, shown=shown)
     except KeyboardInterrupt:
         done = sum(store.done(run.spec) for run in runs)
         said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"
         raise Interrupted(f"{said}: the same line resumes") from None
-    lines = recorded(studies, store)
+    failures, lines = outcome.failures, recorded(studies, store)
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"

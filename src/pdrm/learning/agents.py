@@ -8,13 +8,13 @@ is marked. A setting left at None is the task's: the paper's for a domain of the
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, BadStudy, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
     FULL,
     NOTHING,
@@ -29,6 +29,12 @@ from pdrm.learning.usual_settings import (
     PAPER_SETTINGS,
     SB3_SETTINGS,
     TESTS_PER_RUN,
+    USUAL_DEEP,
+    USUAL_DQN,
+    USUAL_PPO,
+    USUAL_RPPO,
+    USUAL_SAC,
+    USUAL_TABLES,
     WATER_SETTINGS,
     WITH_CHANCE,
 )
@@ -38,7 +44,6 @@ from pdrm.task import COUNTED, Task
 if TYPE_CHECKING:
     from pdrm.product.shaping import Shaping
 
-MOST_SEEDS = 100_000
 EMITTED, AUTO = "emitted", "auto"
 SHAPINGS = (NOTHING, "machine", EMITTED)
 """The potential for reward shaping. Deep agents can leave it to the task (`auto`)."""
@@ -83,22 +88,12 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
 # --- Tabular agents
 
-TABLES = {
-    "episodes": 10_000,
-    "learning_rate": 0.5,
-    "discount": 0.99,
-    "epsilon": 1.0,
-    "epsilon_decay": 0.995,
-    "epsilon_least": 0.01,
-    "test_every": 100,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Tabular(BuiltInAgent):
     """Settings of every tabular agent."""
 
-    usual: ClassVar[Mapping[str, Any]] = TABLES
+    usual: ClassVar[Mapping[str, Any]] = USUAL_TABLES
 
     episodes: int = TASK
     """Training episodes."""
@@ -357,18 +352,6 @@ class Summary(BuiltInAgent):
 
 # --- Deep agents
 
-_DEEP = {
-    "total_timesteps": 100_000,
-    "n_envs": 8,
-    "learning_rate": 3e-4,
-    "linear_decay": False,
-    "discount": 0.99,
-    "net_arch": (64, 64),
-    "staggered": False,
-    "test_episodes": 5,
-    "shaping": NOTHING,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Deep(BuiltInAgent):
@@ -378,7 +361,7 @@ class Deep(BuiltInAgent):
     unit: ClassVar[str] = "timesteps"
     continuous: ClassVar[bool | None] = None
     """True if it chooses actions that are vectors, None for either kind."""
-    usual: ClassVar[Mapping[str, Any]] = _DEEP
+    usual: ClassVar[Mapping[str, Any]] = USUAL_DEEP
 
     total_timesteps: Number = TASK
     """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
@@ -448,31 +431,6 @@ class Deep(BuiltInAgent):
         return {**self.usual, **WATER_SETTINGS[self.name]} if task.continuous else dict(self.usual)
 
 
-_PPO = {
-    **_DEEP,
-    "total_timesteps": 2_400_000,
-    "n_envs": 128,
-    "learning_rate": 1e-3,
-    "n_steps": 128,
-    "batch_size": 2_048,
-    "n_epochs": 4,
-    "ent_coef": 0.1,
-    "restarts": 0.8,
-    "shaping": EMITTED,
-    "shaping_discount": 0.6,
-}
-_OFF_POLICY = {
-    **_DEEP,
-    "buffer_size": 1_000_000,
-    "learning_starts": 100,
-    "batch_size": 256,
-    "tau": 1.0,
-    "train_freq": 4,
-    "gradient_steps": 1,
-    "n_steps": 1,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PPO(Deep):
     """Proximal policy optimisation.
@@ -482,7 +440,7 @@ class PPO(Deep):
     """
 
     name: ClassVar[str] = "ppo"
-    usual: ClassVar[Mapping[str, Any]] = _PPO
+    usual: ClassVar[Mapping[str, Any]] = USUAL_PPO
 
     n_steps: int = TASK
     """Steps of each environment between updates."""
@@ -521,12 +479,7 @@ class RecurrentPPO(PPO):
     """
 
     name: ClassVar[str] = "rppo"
-    usual: ClassVar[Mapping[str, Any]] = {
-        **_PPO,
-        "restarts": 0.0,
-        "lstm_hidden_size": 256,
-        "sequence_length": 16,
-    }
+    usual: ClassVar[Mapping[str, Any]] = USUAL_RPPO
 
     lstm_hidden_size: int = TASK
     """Units of each LSTM."""
@@ -577,22 +530,7 @@ class DQN(OffPolicy):
 
     name: ClassVar[str] = "dqn"
     continuous: ClassVar[bool | None] = False
-    usual: ClassVar[Mapping[str, Any]] = {
-        **_OFF_POLICY,
-        "total_timesteps": 240_000,
-        "discount": 0.98,
-        "learning_rate": 2e-3,
-        "linear_decay": True,
-        "batch_size": 64,
-        "buffer_size": 100_000,
-        "gradient_steps": 16,
-        "tau": 0.05,
-        "shaping": AUTO,
-        "shaping_discount": 0.6,
-        "target_update_interval": 32,
-        "exploration_fraction": 0.8,
-        "exploration_final_eps": 0.1,
-    }
+    usual: ClassVar[Mapping[str, Any]] = USUAL_DQN
 
     target_update_interval: int = TASK
     """Steps, over all environments, between updates of the target network."""
@@ -616,13 +554,7 @@ class SAC(OffPolicy):
 
     name: ClassVar[str] = "sac"
     continuous: ClassVar[bool | None] = True
-    usual: ClassVar[Mapping[str, Any]] = {
-        **_OFF_POLICY,
-        "net_arch": (256, 256),
-        "tau": 0.005,
-        "train_freq": 1,
-        "counterfactuals": 0,
-    }
+    usual: ClassVar[Mapping[str, Any]] = USUAL_SAC
 
     ent_coef: float | None = None
     """The weight of entropy (default: learnt, towards `target_entropy`)."""
@@ -667,23 +599,6 @@ def read_agent(name: str, record: Mapping[str, Any]) -> BuiltInAgent:
 def _has_chance(domain: FiniteDomain) -> bool:
     """Return True if an action can have several outcomes."""
     return bool(((domain.arrays.probability > 0) & (domain.arrays.probability < 1)).any())
-
-
-def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: n of them from 0 on, or these.
-
-    >>> resolve_seeds(3), resolve_seeds([3, 14])
-    ((0, 1, 2), (3, 14))
-    """
-    several: Any = seeds
-    if isinstance(several, int) and not isinstance(several, bool):
-        several = range(min(several, MOST_SEEDS + 1))
-    found = () if isinstance(several, str | bool) else tuple(several)
-    right = all(type(seed) is int and seed >= 0 for seed in found)
-    if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
-        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
-        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
-    return found
 
 
 for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows

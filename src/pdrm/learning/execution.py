@@ -13,10 +13,9 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ import joblib
 from pdrm.errors import BadSetting, MissingPackage, PdrmError, WorkersLost, did_you_mean
 from pdrm.learning.curve import format_return
 from pdrm.learning.protocol import Policy
-from pdrm.learning.run_folder import PROGRESS, is_done, read_progress
+from pdrm.learning.run_folder import PROGRESS, RunProgress, is_done, read_progress
 from pdrm.learning.run_loop import Watch, execute
 from pdrm.learning.run_spec import RunSpec
 from pdrm.progress import COMPILING, duration, say, show_progress
@@ -81,13 +80,10 @@ class Workers:
         here = SHARE_OF_MEMORY * _gigabytes_here()
         return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, here))
 
-    def at_most(self, tasks: int) -> Workers:
-        """No more workers than there are tasks, but two at least if there were: a worker may die, and a single one is this process.
-
-        >>> Workers(count=8).at_most(3).count, Workers(count=8).at_most(1).count, Workers(count=1).at_most(5).count
-        (3, 2, 1)
-        """
-        return replace(self, count=min(self.count, max(2, tasks)))
+    @property
+    def in_process(self) -> bool:
+        """True if the only worker is this process."""
+        return self.count == 1 and self.backend == "loky"
 
     def ready(self) -> AbstractContextManager[None]:
         """Start or find the workers; joblib uses them inside."""
@@ -212,33 +208,28 @@ class Planned(NamedTuple):
 
 Batch = list[Planned]
 """Runs that are trained side by side; of tabular agents one."""
-Job = list[Batch]
-"""Batches that are trained one after the other, in one worker."""
 UNKNOWN_SECONDS = 1.0
 
 
-def plan_jobs(runs: Sequence[Planned], workers: Workers) -> list[Job]:
-    """Split runs into jobs, one per worker at a time. A job is one batch; but batches too large to run on all workers at once share as many
-    jobs as fit side by side."""
+def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, list[Batch]]]:
+    """Split runs into batches, and batches into rounds that come one after the other: in each as many at a time as the memory has
+    room for, the most first."""
     batches: dict[Hashable, Batch] = {}
     for run in runs:
         batches.setdefault(run.spec.batch, []).append(run)
-    sizes = {key: max(run.gigabytes for run in batch) for key, batch in batches.items()}
-    largest = max(sizes.values(), default=0.0)
-    fits = workers.count * largest <= workers.memory
-    beside = (workers.memory - largest) / max(1, workers.count - 1)
-    heavy = [batch for key, batch in batches.items() if not fits and sizes[key] > beside]
-    heavy.sort(key=lambda batch: _rank([batch]))
-    at_once = min(len(heavy), max(1, int(workers.memory // largest))) if heavy else 0
-    jobs = [heavy[first::at_once] for first in range(at_once)]
-    jobs += [[batch] for batch in batches.values() if batch not in heavy]
-    return sorted(jobs, key=_rank)
+    rounds: dict[int, list[Batch]] = {}
+    for batch in sorted(batches.values(), key=_rank):
+        largest = max(run.gigabytes for run in batch)
+        fitting = workers.count
+        while fitting > 1 and fitting * largest > workers.memory:
+            fitting -= 1
+        rounds.setdefault(fitting, []).append(batch)
+    return sorted(rounds.items(), reverse=True)
 
 
-def _rank(job: Job) -> tuple[bool, float]:
-    """The turn of a job: tables first, then networks, of either the longest first."""
-    seconds = sum(_guess(run) for run in chain.from_iterable(job))
-    return job[0][0].spec.agent.deep, -seconds
+def _rank(batch: Batch) -> tuple[bool, float]:
+    """The turn of a batch: tables first, then networks, of either the longest first."""
+    return batch[0].spec.agent.deep, -sum(map(_guess, batch))
 
 
 def _guess(run: Planned) -> float:
@@ -259,6 +250,7 @@ class Failure(NamedTuple):
     run: Planned
     why: str
     error: Exception | None = None
+    """The error itself, if the worker was this process."""
 
     @property
     def sentence(self) -> str:
@@ -268,7 +260,7 @@ class Failure(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The result of a batch: why it failed, and the policies that no file holds."""
+    """The result of a batch: why it failed, and the policies that no file holds (not from another process)."""
 
     why: str = ""
     error: Exception | None = None
@@ -280,29 +272,17 @@ class TrainingOutcome(NamedTuple):
 
     failures: list[Failure]
     policies: dict[str, Policy]
-    """By the ids of their runs: those of agents that cannot be kept in a file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """Options for what runs keep in addition to their results."""
-
-    largest_policy: int | None = None
-    """Bytes of a policy beyond which only its hash is kept (default: all are kept)."""
-    log: str | None = None
-    """The tool that evaluations are logged to: tensorboard or wandb."""
-    watch: Watch | None = None
-    """Called after every evaluation."""
-    in_process: bool = False
-    """The workers are this process: errors come back as they are, and policies that no file can hold."""
+    """By the ids of their runs: those of agents that cannot be kept in a file, if the worker was this process."""
 
 
 def train_all(
     runs: Sequence[Planned],
     root: Path,
     workers: Workers | None = None,
-    keep: Keep | None = None,
     *,
+    largest_policy: int | None = None,
+    log: str | None = None,
+    watch: Watch | None = None,
     shown: bool = False,
 ) -> TrainingOutcome:
     """Train every run that is not done, each in its folder in `root`. Ctrl-C is passed on, and all can be resumed.
@@ -311,40 +291,37 @@ def train_all(
         runs: What to train.
         root: Where the folders of the runs are.
         workers: How many at a time, and where (default: one after the other, in this process).
-        keep: What is kept, and who is told.
+        largest_policy: Bytes of a policy beyond which only its hash is kept (default: all are kept).
+        log: The tool that evaluations are logged to: tensorboard or wandb.
+        watch: Called after every evaluation, if the worker is this process.
         shown: Show a progress bar.
     """
     chosen = Workers() if workers is None else workers
-    kept = Keep() if keep is None else keep
+    job = Job(root.absolute(), largest_policy, log, watch, chosen.in_process)
     outcome = TrainingOutcome([], {})
     deaths: Counter[str] = Counter()
-    in_vain = 0
-    with _show(runs, root, chosen) if shown else nullcontext():
+    with _show(runs, root) if shown else nullcontext():
         while pending := _pending(runs, root, outcome.failures):
-            asked = [run for run in pending if deaths[run.spec.id]][:1] or pending
-            for run in pending:
-                with suppress(OSError):  # a folder that cannot be written to is told later
-                    (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
+            suspects = [run for run in pending if deaths[run.spec.id]]
+            asked = suspects[:1] or pending
+            for run in asked:
+                (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
             try:
-                _train_once(asked, root, chosen, kept, outcome)
+                for count, batches in plan_rounds(asked, chosen):
+                    _train_round(batches, replace(chosen, count=count), job, outcome)
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
-                sentence = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-                begun = [run for run in pending if read_progress(root / run.spec.name) is not None]
+                begun = [run for run in asked if read_progress(root / run.spec.name) is not None]
                 deaths.update(run.spec.id for run in begun)
-                in_vain = 0 if begun else in_vain + 1
-                if in_vain == MOST_DEATHS:
-                    fault = f"the workers die before they begin: {sentence}"
+                died = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+                why = f"its worker died (killed, or out of memory?): {died}"
+                lost = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
+                outcome.failures.extend(Failure(run, why) for run in lost)
+                if not begun:
+                    fault = f"the workers die before they begin: {died}"
                     fix = "try workers=1, or look at the cluster's own log"
                     raise WorkersLost(fault, fix=fix) from error
-                why = f"its worker died {MOST_DEATHS} times (killed, or out of memory?): {sentence}"
-                lost = [run for run in asked if deaths[run.spec.id] >= MOST_DEATHS]
-                outcome.failures.extend(Failure(run, why) for run in lost)
-            else:
-                if _pending(asked, root, outcome.failures) == asked:
-                    fault = f"the workers have finished, and nothing of it is in {root}"
-                    raise WorkersLost(fault, fix="let all workers see the same folder")
     return outcome
 
 
@@ -354,42 +331,48 @@ def _pending(runs: Sequence[Planned], root: Path, failures: Sequence[Failure]) -
     return [run for run in left if not is_done(root / run.spec.name)]
 
 
-def _train_once(
-    asked: list[Planned], root: Path, workers: Workers, keep: Keep, outcome: TrainingOutcome
+class Job(NamedTuple):
+    """The part of the work that all batches share."""
+
+    root: Path
+    """Absolute: workers that were started for an earlier study may be elsewhere."""
+    largest_policy: int | None
+    log: str | None
+    watch: Watch | None
+    in_process: bool
+
+    def train(self, specs: list[RunSpec]) -> Attempt:
+        """Train a batch, in a worker."""
+        folders = [self.root / spec.name for spec in specs]
+        try:
+            with ExitStack() as stack:
+                watch = self.watch
+                if self.log is not None:
+                    from pdrm.learning.sinks import log_tests
+
+                    watch = stack.enter_context(log_tests(self.log, specs, folders))
+                policies = execute(specs, folders, watch, largest_policy=self.largest_policy)
+        except Exception as error:
+            why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
+            return Attempt(why, error if self.in_process else None)
+        return Attempt(policies=policies if self.in_process else {})
+
+
+def _train_round(
+    batches: list[Batch], workers: Workers, job: Job, outcome: TrainingOutcome
 ) -> None:
-    """Train what is asked, once; an exception means that a worker died."""
-    jobs = plan_jobs(asked, workers)
-    place = root.absolute()  # workers that were started for an earlier study may be elsewhere
-    tasks = [[[run.spec for run in batch] for batch in job] for job in jobs]
-    with workers.at_most(len(jobs)).ready():
-        found: Any = joblib.Parallel(batch_size=1)(
-            joblib.delayed(perform)(task, place, keep) for task in tasks
+    """Train batches, and note what came of them; an exception means that a worker died."""
+    # No more workers than batches, but not one alone: that would be this process, which a run could end.
+    started = replace(workers, count=min(workers.count, max(2, len(batches))))
+    with started.ready():
+        attempts: Any = joblib.Parallel(batch_size=1)(
+            joblib.delayed(job.train)([run.spec for run in batch]) for batch in batches
         )
-    for batch, attempt in zip(chain.from_iterable(jobs), chain.from_iterable(found), strict=True):
+    for batch, attempt in zip(batches, attempts, strict=True):
         outcome.policies.update(attempt.policies)
-        lost = [run for run in batch if attempt.why and not is_done(root / run.spec.name)]
-        outcome.failures.extend(Failure(run, attempt.why, attempt.error) for run in lost)
-
-
-def perform(job: list[list[RunSpec]], root: Path, keep: Keep) -> list[Attempt]:
-    """Train the batches of a job, one after the other, in a worker."""
-    return [_perform_batch(specs, root, keep) for specs in job]
-
-
-def _perform_batch(specs: list[RunSpec], root: Path, keep: Keep) -> Attempt:
-    folders = [root / spec.name for spec in specs]
-    try:
-        with ExitStack() as stack:
-            watch = keep.watch
-            if keep.log is not None:
-                from pdrm.learning.sinks import log_tests
-
-                watch = stack.enter_context(log_tests(keep.log, specs, folders))
-            policies = execute(specs, folders, watch, largest_policy=keep.largest_policy)
-    except Exception as error:
-        why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
-        return Attempt(why, error if keep.in_process else None)
-    return Attempt(policies=policies if keep.in_process else {})
+        why = attempt.why or f"its worker has finished, and left nothing in {job.root}"
+        lost = [run for run in batch if not is_done(job.root / run.spec.name)]
+        outcome.failures.extend(Failure(run, why, attempt.error) for run in lost)
 
 
 # --- What is shown meanwhile: read from the runs' folders, so it is the same whatever the workers are
@@ -406,48 +389,59 @@ class Display:
     def __init__(self, runs: Sequence[Planned], root: Path) -> None:
         self.runs, self.root = runs, root
         self.began = time.monotonic()
-        self.before = self._work([self.share(run) for run in runs])
-        """The work that was done when it began."""
+        self.before = self._work(self._look())
+        """The guessed seconds of work that were done when it began."""
 
-    def share(self, run: Planned) -> float:
-        """The progress of a run, from 0 to 1."""
-        folder = self.root / run.spec.name
-        if is_done(folder):
-            return 1.0
-        found = read_progress(folder)
-        return 0.0 if found is None else found.share
+    def _look(self) -> list[RunProgress]:
+        """The progress of each run."""
+        found = []
+        for run in self.runs:
+            folder = self.root / run.spec.name
+            under_way = read_progress(folder) or RunProgress(0, 1)
+            found.append(RunProgress(1, 1) if is_done(folder) else under_way)
+        return found
 
-    def _work(self, shares: Sequence[float]) -> float:
-        """The work done, in guessed seconds."""
-        return sum(_guess(run) * share for run, share in zip(self.runs, shares, strict=True))
+    def _work(self, found: list[RunProgress]) -> float:
+        pairs = zip(self.runs, found, strict=True)
+        return sum(_guess(run) * progress.share for run, progress in pairs)
 
     def look(self) -> tuple[float, str]:
         """The runs that are done, with parts of others, and a note: done, under way and left."""
-        shares = [self.share(run) for run in self.runs]
-        done = sum(share == 1 for share in shares)
-        parts = [f"{done:,} of {len(self.runs):,} run{'s' * (len(self.runs) != 1)} done"]
-        begun = [run for run, share in zip(self.runs, shares, strict=True) if share < 1]
-        for run in begun:
-            found = read_progress(self.root / run.spec.name)
-            if found is not None and found.last_return is not None and len(parts) <= SHOWN_RUNS:
-                parts.append(f"{run.title}: return {format_return(found.last_return)}")
+        found = self._look()
+        done = sum(progress.share == 1 for progress in found)
+        under_way = [
+            f"{run.title}: return {format_return(progress.last_return)}"
+            for run, progress in zip(self.runs, found, strict=True)
+            if progress.share < 1 and progress.last_return is not None
+        ]
+        parts = [count_runs(done, len(found)), *under_way[:SHOWN_RUNS]]
         elapsed = time.monotonic() - self.began
-        gained = self._work(shares) - self.before
-        if gained > 0 and done < len(self.runs):
-            left = sum(map(_guess, self.runs)) - self.before - gained
-            parts.append(f"about {duration(left * elapsed / gained)} left")
-        elif gained <= 0 and elapsed > SECONDS_TO_COMPILE:
+        work = self._work(found)
+        gained = work - self.before
+        if gained <= 0 and elapsed > SECONDS_TO_COMPILE:
             parts.append(COMPILING)
-        return sum(shares), "; ".join(parts)
+        elif gained > 0 and done < len(found):
+            left = sum(map(_guess, self.runs)) - work
+            parts.append(f"about {duration(left * elapsed / gained)} left")
+        return sum(progress.share for progress in found), "; ".join(parts)
+
+
+def count_runs(done: int, total: int) -> str:
+    """The number of runs that are done, of all.
+
+    >>> count_runs(1, 2)
+    '1 of 2 runs done'
+    """
+    return f"{done:,} of {total:,} run{'s' * (total != 1)} done"
 
 
 @contextmanager
-def _show(runs: Sequence[Planned], root: Path, workers: Workers) -> Iterator[None]:
-    """Show how the runs go until the end of the block."""
+def _show(runs: Sequence[Planned], root: Path) -> Iterator[None]:
+    """Show the progress of the runs until the end of the block."""
     display, stop = Display(runs, root), threading.Event()
     done = sum(is_done(root / run.spec.name) for run in runs)
     if done:
-        say(f"{done:,} of {len(runs):,} run{'s' * (len(runs) != 1)} trained before, in {root}")
+        say(f"{count_runs(done, len(runs))} before, in {root}")
     if done == len(runs):
         yield
         return

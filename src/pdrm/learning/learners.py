@@ -105,9 +105,9 @@ class TableLearner:
         """Continue from there."""
         self.own.load(arrays)
 
-    def save_policy(self, path: Path, about: dict[str, Any], largest: int | None) -> Fingerprint:
-        """Write the policy, unless it has more bytes than `largest`."""
-        return self.own.policy(about).save(path, largest)
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        """Write the policy."""
+        return self.own.policy(about).save(path)
 
     def facts(self) -> dict[str, float]:
         """The state of the run, in numbers."""
@@ -171,7 +171,7 @@ class NetworkLearner:
         """Continue from there; the runs side by side must all be loaded."""
         self.training.restore(self.run, arrays)
 
-    def save_policy(self, path: Path, about: dict[str, Any], _largest: int | None) -> Fingerprint:
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the network."""
         self._policy({**about, **self.facts()}).save(path, with_domain=False)
         return Fingerprint.of(path.read_bytes())

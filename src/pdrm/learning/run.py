@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import shutil
@@ -30,11 +29,7 @@ from pdrm.errors import (
     WrongKind,
     warn_caller,
 )
-from pdrm.files import (
-    MALFORMED,
-    describe_fault,
-    ensure_folder,
-)
+from pdrm.files import ensure_folder
 from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -43,11 +38,17 @@ from pdrm.learning.agents import (
     Deep,
     Summary,
     Tabular,
-    resolve_seeds,
 )
-from pdrm.learning.curve import Curve, find_successes, format_return
+from pdrm.learning.curve import (
+    UNIT_OF,
+    Curve,
+    check_axes,
+    find_successes,
+    format_return,
+    read_tests,
+)
 from pdrm.learning.evaluation import Episode, Evaluation, Moment, join_episodes, play_policy
-from pdrm.learning.execution import Keep, Planned, train_all
+from pdrm.learning.execution import Planned, train_all
 from pdrm.learning.guest import AgentLike, agent_for
 from pdrm.learning.learners import begin_together
 from pdrm.learning.protocol import Policy
@@ -57,11 +58,13 @@ from pdrm.learning.run_folder import (
     RESULT,
     TIMING,
     is_done,
+    no_run,
+    read_checkpoint,
     read_json,
     read_progress,
 )
-from pdrm.learning.run_loop import Watch, read_curve_so_far
-from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.run_loop import Watch
+from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
 from pdrm.learning.saved_policy import find_run, read_policy, read_table
 from pdrm.learning.settings import BuiltInAgent, check_count
 from pdrm.progress import is_shown
@@ -101,8 +104,7 @@ class Run:
                 if spec.task.success:
                     solved = find_successes(self.curve.ends[-1], spec.task.success).mean()
                     state += f", success {solved:.0%}"
-        name = f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, seed {spec.seed}"
-        return f"<Run of {name}: {state}>"
+        return f"<Run of {_describe(spec)}, seed {spec.seed}: {state}>"
 
     @property
     def tested(self) -> bool:
@@ -153,19 +155,16 @@ class Run:
         """Its evaluations; of a run that was stopped, those until then."""
         unit = self.spec.agent.unit
         if not self.done:
-            return read_curve_so_far(self.folder, unit)
+            checkpoint = read_checkpoint(self.folder)
+            if checkpoint is None:
+                raise no_run(self.folder, "it was not trained until a first test")
+            return Curve.of(unit, read_tests(checkpoint))
         path = self.folder / CURVE
-        try:
-            data = path.read_bytes()
-            curve = Curve.parse(data.decode(), unit)
-            same = hashlib.sha256(data).hexdigest() == self.result["curve_sha256"]
-        except (*MALFORMED, csv.Error) as error:
-            fault = f"{path} is damaged: {describe_fault(error)}"
-            raise BadRunFolder(fault, fix=f"remove {self.folder} and run again") from error
-        if not same:
+        data = path.read_bytes() if path.exists() else b""
+        if hashlib.sha256(data).hexdigest() != self.result["curve_sha256"]:
             fault = f"{path} is not the curve that {RESULT} names"
             raise BadRunFolder(fault, fix=f"remove {self.folder} and run again")
-        return curve
+        return Curve.parse(data.decode(), unit)
 
     @property
     def warning(self) -> NeverSucceeded | None:
@@ -354,16 +353,8 @@ def optimal_value(task: Task, discount: float) -> OptimalValue:
     return OptimalValue(value, discount, why)
 
 
-UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
-"""The axes of curves, and the units of training."""
-
-
-def check_axes(x: str | None, y: str) -> None:
-    """Raise unless curves have these axes."""
-    if x not in (None, *UNIT_OF):
-        raise BadSetting(f"x is {x!r}", fix='x="steps", or x="episodes"')
-    if y not in ("return", "success"):
-        raise BadSetting(f"y is {y!r}", fix='y="return", or y="success"')
+def _describe(spec: RunSpec) -> str:
+    return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}"
 
 
 MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
@@ -399,8 +390,7 @@ class Runs(list[Run]):
     def __repr__(self) -> str:
         if not self:
             return "<no runs>"
-        spec = self[0].spec
-        about = f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}, {self._seeds()}"
+        about = f"{_describe(self[0].spec)}, {self._seeds()}"
         return f"<{len(self)} run{'s' * (len(self) != 1)} of {about}>"
 
     def _seeds(self) -> str:
@@ -588,8 +578,7 @@ def _train(
     """Train runs that differ in their seed, in this process."""
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     try:
-        keep = Keep(watch=watch, in_process=True)
-        outcome = train_all(planned, root, keep=keep, shown=shown)
+        outcome = train_all(planned, root, watch=watch, shown=shown)
     except KeyboardInterrupt:
         kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run.tested]
         if not kept:

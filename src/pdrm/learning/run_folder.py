@@ -1,11 +1,12 @@
 """The folder of a run: small files, each written whole or not at all.
 
 `result.json` is written last: a run with one is done and never repeated. `timing.json` is the only file that differs between two
-equal runs, `.progress` the only one that is a message: the share done of a run under way.
+equal runs, `.progress` the only one that is a message: the share done of a run under way. A checkpoint carries a checksum.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,17 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from pdrm.errors import BadRunFolder, CannotWrite, name_alike
-from pdrm.files import RUN_RECORD, describe_fault, need, parse_record
+from pdrm.files import (
+    MALFORMED,
+    RUN_RECORD,
+    Arrays,
+    describe_fault,
+    encode_arrays,
+    need,
+    parse_record,
+    read_arrays,
+    write_atomically,
+)
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
@@ -27,7 +38,7 @@ LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not N
 
 
 class RunProgress(NamedTuple):
-    """The progress of a run under way."""
+    """The progress of a run."""
 
     done: int
     total: int
@@ -81,6 +92,11 @@ def remove_leftovers(folder: Path) -> None:
         raise CannotWrite(fault, fix="check its permissions, or choose another folder") from error
 
 
+def write_json(path: Path, record: dict[str, Any]) -> None:
+    """Write a record of a run."""
+    write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
+
+
 def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
     """A record of a run, whose values are of these kinds."""
     try:
@@ -91,6 +107,28 @@ def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[
         fault = f"{path} cannot be read: {describe_fault(error)}"
         raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
     return record
+
+
+def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
+    """Write where a run stands: a checksum, then the arrays."""
+    data = encode_arrays(arrays)
+    write_atomically(folder / CHECKPOINT, hashlib.sha256(data).digest() + data)
+
+
+def read_checkpoint(folder: Path) -> Arrays | None:
+    """The arrays of the checkpoint, if there is one."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return None
+    try:
+        data = path.read_bytes()
+        size = hashlib.sha256().digest_size
+        fits = hashlib.sha256(data[size:]).digest() == data[:size]
+        need((fits, "its checksum does not fit"))
+        return read_arrays(data[size:])
+    except MALFORMED as error:
+        fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
 
 
 PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
@@ -107,17 +145,14 @@ def list_runs(folder: Path) -> list[Path]:
 
 
 def no_run(folder: Path, why: str = "") -> BadRunFolder:
-    """The error that a folder is not a run. If it holds runs, the fix names the last of them."""
-    train = 'train one: run = pdrm.train("letter", folder="runs")'
+    """The error that a folder is not a run. If it holds runs, or has some next to it, the fix names one of them."""
     near = list_runs(folder if folder.is_dir() else folder.parent)
     near.sort(key=lambda run: run.stat().st_mtime)
-    alike = name_alike(folder.name, [run.name for run in near])
-    guess = next((run for run in near if run.name == alike), near[-1] if near else None)
-    fix = train if guess is None or guess == folder else f"did you mean {guess}?"
+    alike = [run for run in near if run.name == name_alike(folder.name, [run.name for run in near])]
+    others = [run for run in alike or near if run != folder]
+    fix = 'train one: run = pdrm.train("letter", folder="runs")'
+    if others:
+        fix = f"did you mean {others[-1]}?"
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=fix)
-    reason = f": {why}" if why else ""
-    if near and folder not in near:
-        count = f"{len(near)} run{'s' * (len(near) > 1)}"
-        return BadRunFolder(f"{folder} is not a run, it holds {count}{reason}", fix=fix)
-    return BadRunFolder(f"{folder} holds no trained run{reason}", fix=fix)
+    return BadRunFolder(f"{folder} is not a trained run{f': {why}' if why else ''}", fix=fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadRunFolder, DoesNotApply, PdrmError
+from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
 from pdrm.files import MALFORMED, describe_fault, need, parse_record
 from pdrm.learning.agents import Deep, read_agent
 from pdrm.learning.deep.sb3_agent import SB3
@@ -23,6 +23,8 @@ from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_folder import DOMAIN, SPEC, no_run
 from pdrm.task import Task
+
+MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +136,20 @@ def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
         fault = f"agent `{name}` is {settings['class']}, which a file cannot hold"
         raise BadRunFolder(fault, fix="pdrm.Run.load(folder, agent=…)")
     return GuestAgent(own, **{word: settings[word] for word in SCHEDULE})
+
+
+def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: n of them from 0 on, or these.
+
+    >>> resolve_seeds(3), resolve_seeds([3, 14])
+    ((0, 1, 2), (3, 14))
+    """
+    several: Any = seeds
+    if isinstance(several, int) and not isinstance(several, bool):
+        several = range(min(several, MOST_SEEDS + 1))
+    found = () if isinstance(several, str | bool) else tuple(several)
+    right = all(type(seed) is int and seed >= 0 for seed in found)
+    if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
+        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
+        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
+    return found

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from pdrm.task import Task
 
 MOST = 2**31 - 1
-"""The largest number of episodes, steps or updates."""
-MOST_TEST_EPISODES = 1_000_000
-"""Per evaluation: the return of each of them is kept."""
-LONGEST_K = 100
-"""Digits. A shorter k that is too large for a table is refused with it."""
+"""The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
 TASK: Any = None
@@ -70,15 +66,15 @@ class BuiltInAgent(ABC):
             if isinstance(value, list):
                 value = tuple(value)
                 object.__setattr__(self, field.name, value)
-            if value is not None or not _is_optional(field):
+            is_optional = field.default is None or "None" in str(field.type)
+            if value is not None or not is_optional:
                 check_value(self, field, value)
 
     def __repr__(self) -> str:
-        changed = {one.name: _value(self, one) for one in fields(self)}
         said = [
-            f"{one.name}={changed[one.name]!r}"
+            f"{one.name}={_value(self, one)!r}"
             for one in fields(self)
-            if one.name == "k" or changed[one.name] != one.default
+            if one.name == "k" or _value(self, one) != one.default
         ]
         return f"{type(self).__name__}({', '.join(said)})"
 
@@ -129,10 +125,6 @@ def _value(agent: BuiltInAgent, field: Field[Any]) -> Any:
     return getattr(agent, field.name)
 
 
-def _is_optional(field: Field[Any]) -> bool:
-    return field.default is None or "None" in str(field.type)
-
-
 def _plain(field: Field[Any], value: Any) -> Any:
     """A setting as a JSON value: 1 and 1.0 are the same if the field is a float."""
     if isinstance(value, tuple):
@@ -144,14 +136,14 @@ def _plain(field: Field[Any], value: Any) -> Any:
     return float(value)
 
 
-def _check_k(k: object, *, none: bool) -> int | str:
+def _check_k(k: Any, *, none: bool) -> int | str:
     """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
-    if isinstance(k, str) and k.isascii() and k.isdigit() and len(k) < LONGEST_K:
-        return int(k)
     if k == FULL or (none and k == NOTHING):
         return str(k)
-    if _is_count(k, 0, 10**LONGEST_K):
-        return int(str(k))
+    is_text = isinstance(k, str) and k.isascii() and k.isdecimal() and len(k) <= len(str(MOST))
+    number = int(k) if is_text else k
+    if _is_count(number, 0, MOST):
+        return int(number)
     others = "full or none" if none else "or full"
     fix = f'k=1 for the top symbol alone, k="{FULL}" for the whole stack'
     raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix=fix)
@@ -177,44 +169,33 @@ OF_ANY_SIGN = {
 
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     """Raise unless a setting is of its kind and in its range. A traced array passes."""
-    kind = str(field.type).removesuffix(" | None")
+    name, kind = field.name, str(field.type).removesuffix(" | None")
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
     if kind == "tuple[int, ...]":
         right = isinstance(value, tuple) and all(_is_count(one, 1, MOST) for one in value)
         wanted = "several positive integers"
     elif kind == "bool":
         right, wanted = isinstance(value, bool), "true or false"
     elif kind == "int":
-        least = 0 if field.name in FROM_ZERO else 1
-        most = MOST_TEST_EPISODES if field.name == "test_episodes" else MOST
-        right, wanted = _is_count(value, least, most), f"an integer from {least} to {most:,}"
-    elif kind in ("float", "Number"):
-        if hasattr(value, "dtype") and not isinstance(value, Real):
-            return
-        right, wanted = _is_in_range(agent, field.name, value)
-    else:
+        least = 0 if name in FROM_ZERO else 1
+        right, wanted = _is_count(value, least, MOST), f"an integer from {least} to {MOST:,}"
+    elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
+    elif name in SHARES or (name == "learning_rate" and not agent.deep):
+        right, wanted = is_number and 0 <= value <= 1, "a number from 0 to 1"
+    elif name in OF_ANY_SIGN:
+        right, wanted = is_number and isfinite(value), "a finite number"
+    elif name in FROM_ZERO:
+        right, wanted = is_number and 0 <= value < inf, "a non-negative number"
+    else:
+        right, wanted = is_number and 0 < value < inf, "a number above 0"
     if not right:
-        raise bad_setting(field.name, value, wanted)
+        raise bad_setting(name, value, wanted)
 
 
 def _is_count(value: Any, least: int, most: int) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        return False
-    return least <= int(value) <= most
-
-
-def _is_in_range(agent: BuiltInAgent, name: str, value: object) -> tuple[bool, str]:
-    """Return whether a number is in its range, and the range in words."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False, "a number"
-    number = float(value)
-    if name in SHARES or (name == "learning_rate" and not agent.deep):
-        return 0 <= number <= 1, "a number from 0 to 1"
-    if name in OF_ANY_SIGN:
-        return isfinite(number), "a finite number"
-    if name in FROM_ZERO:
-        return 0 <= number < inf, "a non-negative number"
-    return 0 < number < inf, "a number above 0"
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and least <= int(value) <= most
 
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
@@ -284,36 +265,28 @@ def usual_value(kind: type[BuiltInAgent], field: Field[Any]) -> Any:
 
 
 def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
-    """A setting from `name=value`, of the type that the field has.
+    """A setting from `name=value`, whose range is checked when the agent is made.
 
     >>> from pdrm.learning.agents import PPO, QLearning
-    >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=200")
-    (('net_arch', (128, 128)), ('episodes', 200))
+    >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=2e4")
+    (('net_arch', (128, 128)), ('episodes', 20000))
     """
     name, equals, text = word.partition("=")
     if not equals:
         raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
     check_known(kind, {name: text})
     field = next(field for field in fields(kind) if field.name == name)
+    if "str" in str(field.type) or field.type == "Counterfactuals":
+        return name, text
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return name, words[text.lower()]
     try:
-        return name, _read_value(text, str(field.type), optional=_is_optional(field))
-    except (KeyError, ValueError):
-        raise BadSetting(
-            f"`{text}` is not a value for `{name}`",
-            fix=f"its usual value is {usual_value(kind, field)}",
-        ) from None
-
-
-def _read_value(text: str, kind: str, *, optional: bool) -> Any:
-    if text.lower() == "none" and optional and not kind.startswith("str"):
-        return None
-    if kind.startswith("bool"):
-        return {"true": True, "false": False}[text.lower()]
-    if kind.startswith("tuple"):
-        return tuple(int(part) for part in text.split(","))
-    if kind.startswith(("float", "Number")):
-        return float(text)
-    if kind in ("int", "int | None"):
-        number = float(text)
-        return int(number) if number.is_integer() else number
-    return text
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        fix = f"its usual value is {usual_value(kind, field)}"
+        raise BadSetting(f"`{text}` is not a value for `{name}`", fix=fix) from None
+    if str(field.type).startswith("tuple") and not isinstance(value, tuple):
+        value = (value,)
+    is_whole = isinstance(value, float) and value.is_integer()
+    return name, int(value) if is_whole else value

@@ -15,6 +15,84 @@ about what the paper's 0.03 seconds an episode allow."""
 
 WITH_CHANCE = 0.1
 """The learning rate of tables in your own domain if its moves are random: with a larger one a value is the last few outcomes."""
+
+# --- Everywhere, unless the task says otherwise
+
+USUAL_TABLES = {
+    "episodes": 10_000,
+    "learning_rate": 0.5,
+    "discount": 0.99,
+    "epsilon": 1.0,
+    "epsilon_decay": 0.995,
+    "epsilon_least": 0.01,
+    "test_every": 100,
+}
+USUAL_DEEP = {
+    "total_timesteps": 100_000,
+    "n_envs": 8,
+    "learning_rate": 3e-4,
+    "linear_decay": False,
+    "discount": 0.99,
+    "net_arch": (64, 64),
+    "staggered": False,
+    "test_episodes": 5,
+    "shaping": NOTHING,
+}
+USUAL_PPO = {
+    **USUAL_DEEP,
+    "total_timesteps": 2_400_000,
+    "n_envs": 128,
+    "learning_rate": 1e-3,
+    "n_steps": 128,
+    "batch_size": 2_048,
+    "n_epochs": 4,
+    "ent_coef": 0.1,
+    "restarts": 0.8,
+    "shaping": "emitted",
+    "shaping_discount": 0.6,
+}
+USUAL_RPPO = {
+    **USUAL_PPO,
+    "restarts": 0.0,
+    "lstm_hidden_size": 256,
+    "sequence_length": 16,
+}
+_OFF_POLICY = {
+    **USUAL_DEEP,
+    "buffer_size": 1_000_000,
+    "learning_starts": 100,
+    "batch_size": 256,
+    "tau": 1.0,
+    "train_freq": 4,
+    "gradient_steps": 1,
+    "n_steps": 1,
+}
+USUAL_DQN = {
+    **_OFF_POLICY,
+    "total_timesteps": 240_000,
+    "discount": 0.98,
+    "learning_rate": 2e-3,
+    "linear_decay": True,
+    "batch_size": 64,
+    "buffer_size": 100_000,
+    "gradient_steps": 16,
+    "tau": 0.05,
+    "shaping": "auto",
+    "shaping_discount": 0.6,
+    "target_update_interval": 32,
+    "exploration_fraction": 0.8,
+    "exploration_final_eps": 0.1,
+}
+USUAL_SAC = {
+    **_OFF_POLICY,
+    "net_arch": (256, 256),
+    "tau": 0.005,
+    "train_freq": 1,
+    "counterfactuals": 0,
+}
+
+# --- In the paper's domains
+
 _LETTER = {
     "learning_rate": 0.01,
     "epsilon": 0.01,
@@ -51,6 +129,8 @@ PAPER_SETTINGS: dict[str, dict[str, Any]] = {
     "echo": {"episodes": 2_000, **_MAZE},
 }
 """The paper's settings for each of its domains (Appendices C and E), for tabular agents."""
+
+# --- Stable-Baselines3's, and in WaterWorld
 
 _PPO_LIKE_SB3 = {
     "total_timesteps": 100_000,

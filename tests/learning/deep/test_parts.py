@@ -18,12 +18,11 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, PdrmError
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO
-from pdrm.learning.checkpoint import decode_checkpoint
 from pdrm.learning.deep.deep_learner import batch_key, train_together
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.run import Run
-from pdrm.learning.run_folder import CHECKPOINT, is_done
+from pdrm.learning.run_folder import CHECKPOINT, is_done, read_checkpoint
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec
 from pdrm.learning.saved_policy import load_policy
@@ -170,10 +169,7 @@ def stopped(tmp_path_factory):
         with pytest.raises(KeyboardInterrupt):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
-        done = {
-            int(decode_checkpoint((one / CHECKPOINT).read_bytes())["done"])
-            for one in runs(folder)[1]
-        }
+        done = {int(read_checkpoint(one)["done"]) for one in runs(folder)[1]}
         assert done == {128 * presses}
     return folder
 

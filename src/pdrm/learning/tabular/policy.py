@@ -187,22 +187,15 @@ class TabularPolicy:
             fix = "use the machine in its description, or train again"
             raise WrongPolicy("the policy was learnt with another machine", fix=fix)
 
-    def save(self, path: str | Path, largest: int | None = None) -> Fingerprint:
-        """Write `path` (.npz), unless it has more than `largest` bytes, and its description (.json).
-
-        Returns the fingerprint of the arrays.
-        """
+    def save(self, path: str | Path) -> Fingerprint:
+        """Write `path` (.npz) and its description (.json); return the fingerprint of the arrays."""
         file, arrays = Path(path), self._arrays()
         if file.suffix != ARRAYS:
             fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
             raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-        if largest is not None and sum(array.nbytes for array in arrays.values()) > largest:
-            found = Fingerprint.of_arrays(arrays)
-            file.unlink(missing_ok=True)  # there may be an earlier one, of a run that was stopped
-        else:
-            data = encode_arrays(arrays)
-            found = Fingerprint.of(data)
-            write_atomically(file, data)
+        data = encode_arrays(arrays)
+        found = Fingerprint.of(data)
+        write_atomically(file, data)
         description = {
             "pdrm_policy": VERSION,
             "view": str(self.view),

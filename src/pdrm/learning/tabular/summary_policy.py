@@ -194,7 +194,7 @@ class SummaryPolicy:
             fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
             raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
-    def save(self, path: str | Path, _largest: int | None = None) -> Fingerprint:
+    def save(self, path: str | Path) -> Fingerprint:
         """Write it to a `.npz` file and a `.json` next to it. Returns the fingerprint of the arrays."""
         file = Path(path)
         if file.suffix != ".npz":
