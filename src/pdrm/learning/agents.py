@@ -63,9 +63,7 @@ def _check_shaping(agent: QLearning | Deep) -> None:
         fault = f"agent `{agent.name}` cannot be shaped: potentials are of stacks, not of counters"
         raise BadSetting(fault, fix='use q or cprm, or shaping="none"')
     if isinstance(agent, OffPolicy) and agent.counterfactuals:
-        fault = (
-            f"counterfactuals of `{agent.name}` show the tops of stacks, and a potential needs all"
-        )
+        fault = f"counterfactuals of `{agent.name}` show tops of stacks, and a potential needs all"
         raise BadSetting(fault, fix='counterfactuals=0, or shaping="none"')
     if agent.discount is not None:
         shaping_of(agent)
@@ -138,8 +136,11 @@ class Tabular(BuiltInAgent):
         """The paper's settings in its own domains; a smaller learning rate in others with chance."""
         if task.catalogued:
             return {**self.usual, **PAPER_SETTINGS.get(task.name, {})}
-        has_chance = isinstance(task.domain, FiniteDomain) and _has_chance(task.domain)
-        return {**self.usual, "learning_rate": WITH_CHANCE} if has_chance else dict(self.usual)
+        if isinstance(task.domain, FiniteDomain):
+            probability = task.domain.arrays.probability
+            if ((probability > 0) & (probability < 1)).any():
+                return {**self.usual, "learning_rate": WITH_CHANCE}
+        return dict(self.usual)
 
 
 class Counterfactuals(StrEnum):
@@ -594,11 +595,6 @@ def kind_of(name: str) -> type[BuiltInAgent]:
 def read_agent(name: str, record: Mapping[str, Any]) -> BuiltInAgent:
     """The agent that a record describes."""
     return kind_of(name)(**record)
-
-
-def _has_chance(domain: FiniteDomain) -> bool:
-    """Return True if an action can have several outcomes."""
-    return bool(((domain.arrays.probability > 0) & (domain.arrays.probability < 1)).any())
 
 
 for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
