@@ -331,6 +331,21 @@ class Task(Displayed):
         return (*(repr(value) for value in self.record().values()), self.success)
 
 
+def task_for(
+    given: Task | DomainLike, machine: MachineLike | None = None, success: str | Sequence[str] = ()
+) -> Task:
+    """The task that is given, or made of a domain; with another machine and success, if these are given, too.
+
+    >>> task_for("letter"), task_for(Task("maze-5x5"), success="lost").success
+    (Task('letter', machine 'letter'), ('lost',))
+    """
+    if not isinstance(given, Task):
+        return Task(given, machine, success=success)
+    if machine is None and not success:
+        return given
+    return Task(given, given.machine if machine is None else machine, success=success)
+
+
 def hash_source(made: Any) -> str:
     """A hash of the source of a class or function; of its name if the source is unknown."""
     try:

@@ -110,7 +110,7 @@ def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
 
 def test_an_unknown_tool_is_refused(tmp_path):
     with pytest.raises(BadSetting) as caught:
-        sink_for("tensorbord", tmp_path, "run", {})
+        sink_for("tensorbord", tmp_path, None)
     assert "did you mean `tensorboard`" in str(caught.value)
 
 

@@ -18,7 +18,6 @@ from pdrm.learning.agents import (
     QLearning,
     RecurrentPPO,
     kind_of,
-    read_agent,
 )
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run_spec import RunSpec
@@ -81,7 +80,7 @@ def test_every_agent_can_be_made_described_and_read_again():
         assert kind_of(name) is kind
         assert set(describe_settings(kind)) == {field.name for field in fields(kind)}
         assert all(describe_settings(kind).values())
-        assert read_agent(name, agent.record()) == agent
+        assert kind_of(name)(**agent.record()) == agent
         assert agent.settled().total > 0
     with pytest.raises(UnknownAgent):
         kind_of("cprn")

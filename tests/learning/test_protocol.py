@@ -241,7 +241,7 @@ def test_a_task_in_an_environment_of_your_own(tmp_path):
     run = pdrm.train(task, DoubleQ(epsilon=0.5), total_timesteps=3_000, test_every=1_000)
     assert run.curve.returns.shape == (3, 10)
     assert run.evaluate(2)["discount"] == 0.99
-    assert run.optimal_value().value is None
+    assert run.optimal_value() is None
     ppo = pdrm.SB3("PPO", total_timesteps=64, n_steps=32, batch_size=32, test_episodes=1)
     kept = pdrm.train(task, ppo, folder=tmp_path)
     with pytest.raises(BadRunFolder):

@@ -64,7 +64,7 @@ def test_a_replay_shows_both_rewards(world, tmp_path):
     assert repr(replay) == "<Replay of hall: 1 step, return 0.75, ended in done>"
     assert "reward 0.75   total 0.75" in str(replay)
     assert "machine 1   environment -0.25" in str(replay)
-    assert (replay.machine_reward, replay.environment_reward, len(replay)) == (1, -0.25, 2)
+    assert (replay.reward, len(replay)) == (0.75, 2)
     shown = replay._repr_html_()
     assert shown.count("<img") == len(replay)
     assert "monospace" in shown.partition("<details>")[2]
@@ -183,10 +183,9 @@ def test_a_run_knows_the_optimal_value_of_its_task():
     """Discounted as the task is, whatever the agent learnt with."""
     run = pdrm.train("maze-5x5", pdrm.CpRM(k=1, episodes=500, discount=0.9), progress=False)
     best = run.optimal_value()
-    assert best.discount == run.evaluate(episodes=5)["discount"] == 0.99
-    assert best.value == pdrm.solve("maze-5x5").start_value
-    assert run.optimal_value(0.9).value == pdrm.solve("maze-5x5", discount=0.9).start_value
-    assert run.evaluate(episodes=5)["mean_discounted_return"] <= best.value + 1e-6
+    assert run.evaluate(episodes=5)["discount"] == 0.99
+    assert best == pdrm.solve("maze-5x5").start_value
+    assert run.optimal_value(0.9) == pdrm.solve("maze-5x5", discount=0.9).start_value
+    assert run.evaluate(episodes=5)["mean_discounted_return"] <= best + 1e-6
     by_chance = pdrm.train("letter", pdrm.QLearning(k=1, episodes=10), progress=False)
-    assert by_chance.optimal_value().value is None
-    assert "random" in str(by_chance.optimal_value())
+    assert by_chance.optimal_value() is None

@@ -24,10 +24,9 @@ from pdrm.errors import (
     TaskWarning,
     WrongPolicy,
 )
-from pdrm.learning.advice import advise
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
 from pdrm.learning.guest import agent_for
-from pdrm.learning.run import Run, train
+from pdrm.learning.run import Run, advise, train
 from pdrm.learning.run_folder import is_done, write_checkpoint
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec, read_spec

@@ -11,7 +11,6 @@ from pdrm.learning.agents import (
     PPO,
     CountingQ,
     QLearning,
-    read_agent,
     shaping_of,
 )
 from pdrm.learning.settings import parse_setting
@@ -25,7 +24,7 @@ LETTER = Task("letter")
 
 def test_settings():
     agent = QLearning(shaping="machine", shaping_discount=0.9)
-    assert read_agent("q", agent.record()) == agent
+    assert QLearning(**agent.record()) == agent
     assert parse_setting(PPO, "shaping=machine") == ("shaping", "machine")
     assert parse_setting(PPO, "shaping_discount=none") == ("shaping_discount", None)
     assert shaping_of(QLearning()) is None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pdrm.domains.water import WaterWorld
     from pdrm.learning.evaluation import Evaluation
     from pdrm.learning.guest import AnyAgent
-    from pdrm.learning.run import OptimalValue, Run
+    from pdrm.learning.run import Run
     from pdrm.task import Task
 
 MOST = 2**31 - 1
@@ -107,7 +107,6 @@ def train(
     from pdrm.learning.run import Run
     from pdrm.learning.run_folder import is_done
     from pdrm.learning.run_spec import RunSpec
-    from pdrm.learning.sinks import check_sink
     from pdrm.product.task_findings import inspect_task
     from pdrm.task import Task
 
@@ -117,6 +116,8 @@ def train(
     if seed is not None and seeds is not None:
         raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
     if log is not None:
+        from pdrm.learning.sinks import check_sink
+
         check_sink(log)
     task = Task(domain, machine, success=tuple(success or ()))
     given = {"k": k, "episodes": episodes, "total_timesteps": steps}
@@ -267,7 +268,7 @@ def evaluate(
         records = [run.evaluate(episodes, seed) for run in found]
         optima = [run.optimal_value() for run in found]
     for record, optimum in zip(records, optima, strict=True):
-        record["optimal_value"] = optimum.value
+        record["optimal_value"] = optimum
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
         return
@@ -279,7 +280,7 @@ def evaluate(
     next_command(f"pdrm {watch} {{}}", found[0].folder)
 
 
-def _print_evaluation(record: Evaluation, optimum: OptimalValue) -> None:
+def _print_evaluation(record: Evaluation, optimum: float | None) -> None:
     """The returns, their standard error, the optimal value, and how the episodes ended."""
     from statistics import stdev
 
@@ -289,9 +290,13 @@ def _print_evaluation(record: Evaluation, optimum: OptimalValue) -> None:
     if error > 0:
         said = "starts and moves are drawn at random"
         typer.echo(f"  standard error of the mean return: ± {error:.3g} ({said})")
-    above = optimum.value is not None and record["mean_discounted_return"] > optimum.value
-    lucky = "; the mean of a sample can be above it" if above and error > 0 else ""
-    typer.echo(f"  optimal value: {optimum} (without a step limit{lucky})")
+    if optimum is None:
+        typer.echo("  optimal value: not known: the domain is not finite, is random, or is large")
+    else:
+        above = record["mean_discounted_return"] > optimum and error > 0
+        lucky = "; the mean of a sample can be above it" if above else ""
+        value = f"{optimum:.6g}, discounted by {record['discount']:g}"
+        typer.echo(f"  optimal value: {value} (without a step limit{lucky})")
     for line in record.lines():
         typer.echo(f"  {line}")
 

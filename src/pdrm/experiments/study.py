@@ -21,7 +21,6 @@ from pdrm.errors import (
     NotHere,
     NotRecorded,
     PdrmError,
-    WrongKind,
     did_you_mean,
 )
 from pdrm.experiments.curves import Curves, curves_of
@@ -36,13 +35,12 @@ from pdrm.experiments.panel import (
 from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
-from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
-from pdrm.learning.guest import AgentLike, AnyAgent
-from pdrm.learning.protocol import Agent
+from pdrm.learning.guest import AgentLike
+from pdrm.learning.run import advise, count_last_tests
 from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
-from pdrm.task import DomainLike, MachineLike, Task, tuple_of
+from pdrm.task import DomainLike, MachineLike, Task, task_for
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
@@ -103,11 +101,7 @@ class Study:
     def _make_panels(self) -> tuple[Panel, ...]:
         """A panel for each task, with a line for each agent."""
         given, agents = _list(self.tasks), _list(self.agents)
-        for one in given:
-            if isinstance(one, AnyAgent | Agent):
-                fix = "the tasks come first: pdrm.Study([task], [pdrm.CpRM(k=1), …])"
-                raise WrongKind(f"{one!r} is an agent among the tasks", fix=fix)
-        tasks = [self._task(task) for task in given]
+        tasks = [task_for(task, self.machine, self.success) for task in given]
         names = list(self.agents) if isinstance(self.agents, Mapping) else name_agents(agents)
         lines = tuple(
             AgentLine(name=name, agent=agent) for name, agent in zip(names, agents, strict=True)
@@ -117,15 +111,6 @@ class Study:
             Panel(name=name, domain=task, lines=lines, settings=dict(self.settings))
             for name, task in zip(titles, tasks, strict=True)
         )
-
-    def _task(self, given: Task | DomainLike) -> Task:
-        """A task, with the study's machine and success instead of its own."""
-        if not isinstance(given, Task):
-            return Task(given, self.machine, success=tuple_of(self.success))
-        if self.machine is None and not self.success:
-            return given
-        machine = given.machine if self.machine is None else self.machine
-        return Task(given, machine, success=tuple_of(self.success))
 
     def __repr__(self) -> str:
         panels, lines, seeds = len(self.panels), len(list(self.lines())), len(self.seed_numbers)
@@ -334,10 +319,10 @@ def _note_failure(curves: Curves) -> str:
     """A note that no seed of a line solves the task in its last evaluations, and what to try; nothing if one does."""
     if curves.success[:, -count_last_tests(len(curves.at)) :].any():
         return ""
-    task, agent = curves.panel.task, curves.panel.agent(curves.line)
-    if not is_judged(task, agent):
+    advice = advise(curves.panel.task, curves.panel.agent(curves.line))
+    if not advice:
         return ""
-    return f"`{curves.line.name}` on {curves.panel.heading}: no seed solves it; try {advise(task, agent)}"
+    return f"`{curves.line.name}` on {curves.panel.heading}: no seed solves it; try {advice}"
 
 
 # --- Running studies
@@ -492,5 +477,5 @@ def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
     if not tasks:
         return None
     success = tuple(record.pop("success"))
-    task = Task(tasks[0], tasks[0].machine, success=success)
+    task = task_for(tasks[0], success=success)
     return Panel(domain=task, lines=tuple(lines), **record)

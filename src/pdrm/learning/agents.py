@@ -592,10 +592,5 @@ def kind_of(name: str) -> type[BuiltInAgent]:
     return AGENTS[name]
 
 
-def read_agent(name: str, record: Mapping[str, Any]) -> BuiltInAgent:
-    """The agent that a record describes."""
-    return kind_of(name)(**record)
-
-
 for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
     _kind.__doc__ = f"{inspect.cleandoc(_kind.__doc__ or '')}\n\n{list_settings(_kind)}"

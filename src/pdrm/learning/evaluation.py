@@ -6,7 +6,7 @@ Tables are played with the readable machine, and break ties as in training; ever
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.domains.finite_env import FiniteEnv
 from pdrm.errors import NotHere, did_you_mean
 from pdrm.learning.curve import Test, find_successes, format_return, settle_returns
 from pdrm.learning.protocol import Policy, Remembering
@@ -46,38 +45,28 @@ class Evaluation(dict[str, Any]):
     """
 
     @classmethod
-    def of(
-        cls,
-        task: Task,
-        seed: int,
-        test: Test,
-        discounted: npt.ArrayLike,
-        truncated: npt.NDArray[np.bool_],
-    ) -> Evaluation:
-        """Sum up the episodes of one run.
-
-        Args:
-            task: Where they were played.
-            seed: Of the run.
-            test: The episodes.
-            discounted: The discounted return of each.
-            truncated: The episodes that a limit ended.
-        """
-        pairs = zip(test.ends.tolist(), truncated.tolist(), strict=True)
-        ends = Counter(TRUNCATED * cut + end for end, cut in pairs)
-        returns = settle_returns(test.returns)
+    def of(cls, task: Task, played: Sequence[Played], **about: Any) -> Evaluation:
+        """Sum up the episodes of some runs of a task."""
+        columns = list(zip(*played, strict=True))[:5]
+        returns, steps, ends, discounted, truncated = map(np.concatenate, columns)
+        pairs = zip(ends.tolist(), truncated.tolist(), strict=True)
+        counted = Counter(TRUNCATED * cut + end for end, cut in pairs)
+        settled = settle_returns(returns)
+        full = [int(one.cut_off.sum()) for one in played if one.cut_off is not None]
+        if full:
+            about["cut_off"] = sum(full)
         return cls(
             domain=task.name,
-            seed=seed,
-            episodes=len(returns),
-            mean_return=float(returns.mean()),
-            mean_discounted_return=float(np.mean(np.asarray(discounted, np.float64))),
+            episodes=len(settled),
+            mean_return=float(settled.mean()),
+            mean_discounted_return=float(discounted.mean()),
             discount=task.discount,
-            returns=returns.tolist(),
-            mean_steps=float(test.steps.mean()),
-            success=float(find_successes(test.ends, task.success).mean()),
-            ends=dict(ends.most_common()),
+            returns=settled.tolist(),
+            mean_steps=float(steps.mean()),
+            success=float(find_successes(ends, task.success).mean()),
+            ends=dict(counted.most_common()),
             truncated=int(truncated.sum()),
+            **about,
         )
 
     def __missing__(self, name: str) -> Any:
@@ -193,18 +182,19 @@ def play_episode(env: Any, policy: Policy, seed: int | None = None) -> Episode:
     observation, info = env.reset(seed=seed)
     if isinstance(policy, Remembering):
         policy.reset()
-    moments = [_moment(env, observation, None, info)]
+    moments = [_moment(observation, None, info)]
     terminated = truncated = False
     while not (terminated or truncated):
         action = policy.act(observation, info)
         observation, _, terminated, truncated, info = env.step(action)
-        moments.append(_moment(env, observation, action, info))
+        moments.append(_moment(observation, action, info))
     return Episode(moments, bool(truncated) and not terminated)
 
 
-def _moment(env: Any, observation: Any, action: Any, info: Any) -> Moment:
-    record, bare = info["machine"], env.unwrapped
-    state = bare.state if isinstance(bare, FiniteEnv) else observation
+def _moment(observation: Any, action: Any, info: Any) -> Moment:
+    record = info["machine"]
+    seen = observation["observation"] if isinstance(observation, Mapping) else observation
+    state = int(seen) if np.ndim(seen) == 0 else observation
     here = Configuration(record["state"], record["stack"])
     done = int(action) if np.ndim(action) == 0 and action is not None else action
     own = record["environment_reward"]
@@ -226,64 +216,43 @@ def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int
     each = [
         one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
     ]
-    return join_episodes(each)
+    played = Played.of(each, task.discount)
+    return Test(played.returns, played.steps, played.ends)
 
 
-def join_episodes(each: Sequence[Episode]) -> Test:
-    """An evaluation of these episodes."""
-    return Test(
-        np.array([one.reward for one in each]),
-        np.array([one.steps for one in each], np.int64),
-        np.array([one.end for one in each]),
-    )
+class Played(NamedTuple):
+    """E episodes without exploration."""
+
+    returns: npt.NDArray[np.float64]
+    steps: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.str_]
+    """[E] each: as in a `Test`."""
+    discounted: npt.NDArray[np.float64]
+    """[E]: the discounted returns."""
+    truncated: npt.NDArray[np.bool_]
+    """[E]: the episodes that a limit ended."""
+    cut_off: npt.NDArray[np.bool_] | None = None
+    """[E]: those of networks that a full stack ended."""
+
+    @classmethod
+    def of(cls, each: Sequence[Episode], discount: float) -> Played:
+        """The numbers of some episodes."""
+        return cls(
+            np.array([one.reward for one in each]),
+            np.array([one.steps for one in each], np.int64),
+            np.array([one.end for one in each]),
+            np.array([one.discounted(discount) for one in each]),
+            np.array([one.truncated for one in each]),
+        )
 
 
 # --- Tables, with the readable machine
 
 
-class Player:
-    """Acts greedily through one episode, ties broken as in training: with a plain policy step by step, with a hierarchical one
-    option by option, each followed until it is completed or the machine moves."""
-
-    def __init__(
-        self,
-        policy: AnyPolicy | SummaryPolicy,
-        machine: AnyMemory,
-        rng: np.random.Generator,
-        ties: str = "random",
-    ) -> None:
-        self._policy, self._machine, self._rng, self._ties = policy, machine, rng, ties
-        self._option: int | None = None
-        self.option: str | None = None
-        """The rule that the option of the last action brings about; None if there are no options."""
-
-    def choose(self, s: int, here: Configuration) -> int:
-        """The action there, for the option under way or a new one."""
-        if not isinstance(self._policy, HierarchicalPolicy):
-            counts = isinstance(self._machine, CountingRewardAutomaton)
-            memory = tuple(map(int, here.stack)) if counts else here.stack
-            return self._best(self._policy.values(s, here.state, memory))
-        if self._option is None:
-            self._option = self._best(self._policy.option_values(s, here.state, here.stack))
-            self.option = self._policy.options[here.state][self._option]
-        return self._best(self._policy.values(s, here.state, here.stack, self._option))
-
-    def note(self, here: Configuration, label: Label, there: Configuration) -> None:
-        """Note a step: it may end the option."""
-        if self._option is not None and isinstance(self._machine, PushdownRewardMachine):
-            known = options_of(self._machine, here.state) if self.option else (None,)
-            if there != here or is_achieved(self._machine, known[self._option], label, here.top):
-                self._option = None
-
-    def _best(self, values: npt.NDArray[np.float64]) -> int:
-        if self._ties == "first" and values.any():
-            return int(values.argmax())
-        return int(self._rng.choice(np.flatnonzero(values == values.max())))
-
-
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A domain, a machine and a table that was learnt there, to play episodes with.
+    """A domain, a machine and a table that was learnt there, to play episodes with: with a plain policy step by step, with a
+    hierarchical one option by option, each followed until it is completed or the machine moves.
 
     >>> from pdrm.learning.run import train
     >>> moments = train("maze-5x5", "q", k=1).episode()
@@ -299,6 +268,7 @@ class Trained:
     operations: int | None = None
     """Moves of a counting automaton that an episode may take (default: any number)."""
     ties: str = "random"
+    """Tie-breaking among several best actions, as in training."""
     _steps: dict[tuple[Configuration, int], MemoryStep] = field(
         init=False, repr=False, default_factory=dict
     )
@@ -316,32 +286,59 @@ class Trained:
 
     def _moments(self, rng: np.random.Generator) -> Iterator[Moment]:
         arrays, operations = self.domain.arrays, 0
-        player = Player(self.policy, self.machine, rng, self.ties)
-        k = pick(arrays.start_probability, float(rng.random()))
+        start = pick(arrays.start_probability, float(rng.random()))
+        s, number = int(arrays.start_state[start]), int(arrays.start_label[start])
+        label = self.domain.labels[number] if number >= 0 else None
         here, paid, _ = begin(self.machine)
-        label = int(arrays.start_label[k])
-        if label >= 0 and here.state not in self.machine.final:
-            step = self._read(here, label)
+        if label is not None and here.state not in self.machine.final:
+            step = self._read(here, number)
             operations = step.moves
             if self._affords(operations):
                 here, paid = step.after, paid + step.reward
-        s = int(arrays.start_state[k])
-        yield Moment(s, here, None, self.domain.labels[label] if label >= 0 else None, paid)
+        yield Moment(s, here, None, label, paid)
+        option: int | None = None
+        rule: str | None = None
         for _ in range(self.step_limit or self.domain.step_limit):
             final = here.state in self.machine.final
             if final or arrays.terminal[s] or not self._affords(operations):
                 return
-            a = player.choose(s, here)
+            if isinstance(self.policy, HierarchicalPolicy) and option is None:
+                option = self._best(self.policy.option_values(s, here.state, here.stack), rng)
+                rule = self.policy.options[here.state][option]
+            a = self._best(self._values(s, here, option), rng)
             o = pick(arrays.probability[s, a], float(rng.random()))
-            label = int(arrays.label[s, a, o])
-            step = self._read(here, label)
+            number = int(arrays.label[s, a, o])
+            step = self._read(here, number)
             operations += step.moves
             if not self._affords(operations):
                 return
-            player.note(here, self.domain.labels[label], step.after)
-            own = float(arrays.reward[s, a, o])
+            label, own = self.domain.labels[number], float(arrays.reward[s, a, o])
+            if step.after != here or self._completes(option, rule, here, label):
+                option = None
             s, here = int(arrays.next[s, a, o]), step.after
-            yield Moment(s, here, a, self.domain.labels[label], step.reward, own, player.option)
+            yield Moment(s, here, a, label, step.reward, own, rule)
+
+    def _values(self, s: int, here: Configuration, option: int | None) -> npt.NDArray[np.float64]:
+        if isinstance(self.policy, HierarchicalPolicy):
+            assert option is not None
+            return self.policy.values(s, here.state, here.stack, option)
+        counts = isinstance(self.machine, CountingRewardAutomaton)
+        memory = tuple(map(int, here.stack)) if counts else here.stack
+        return self.policy.values(s, here.state, memory)
+
+    def _best(self, values: npt.NDArray[np.float64], rng: np.random.Generator) -> int:
+        if self.ties == "first" and values.any():
+            return int(values.argmax())
+        return int(rng.choice(np.flatnonzero(values == values.max())))
+
+    def _completes(
+        self, option: int | None, rule: str | None, here: Configuration, label: Label
+    ) -> bool:
+        """Return True if the machine takes the rule of the option."""
+        if option is None or not rule or not isinstance(self.machine, PushdownRewardMachine):
+            return False
+        known = options_of(self.machine, here.state)
+        return is_achieved(self.machine, known[option], label, here.top)
 
     def _read(self, here: Configuration, label: int) -> MemoryStep:
         """One label read; kept, because a counting automaton may take many moves for it."""

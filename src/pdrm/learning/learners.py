@@ -11,6 +11,7 @@ import numpy as np
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import Deep, Summary, Tabular
 from pdrm.learning.curve import Test, settle_returns
+from pdrm.learning.evaluation import Played
 from pdrm.learning.guest import AnyAgent, GuestAgent
 from pdrm.learning.protocol import Learner, Until
 from pdrm.learning.settings import BuiltInAgent
@@ -155,6 +156,19 @@ class NetworkLearner:
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
         return self.read_test(self.training.test(episodes, self.training.iterations))
+
+    def play(self, policy: DeepPolicy, episodes: int, seed: int) -> Played:
+        """Episodes of a policy that was learnt in this run, all at once."""
+        from pdrm.learning.deep.networks import stack_trees
+
+        network = stack_trees([policy.network])
+        self.training.state = self.training.state._replace(network=network)
+        played = self.training.test(episodes, seed)
+        test, full = self.read_test(played), np.asarray(played.cut_off[0])
+        limit = full | (test.steps >= self.task.domain.step_limit)
+        truncated = ~np.isin(test.ends, self.task.machine.final) & limit
+        discounted = np.asarray(played.discounted[0], np.float64)
+        return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
 
     def read_test(self, played: Episodes) -> Test:
         """The episodes of this run."""

@@ -62,21 +62,16 @@ class Replay:
         from pdrm.drawing.render import encode_png
 
         every = -(-len(self) // MOST_PICTURES)
-        some = f" (a picture every {every} steps)" * (every > 1)
-        screens = self.screens
-        more = [f"… {len(self) - MOST_SCREENS:,} more: print the replay"] * (
-            len(self) > MOST_SCREENS
-        )
-        text = "\n\n".join([*screens[:MOST_SCREENS], *more])
-        return str(
-            html("p", repr(self).strip("<>") + some)
-            + slides(
-                [encode_png(one, COLOURS) for one in self.pictures(every)],
-                "png",
-                f"moments of {self.task.name}",
-            )
-            + html("details", html("summary", "every step as text"), listing(text))
-        )
+        said = repr(self).strip("<>")
+        if every > 1:
+            said += f" (a picture every {every} steps)"
+        screens = self.screens[:MOST_SCREENS]
+        if len(self) > MOST_SCREENS:
+            screens.append(f"… {len(self) - MOST_SCREENS:,} more: print the replay")
+        pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
+        shown = slides(pictures, "png", f"moments of {self.task.name}")
+        text = html("details", html("summary", "every step as text"), listing("\n\n".join(screens)))
+        return str(html("p", said) + shown + text)
 
     def __len__(self) -> int:
         return len(self.moments)
@@ -91,16 +86,6 @@ class Replay:
     def reward(self) -> float:
         """The return."""
         return sum(moment.reward for moment in self.moments)
-
-    @property
-    def machine_reward(self) -> float:
-        """The return of the machine alone."""
-        return sum(moment.machine_reward for moment in self.moments)
-
-    @property
-    def environment_reward(self) -> float:
-        """The return of the environment itself."""
-        return sum(moment.environment_reward for moment in self.moments)
 
     @property
     def end(self) -> str:
@@ -125,8 +110,11 @@ class Replay:
         gained, screens = 0.0, []
         for number, moment in enumerate(self.moments):
             gained += moment.reward
-            memory = _list_counters if self.counts else list_stack
-            right = [*self._describe(number, gained), *memory(moment.configuration.stack)]
+            stack = moment.configuration.stack
+            memory = list_stack(stack)
+            if self.counts:
+                memory = ["counters", *(f"  {one}" for one in self._counters(stack))]
+            right = [*self._describe(number, gained), *memory]
             left = draw_text(self.task.finite, moment.state).split("\n")
             width = max(len(line) for line in left) + 4
             lines = (
@@ -143,13 +131,12 @@ class Replay:
             gained += moment.reward
             if number % every == 0 or number == len(self) - 1:
                 said, stack = self._describe(number, gained), moment.configuration.stack
-                shown = (
-                    [f"{place}: {value}" for place, value in enumerate(stack, 1)]
-                    if self.counts
-                    else stack
-                )
+                shown = self._counters(stack) if self.counts else stack
                 pictures.append(draw_state(self.task.finite, moment.state, said, shown))
         return pictures
+
+    def _counters(self, values: Sequence[str]) -> list[str]:
+        return [f"{number}: {value}" for number, value in enumerate(values, 1)]
 
     def facts(self) -> dict[str, Any]:
         """The summary: return, steps and the machine's last state."""
@@ -198,7 +185,3 @@ class Film(dict[str, Any]):
         if not self.path.exists():
             return None
         return picture(self.path.read_bytes(), self.path.suffix[1:], repr(self).strip("<>"))
-
-
-def _list_counters(values: tuple[str, ...]) -> list[str]:
-    return ["counters", *(f"  {number}: {value}" for number, value in enumerate(values, start=1))]

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadRunFolder,
     BadSetting,
@@ -26,15 +25,15 @@ from pdrm.errors import (
     Interrupted,
     NeverSucceeded,
     PdrmError,
-    WrongKind,
     warn_caller,
 )
 from pdrm.files import ensure_folder
-from pdrm.learning.advice import advise, count_last_tests, is_judged
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
+    CountingCQL,
     CountingQ,
+    CpRM,
     Deep,
     Summary,
     Tabular,
@@ -47,9 +46,9 @@ from pdrm.learning.curve import (
     format_return,
     read_tests,
 )
-from pdrm.learning.evaluation import Episode, Evaluation, Moment, join_episodes, play_policy
+from pdrm.learning.evaluation import Episode, Evaluation, Moment, Played, play_policy
 from pdrm.learning.execution import Planned, train_all
-from pdrm.learning.guest import AgentLike, agent_for
+from pdrm.learning.guest import AgentLike, AnyAgent, agent_for
 from pdrm.learning.learners import begin_together
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import (
@@ -57,6 +56,7 @@ from pdrm.learning.run_folder import (
     CURVE,
     RESULT,
     TIMING,
+    find_run,
     is_done,
     no_run,
     read_checkpoint,
@@ -65,15 +65,14 @@ from pdrm.learning.run_folder import (
 )
 from pdrm.learning.run_loop import Watch
 from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
-from pdrm.learning.saved_policy import find_run, read_policy, read_table
-from pdrm.learning.settings import BuiltInAgent, check_count
+from pdrm.learning.settings import FULL, check_count
+from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown
-from pdrm.task import MachineLike, Task, tuple_of
+from pdrm.task import DomainLike, MachineLike, Task, task_for
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
     from pdrm.drawing.rows import Rows
-    from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.replays import Film, Replay
 
 
@@ -169,18 +168,18 @@ class Run:
     @property
     def warning(self) -> NeverSucceeded | None:
         """A warning that no episode of the last evaluations solved the task, and what to try."""
-        task, agent = self.spec.task, self.spec.agent
-        if not self.done or not task.success:
+        task = self.spec.task
+        if not self.done or not (fix := advise(task, self.spec.agent)):
             return None
         ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
-        if find_successes(ends, task.success).any() or not is_judged(task, agent):
+        if find_successes(ends, task.success).any():
             return None
         (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
         wanted = " or ".join(f"`{state}`" for state in task.success)
         how = "ended" if last in task.machine.final else "were truncated"
         tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
         fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
-        return NeverSucceeded(fault, fix=advise(task, agent))
+        return NeverSucceeded(fault, fix=fix)
 
     def plot(
         self,
@@ -202,20 +201,20 @@ class Run:
     @property
     def result(self) -> dict[str, Any]:
         """The content of `result.json`: rows of a table, hashes of the policy and the curve."""
-        hashes = {"id": str, "policy_sha256": str, "curve_sha256": str, "policy_bytes": int}
-        return read_json(self.folder / RESULT, hashes)
+        return read_json(self.folder / RESULT)
 
     @property
     def timing(self) -> dict[str, Any]:
         """The content of `timing.json`: seconds of the last sitting, version, computer."""
-        kinds = {"seconds": float, "finished": str, "pdrm": str}
-        return read_json(self.folder / TIMING, kinds)
+        return read_json(self.folder / TIMING)
 
     @property
     def policy(self) -> Any:
         """The learnt policy: a table, networks that act step by step, or the policy of an agent of your own."""
         if self.learnt is not None:
             return self.learnt
+        from pdrm.learning.saved_policy import read_policy
+
         return read_policy(self.spec, self.folder)
 
     def evaluate(
@@ -231,20 +230,26 @@ class Run:
             seed: Of the episodes.
             task: Another task with the same observations and actions (default: the run's own).
         """
+        where = self.spec.task if task is None else task
+        return Evaluation.of(where, [self.played(where, episodes, seed)], seed=self.spec.seed)
+
+    def played(self, task: Task, episodes: int, seed: int) -> Played:
+        """Episodes without exploration; of networks on their own task all at once."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
-        where = self.spec.task if task is None else task
-        if isinstance(self.spec.agent, Deep) and task is None:
-            return self._evaluate_networks(episodes, seed)
-        played = list(self._play(where, episodes, seed))
-        discounted = [one.discounted(where.discount) for one in played]
-        truncated = np.array([one.truncated for one in played])
-        return Evaluation.of(where, self.spec.seed, join_episodes(played), discounted, truncated)
+        spec, agent = self.spec, self.spec.agent
+        if isinstance(agent, Deep) and task is spec.task:
+            usual = replace(agent, discount=task.discount)
+            (learner,) = begin_together([usual], [task], [spec.seed])
+            return learner.play(self.policy, episodes, seed)
+        return Played.of(list(self._play(task, episodes, seed)), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
         """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
         agent = self.spec.agent
         if isinstance(agent, Tabular | Summary):
+            from pdrm.learning.saved_policy import read_table
+
             trained = read_table(self.spec, self.folder, task)
             rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
@@ -254,9 +259,10 @@ class Run:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
         return float(self.evaluate(episodes, seed)["success"])
 
-    def optimal_value(self, discount: float | None = None) -> OptimalValue:
+    def optimal_value(self, discount: float | None = None) -> float | None:
         """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task with the whole
-        stack in view and no step limit. `pdrm.solve` says more.
+        stack in view and no step limit. None if it is not found within seconds: the domain is not finite, random, or large.
+        `pdrm.solve` says more.
 
         Args:
             discount: γ (default: the task's).
@@ -306,59 +312,51 @@ class Run:
             save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
 
-    def _evaluate_networks(self, episodes: int, seed: int) -> Evaluation:
-        """Episodes of a network, all at once."""
-        from pdrm.learning.deep.networks import stack_trees
 
-        task, agent = self.spec.task, self.spec.agent
-        policy: DeepPolicy = self.policy
-        assert isinstance(agent, Deep)
-        settings = replace(agent, discount=task.discount)
-        (learner,) = begin_together([settings], [task], [self.spec.seed])
-        training = learner.training
-        training.state = training.state._replace(network=stack_trees([policy.network]))
-        played = training.test(episodes, seed)
-        test = learner.read_test(played)
-        full = np.asarray(played.cut_off[0])
-        limit = full | (test.steps >= task.domain.step_limit)
-        truncated = ~np.isin(test.ends, task.machine.final) & limit
-        discounted = np.asarray(played.discounted[0])
-        found = Evaluation.of(task, self.spec.seed, test, discounted, truncated)
-        return Evaluation({**found, "cut_off": int(full.sum())})
+# --- If an agent does not learn its task
+
+LAST_TESTS = 4
+"""The last quarter of the evaluations says if a task was learnt."""
+FEWEST_EPISODES = 300
+"""A table that was trained for less is not expected to have learnt anything."""
+UNREACHABLE = "W0608"
 
 
-class OptimalValue(NamedTuple):
-    """The optimal value of a task, or why it is not known."""
+def count_last_tests(tests: int) -> int:
+    """The number of evaluations at the end that say if a task was learnt.
 
-    value: float | None
-    discount: float
-    why: str = ""
-    """The reason it is not known."""
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"not known: {self.why}"
-        return f"{self.value:.6g}, discounted by {self.discount:g}"
+    >>> count_last_tests(30), count_last_tests(2)
+    (7, 1)
+    """
+    return max(1, tests // LAST_TESTS)
 
 
-@lru_cache(maxsize=100)
-def optimal_value(task: Task, discount: float) -> OptimalValue:
-    """The optimal value of a task from the start, if it is found within seconds."""
-    from pdrm.analysis.solving import find_optimal_value
+def advise(task: Task, agent: AnyAgent) -> str:
+    """Suggest what to try with an agent that never solves its task; nothing if the task cannot be solved, or after few episodes.
 
-    if not isinstance(task.domain, FiniteDomain):
-        return OptimalValue(None, discount, "it needs a finite domain")
-    value = find_optimal_value(task, discount)
-    why = "moves are random, or the domain is large" if value is None else ""
-    return OptimalValue(value, discount, why)
+    >>> from pdrm.learning.agents import QLearning
+    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
+    'train longer (episodes=6_000); pdrm.CpRM, which also learns from counterfactuals; or a larger k (pdrm.check_k says which is enough)'
+    """
+    by_episodes = agent.unit == "episodes"
+    if not task.success or (by_episodes and agent.total < FEWEST_EPISODES):
+        return ""
+    if not task.catalogued or task.text is not None:
+        unreachable = sum(finding.code == UNREACHABLE for finding in inspect_task(task))
+        if unreachable == len(task.success):
+            return ""
+    setting = "episodes" if by_episodes else "total_timesteps"
+    tried = [f"train longer ({setting}={2 * agent.total:_})"]
+    is_finite = isinstance(task.domain, FiniteDomain)
+    if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
+        tried += ["pdrm.CpRM, which also learns from counterfactuals"]
+    if isinstance(agent, Tabular) and agent.k != FULL:
+        tried += ["or a larger k (pdrm.check_k says which is enough)"]
+    return "; ".join(tried)
 
 
 def _describe(spec: RunSpec) -> str:
     return f"{spec.agent.name}, k = {spec.agent.k}, on {spec.task.name}"
-
-
-MEANS = ("mean_return", "mean_discounted_return", "mean_steps", "success")
-"""The entries of evaluations that are averaged over several runs."""
 
 
 class RunRow(NamedTuple):
@@ -450,27 +448,14 @@ class Runs(list[Run]):
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Play episodes of all runs without exploration, and sum them up in one dictionary."""
-        each = [run.evaluate(episodes, seed) for run in self]
-        ends = sum((Counter(one["ends"]) for one in each), Counter[str]())
-        return Evaluation(
-            domain=each[0]["domain"],
-            seeds=[run.spec.seed for run in self],
-            episodes=sum(one["episodes"] for one in each),
-            discount=each[0]["discount"],
-            returns=[paid for one in each for paid in one["returns"]],
-            **{name: float(np.mean([one[name] for one in each])) for name in MEANS},
-            ends=dict(ends.most_common()),
-            truncated=sum(one["truncated"] for one in each),
-        )
-
-
-TaskLike = Task | str | os.PathLike[str] | FiniteDomain | WaterWorld
-"""A task, or a domain that comes with a machine: itself, its name or its file."""
+        task = self[0].spec.task
+        played = [run.played(task, episodes, seed) for run in self]
+        return Evaluation.of(task, played, seeds=[run.spec.seed for run in self])
 
 
 @overload
 def train(
-    task: TaskLike,
+    task: Task | DomainLike,
     agent: AgentLike | None = ...,
     *,
     machine: MachineLike | None = ...,
@@ -484,7 +469,7 @@ def train(
 ) -> Run: ...
 @overload
 def train(
-    task: TaskLike,
+    task: Task | DomainLike,
     agent: AgentLike | None = ...,
     *,
     machine: MachineLike | None = ...,
@@ -496,7 +481,7 @@ def train(
     **settings: Any,
 ) -> Runs: ...
 def train(
-    task: TaskLike,
+    task: Task | DomainLike,
     agent: AgentLike | None = None,
     *,
     machine: MachineLike | None = None,
@@ -533,64 +518,41 @@ def train(
     >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
     [0, 1, 2]
     """
-    given = _task_of_call(task, agent, machine, success)
+    given = task_for(task, machine, success)
     is_table = isinstance(given.domain, FiniteDomain)
     called = (DEFAULT_TABLE if is_table else DEFAULT_DEEP) if agent is None else agent
     chosen = agent_for(called, settings)
     check_count("seed", seed, 0)
     if seeds is not None and seed:
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
-    from pdrm.product.task_findings import warn_of_tasks
-
     warn_of_tasks(given)
     numbers = (seed,) if seeds is None else resolve_seeds(seeds)
     specs = [RunSpec(given, chosen, one) for one in numbers]
     specs[0].check()
     shown = is_shown() if progress is None else progress
     root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-    runs = Runs(_train(specs, root, watch, shown=shown, temporary=folder is None))
+    runs = _train(specs, root, watch, shown=shown, temporary=folder is None)
     _warn_of_failure(runs)
     return runs[0] if seeds is None else runs
 
 
-def _task_of_call(
-    task: TaskLike, agent: object, machine: MachineLike | None, success: str | Sequence[str]
-) -> Task:
-    """The task that is meant; refuse an agent instead of one, and several tasks or agents."""
-    if isinstance(task, BuiltInAgent):
-        raise WrongKind(
-            f"{task!r} is an agent", fix="the task comes first: pdrm.train(task, agent)"
-        )
-    if isinstance(task, list | tuple | set) or isinstance(agent, list | tuple | set):
-        fix = "pdrm.Study(tasks, agents, seeds=3).run() trains every agent on every task"
-        raise WrongKind("`train` takes one task and one agent", fix=fix)
-    if not isinstance(task, Task):
-        return Task(task, machine, success=tuple_of(success))
-    if machine is None and not success:
-        return task
-    kept = success or (task.success if machine is None else ())
-    return Task(task, task.machine if machine is None else machine, success=tuple_of(kept))
-
-
 def _train(
     specs: Sequence[RunSpec], root: Path, watch: Watch | None, *, shown: bool, temporary: bool
-) -> list[Run]:
+) -> Runs:
     """Train runs that differ in their seed, in this process."""
+    runs = Runs(Run(spec, root / spec.name) for spec in specs)
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     try:
-        outcome = train_all(planned, root, watch=watch, shown=shown)
+        failures, policies = train_all(planned, root, watch=watch, shown=shown)
     except KeyboardInterrupt:
-        kept = [run for run in (Run(spec, root / spec.name) for spec in specs) if run.tested]
-        if not kept:
-            raise Interrupted("stopped before the first test: there is nothing to keep") from None
-        loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in kept)
+        loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
+        said = f"what was learnt by then: {loads}" if loads else "there is nothing to keep yet"
         later = 'with folder="runs" the same line resumes' if temporary else "the same line resumes"
-        raise Interrupted(f"stopped; what was learnt by then: {loads}; {later}") from None
-    if outcome.failures:
-        error = outcome.failures[0].error
-        assert error is not None
-        raise error
-    runs = [Run(spec, root / spec.name, outcome.policies.get(spec.id)) for spec in specs]
+        raise Interrupted(f"stopped; {said}; {later}") from None
+    for failure in failures:
+        assert failure.error is not None
+        raise failure.error
+    runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
     if temporary:
         for run in runs:
             weakref.finalize(run, _remove, run.folder)
@@ -611,3 +573,11 @@ def _warn_of_failure(runs: Sequence[Run]) -> None:
         first, seeds = next(iter(failed.values())), ", ".join(map(str, failed))
         told = f"{first.message} (agent `{runs[0].spec.agent.name}`, seed {seeds})"
         warn_caller(NeverSucceeded(told, fix=first.fix))
+
+
+@lru_cache(maxsize=100)
+def optimal_value(task: Task, discount: float) -> float | None:
+    """The optimal value of a task from the start, if it is found within seconds."""
+    from pdrm.analysis.solving import find_optimal_value
+
+    return find_optimal_value(task, discount) if isinstance(task.domain, FiniteDomain) else None

@@ -97,16 +97,13 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
 
 
-def read_json(path: Path, kinds: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
-    """A record of a run, whose values are of these kinds."""
+def read_json(path: Path) -> dict[str, Any]:
+    """A record of a run."""
     try:
-        record = parse_record(path.read_bytes())
-        for name, kind in kinds.items():
-            need((isinstance(record.get(name), kind), f"its `{name}` is {record.get(name)!r}"))
+        return parse_record(path.read_bytes())
     except (OSError, ValueError) as error:
         fault = f"{path} cannot be read: {describe_fault(error)}"
         raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
-    return record
 
 
 def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
@@ -142,6 +139,12 @@ def list_runs(folder: Path) -> list[Path]:
         file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))
     }
     return [folder] if folder in found else list(found)
+
+
+def find_run(folder: Path) -> Path:
+    """The folder of a run: this one, or the only one that it holds."""
+    found = list_runs(folder)
+    return found[0] if len(found) == 1 else folder
 
 
 def no_run(folder: Path, why: str = "") -> BadRunFolder:

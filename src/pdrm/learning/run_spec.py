@@ -16,8 +16,7 @@ from pdrm.domains.labelling import OwnEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
 from pdrm.files import MALFORMED, describe_fault, need, parse_record
-from pdrm.learning.agents import Deep, read_agent
-from pdrm.learning.deep.sb3_agent import SB3
+from pdrm.learning.agents import Deep, kind_of
 from pdrm.learning.guest import SCHEDULE, AnyAgent, GuestAgent, agent_for
 from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent
@@ -100,7 +99,7 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
         where, seed, settings = record["task"], record["seed"], record["settings"]
         need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
         found = _read_task(folder, where, record.get("success", ())) if task is None else task
-        spec = RunSpec(found, _read_agent(record["agent"], settings, agent), seed)
+        spec = RunSpec(found, _kind_of(record["agent"], settings, agent), seed)
     except BadRunFolder:
         raise
     except (*MALFORMED, PdrmError) as error:
@@ -125,12 +124,14 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     return Task(domain, record["machine"], success=success)
 
 
-def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
+def _kind_of(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
     """The agent of a record; somebody else's is given."""
     if "source" not in settings:
-        return read_agent(name, settings) if given is None else agent_for(given)
+        return kind_of(name)(**settings) if given is None else agent_for(given)
     own = given
-    if settings["class"] == f"{SB3.__module__}.{SB3.__qualname__}":
+    if settings["class"].endswith("sb3_agent.SB3"):
+        from pdrm.learning.deep.sb3_agent import SB3
+
         own = SB3.read(settings["fields"])
     if not isinstance(own, Agent):
         fault = f"agent `{name}` is {settings['class']}, which a file cannot hold"

@@ -14,13 +14,14 @@ from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
 from pdrm.files import MALFORMED, describe_fault, parse_record, read_arrays, read_bytes
-from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, read_agent
+from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, kind_of
 from pdrm.learning.evaluation import Trained
 from pdrm.learning.guest import GuestAgent
 from pdrm.learning.learners import begin
 from pdrm.learning.protocol import LoadsPolicy, Policy, Resumable
-from pdrm.learning.run_folder import POLICY, SPEC, is_done, no_run
+from pdrm.learning.run_folder import POLICY, SPEC, find_run, is_done, no_run
 from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.tabular.policy import TabularPolicy, load_table
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
     LearntPolicy = AnyPolicy | SummaryPolicy | DeepPolicy
 
 
-def find_run(folder: Path) -> Path:
-    """The folder of a run: this one, or the only one in it."""
-    inside = [file.parent for file in folder.glob(f"*/{SPEC}")]
-    return inside[0] if len(inside) == 1 and not (folder / SPEC).exists() else folder
-
-
 def read_policy(spec: RunSpec, folder: Path) -> Any:
     """The policy of a run: a table, networks that act step by step, or the policy of an agent of your own."""
     task, agent = spec.task, spec.agent
@@ -44,11 +39,8 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     if isinstance(agent, GuestAgent):
         return _read_guest(agent, spec, folder / POLICY)
     if isinstance(agent, Deep):
-        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-        from pdrm.learning.deep.deep_policy import load_deep_policy
-
-        return load_deep_policy(folder / POLICY, _domain_of(task, agent))
-    return _place(read_table(spec, folder, task).policy, task.finite, task)
+        return _read_network(folder / POLICY, task, agent)
+    return _place(read_table(spec, folder, task).policy, task)
 
 
 def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
@@ -63,6 +55,15 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
     assert isinstance(learner, Resumable)  # its `save` wrote the file
     learner.load(arrays)
     return learner.policy()
+
+
+def _read_network(path: Path, task: Task, agent: Deep) -> DeepPolicy:
+    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    from pdrm.learning.deep.deep_policy import load_deep_policy
+
+    if isinstance(task.domain, WaterWorld):  # with the kind of action that the agent chooses
+        return load_deep_policy(path, replace(task.domain, continuous=agent.continuous is True))
+    return load_deep_policy(path, task.domain if isinstance(task.domain, JaxWorld) else task.finite)
 
 
 def _check_policy(spec: RunSpec, folder: Path) -> None:
@@ -80,9 +81,8 @@ def _check_policy(spec: RunSpec, folder: Path) -> None:
 
 def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     """The table of a run, to play episodes of a task with; it must have been learnt with the machine that the spec names."""
-    from pdrm.learning.tabular.policy import load_table
-
     agent = spec.agent
+    assert isinstance(agent, Tabular | Summary)
     _check_policy(spec, folder)
     machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
     where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
@@ -90,7 +90,6 @@ def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     if isinstance(agent, QLearning):
         limits = agent.step_limit, agent.operations_per_episode
         return Trained(table, where, machine, *limits, agent.ties)
-    assert isinstance(agent, Tabular | Summary)
     return Trained(table, where, machine, agent.step_limit)
 
 
@@ -120,60 +119,44 @@ def load_policy(
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
-        about = description.get("about")
-        spec = about.get("spec") if isinstance(about, dict) else None
-        task = None if domain is not None else _task_of(spec)
+        task, agent = _find_task(file, description, domain), None
         if "pdrm_deep_policy" in description:
-            agent = read_agent(description["agent"], description["settings"])
+            agent = kind_of(description["agent"])(**description["settings"])
     except (*MALFORMED, PdrmError) as error:
         why = describe_fault(error, file.with_suffix(".json").name)
         fault = f"{file} is not a policy, or is damaged: {why}"
         fix = "restore a copy of it, or train again; a run's folder will do, too"
         raise BadPolicyFile(fault, fix=fix) from error
-    if "pdrm_deep_policy" not in description:
-        from pdrm.learning.tabular.policy import load_table
-
-        where = domain if task is None else task.finite
-        finite = where if isinstance(where, FiniteDomain) else None
-        return _place(load_table(file), finite, task)
-    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_policy import DOMAIN, load_deep_policy
-
+    if not isinstance(agent, Deep):
+        table = load_table(file)
+        return table if task is None else _place(table, task)
     if task is None:
-        saved = file.with_suffix(DOMAIN)
-        if domain is None and not saved.exists():
-            fault = f"{file} was learnt in a domain of its own, which is not next to it"
-            fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
-            raise BadPolicyFile(fault, fix=fix)
-        task = Task(load_domain(saved) if domain is None else domain, description["machine"])
-    assert isinstance(agent, Deep)
-    return load_deep_policy(file, _domain_of(task, agent))
+        fault = f"{file} was learnt in a domain of its own, which is not next to it"
+        fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
+        raise BadPolicyFile(fault, fix=fix)
+    return _read_network(file, task, agent)
 
 
-def _task_of(spec: Any) -> Task | None:
-    """The task of a spec's record, if its domain is one of the catalogue's."""
-    where = spec.get("task") if isinstance(spec, dict) else None
-    if not isinstance(where, dict) or "domain_sha256" in where or "world" in where:
+def _find_task(
+    file: Path, description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
+) -> Task | None:
+    """The task of a policy's file: in the domain that is given, kept next to the file, or named by the run's spec if that is one of
+    the catalogue's."""
+    saved = file.with_suffix(".domain.npz")
+    if domain is None and saved.exists():
+        domain = load_domain(saved)
+    if domain is not None:
+        return Task(domain, description["machine"])
+    where = description["about"].get("spec", {}).get("task", {})
+    if not where or "domain_sha256" in where or "world" in where or "environment" in where:
         return None
     return Task(where["domain"], where.get("machine"))
 
 
-def _domain_of(task: Task, agent: Deep) -> FiniteDomain | WaterWorld | JaxWorld:
-    """The task's domain, with the kind of action that the agent chooses."""
-    if isinstance(task.domain, WaterWorld):
-        return replace(task.domain, continuous=agent.continuous is True)
-    return task.domain if isinstance(task.domain, JaxWorld) else task.finite
-
-
-def _place(
-    policy: AnyPolicy | SummaryPolicy, domain: FiniteDomain | None, task: Task | None
-) -> AnyPolicy | SummaryPolicy:
+def _place(policy: AnyPolicy | SummaryPolicy, task: Task) -> AnyPolicy | SummaryPolicy:
     """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
-    from pdrm.learning.tabular.policy import Policy
-
-    placed = replace(policy, domain=domain)
-    if task is None or not isinstance(placed, Policy) or not placed.counts:
-        return placed
-    with suppress(CannotTranslate):  # several counters
-        return replace(placed, pushdown=task.pushdown)
+    placed = replace(policy, domain=task.finite)
+    if isinstance(placed, TabularPolicy) and placed.counts:
+        with suppress(CannotTranslate):  # several counters
+            return replace(placed, pushdown=task.pushdown)
     return placed

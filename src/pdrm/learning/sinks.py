@@ -9,35 +9,31 @@ from __future__ import annotations
 import importlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from pdrm.errors import BadSetting, CannotWrite, MissingPackage, did_you_mean
+from pdrm.errors import BadSetting, MissingPackage, did_you_mean
+from pdrm.files import ensure_folder
 from pdrm.learning.run_folder import is_done
 from pdrm.learning.run_loop import Status, Watch
 from pdrm.learning.run_spec import RunSpec
-
-
-def scalars(status: Status) -> dict[str, float]:
-    """The values logged after an evaluation: its results, and the state of the training."""
-    returns, steps = status.test.returns, status.test.steps
-    test = {
-        "return": float(returns.mean()),
-        "return_lowest": float(returns.min()),
-        "steps": float(steps.mean()),
-    }
-    train = {f"train/{name}": value for name, value in status.facts.items()}
-    return {f"test/{name}": value for name, value in test.items()} | train
 
 
 class Sink(ABC):
     """Somewhere to log to: called after every evaluation of a run, closed at the end."""
 
     def __call__(self, status: Status) -> None:
-        """Log the evaluation."""
-        self.log(scalars(status), status.done)
+        """Log an evaluation: its results, and the state of the training."""
+        returns = status.test.returns
+        values = {
+            "test/return": float(returns.mean()),
+            "test/return_lowest": float(returns.min()),
+            "test/steps": float(status.test.steps.mean()),
+        }
+        values |= {f"train/{name}": value for name, value in status.facts.items()}
+        self.log(values, status.done)
 
     @abstractmethod
     def log(self, values: dict[str, float], done: int) -> None:
@@ -99,13 +95,8 @@ class WeightsAndBiases(Sink):
         self._run.finish()
 
 
-SINKS: dict[str, Callable[..., Sink]] = {
-    "tensorboard": lambda folder, **_: TensorBoard(folder),
-    "wandb": lambda folder, name, about: WeightsAndBiases(
-        "pdrm", dir=str(folder), name=name, config=about
-    ),
-}
-"""By the name that `pdrm train --log` knows them by: from a run's folder, its name, and what is known about it."""
+SINKS = ("tensorboard", "wandb")
+"""The names that `pdrm train --log` knows them by."""
 
 
 def check_sink(tool: str) -> None:
@@ -114,15 +105,13 @@ def check_sink(tool: str) -> None:
         raise BadSetting(f"cannot log to `{tool}`", fix=did_you_mean(tool, SINKS))
 
 
-def sink_for(tool: str, folder: Path, name: str, about: dict[str, Any]) -> Sink:
-    """The sink of that name for the run in a folder; `tool` is `tensorboard` or `wandb`."""
+def sink_for(tool: str, folder: Path, spec: RunSpec) -> Sink:
+    """The sink of that name for the run in a folder."""
     check_sink(tool)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return SINKS[tool](folder, name=name, about=about)
-    except OSError as error:
-        fault = f"nothing can be logged in {folder}: {error.strerror or error}"
-        raise CannotWrite(fault, fix="choose another folder") from error
+    place = str(ensure_folder(folder))
+    if tool == "tensorboard":
+        return TensorBoard(place)
+    return WeightsAndBiases("pdrm", dir=place, name=folder.name, config=spec.record())
 
 
 @contextmanager
@@ -130,7 +119,7 @@ def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> I
     """A watch that logs every evaluation of the runs that are not done with the tool of that name."""
     with ExitStack() as stack:
         sinks = {
-            spec.id: stack.enter_context(sink_for(tool, folder, folder.name, spec.record()))
+            spec.id: stack.enter_context(sink_for(tool, folder, spec))
             for spec, folder in zip(specs, folders, strict=True)
             if not is_done(folder)
         }

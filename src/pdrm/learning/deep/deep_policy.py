@@ -37,7 +37,7 @@ from pdrm.files import (
 )
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import RecurrentPPO, read_agent
+from pdrm.learning.agents import RecurrentPPO, kind_of
 from pdrm.learning.deep.deep_training import ALGORITHMS, Algorithm, DeepTraining
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
@@ -238,7 +238,7 @@ def load_deep_policy(
             (visible in (0, 1), "what is visible is neither 0 nor 1"),
         )
         machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
-        agent: Any = read_agent(description["agent"], settings).settled()
+        agent: Any = kind_of(description["agent"])(**settings).settled()
         algorithm = ALGORITHMS[agent.name]
         arrays = read_arrays(path.read_bytes())
         units = [max(k, 1), *agent.net_arch]
