@@ -147,7 +147,7 @@ def test_a_python_file_sets_study(tmp_path):
             "`dome` is not a final state",
         ),
         ('success = "u2"', 'success = "u7"', 8, "`u7` is not a final state"),
-        ('name = "1-pdRM"', 'name = "cra-q full"', 6, "lines of panel"),
+        ('name = "1-pdRM"', 'name = "cra-q full"', 7, "lines of panel"),
         ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
     ],
 )

@@ -7,11 +7,12 @@ import re
 import runpy
 import tomllib
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
@@ -22,76 +23,56 @@ from pdrm.language.source import decode
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run_spec import resolve_seeds
 from pdrm.limits import LARGEST_STUDY
-from pdrm.task import find_machine, find_success
+from pdrm.task import find_machine
 
-# --- The line of each key in a TOML text: the standard library's reader tells it for syntax errors only.
+# --- The line that an error is about: the standard library's reader tells it for syntax errors only.
 
-Keys = tuple[str | int, ...]
-HEADER = re.compile(r"\s*(\[\[?)\s*([\w.\-]+)\s*\]\]?")
-KEY = re.compile(r"\s*([\w\-]+)\s*=")
+PAIR = re.compile(r"""([\w-]+)\s*(?:=\s*["']?([^"',{}\[\]=]*)|\]+\s*$)""")
+"""A key and its value, or the last word of a header."""
+KEY, VALUE = 0, 1
 
 
-class KeyLines:
-    r"""The line of each table and key.
+class Places:
+    r"""The lines of a TOML text, and what they set.
 
-    >>> text = "name = 'a'\n[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nk = 1\n"
-    >>> str(KeyLines("s.toml", text).of(("panels", 0, "agents", 0, "k")))
+    >>> places = Places("s.toml", "name = 'a'\n[[panels]]\ndomain = 'letter'\n[[panels]]\ndomain = 'echo'\n")
+    >>> second = places.table("panels", 1, places.everywhere)
+    >>> str(places.find("there is no domain `echo`", [second]))
     's.toml:5:1'
-    >>> str(KeyLines("s.toml", text).of(("panels", 0, "agents", 7, "k")))
-    's.toml:4:1'
     """
 
     def __init__(self, file: str, text: str) -> None:
-        self.file, self.lines = file, text.splitlines()
-        self._found: dict[Keys, int] = {(): 1}
-        table: Keys = ()
-        for number, line in enumerate(self.lines, start=1):
-            if header := HEADER.match(line):
-                table = self._table(header[2].split("."), is_array=header[1] == "[[")
-                self._found.setdefault(table, number)
-                self._found.setdefault(table[:-1], number)
-            elif key := KEY.match(line):
-                self._found.setdefault((*table, key[1]), number)
+        self.file, self.lines = file, text.splitlines() or [""]
+        self.everywhere = range(len(self.lines))
+        self.pairs = [
+            [(key, value.strip()) for key, value in PAIR.findall(line)] for line in self.lines
+        ]
 
-    def _table(self, words: list[str], *, is_array: bool) -> Keys:
-        """The path of a header: names of arrays are followed by the number of their latest table, which `[[…]]` begins."""
-        path: Keys = ()
-        for place, word in enumerate(words):
-            path = (*path, word)
-            tables = 0
-            while (*path, tables) in self._found:
-                tables += 1
-            if is_array and place == len(words) - 1:
-                return (*path, tables)
-            if tables:
-                path = (*path, tables - 1)
-        return path
+    def table(self, header: str, number: int, within: range) -> range:
+        """The lines of a table of an array; all of them if it has no header of its own."""
+        begins = [
+            at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")
+        ]
+        if number >= len(begins):
+            return within
+        return range(begins[number], [*begins, within.stop][number + 1])
 
-    def has(self, path: Keys) -> bool:
-        """Return True if there is a line for this very key (or, in a table on one line, for that table and a key of this name)."""
-        if path in self._found:
-            return True
-        around = self._found.get(path[:-1])
-        inline = rf"[{{,]\s*{path[-1]}\s*="
-        return around is not None and bool(re.search(inline, self.lines[around - 1]))
+    def find(self, message: str, scopes: Sequence[range]) -> Where:
+        """The line that an error names: by a key in backticks, else by a value, else by a key; the first line of the first scope
+        if it names none."""
+        named = re.findall("`([^`]+)`", message)
+        words = [*named, *re.findall(r"[\w.+-]+", message)]
+        for part, known in ((KEY, named), (VALUE, words), (KEY, words)):
+            for word, scope in product(known, scopes):
+                for at in scope:
+                    if any(pair[part] == word for pair in self.pairs[at]):
+                        return self.line(at)
+        return self.line(scopes[0].start)
 
-    def of(self, path: Keys) -> Where:
-        """The line of a key, or of the nearest table around it."""
-        while path not in self._found:
-            path = path[:-1]
-        number = self._found[path]
-        text = self.lines[number - 1] if self.lines else ""
-        return Where(self.file, number, 1, text, max(1, len(text)))
-
-
-def path_text(path: Keys) -> str:
-    """A path as people write it, counting from 1.
-
-    >>> path_text(("panels", 0, "agents", 1, "k"))
-    'panels[1].agents[2].k'
-    """
-    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path)
-    return "".join(parts).removeprefix(".")
+    def line(self, at: int, column: int = 1) -> Where:
+        """A line, by its number from 0 on."""
+        text = self.lines[at]
+        return Where(self.file, at + 1, column, text, max(1, len(text) - column + 1))
 
 
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
@@ -106,86 +87,80 @@ PANEL |= {"success": (str, list), "settings": dict, "agents": list}
 AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict, "seconds": (int, float), "gigabytes": (int, float)}
 KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict: "a table"}
-T = TypeVar("T")
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
 
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
     text = decode(read_bytes(path, LARGEST_STUDY), str(path))
+    places = Places(str(path), text)
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
         fault = "tables or lists are nested too deeply"
-        raise BadStudy(fault, where=Where(str(path)), fix=SHAPE) from error
+        raise BadStudy(fault, where=places.line(0), fix=SHAPE) from error
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
-        lines = text.splitlines() or [""]
-        line, column = (int(found[2]), int(found[3])) if found else (len(lines), len(lines[-1]) + 1)
-        where = Where(str(path), line, column, lines[min(line, len(lines)) - 1])
-        fault = f"this is not valid TOML: {found[1] if found else error}"
+        why, line, column = found.groups() if found else (str(error), len(places.lines), 1)
+        where = places.line(min(int(line), len(places.lines)) - 1, int(column))
+        fault = f"this is not valid TOML: {why}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    return _TomlStudy(path, KeyLines(str(path), text)).study(record)
+    return _TomlStudy(path, places).study(record)
 
 
 class _TomlStudy:
     """Turns tables into the parts of a study, with the place of each for messages."""
 
-    def __init__(self, path: Path, places: KeyLines) -> None:
+    def __init__(self, path: Path, places: Places) -> None:
         self.folder, self.stem, self.places = path.parent, path.stem, places
 
     def study(self, record: dict[str, Any]) -> Study:
-        self.check(record, STUDY, ())
-        panels = self.tables(record, ("panels",))
-        shared = record.get("settings", {})
-        read = [
-            self.panel(panel, ("panels", number), shared) for number, panel in enumerate(panels)
-        ]
-        made = _call_as_domains(panels, read)
-        name, seeds = record.get("name", self.stem), record.get("seeds", TEN_SEEDS)
-        self.locate(("seeds",), lambda: resolve_seeds(seeds))
-        title = record.get("title", "")
-        return self.locate(
-            ("panels",), lambda: Study(name=name, title=title, panels=made, seeds=seeds)
-        )
+        scopes = [self.places.everywhere]
+        self.check(record, STUDY, "", scopes)
+        shared, seeds = record.get("settings", {}), record.get("seeds", TEN_SEEDS)
+        with self.located(scopes, "seeds"):
+            resolve_seeds(seeds)
+        panels = self.tables(record, "panels", "", scopes)
+        read = [self.panel(one, number, shared) for number, one in enumerate(panels)]
+        title, made = record.get("title", ""), _call_as_domains(panels, read)
+        with self.located(scopes):
+            return Study(name=record.get("name", self.stem), title=title, panels=made, seeds=seeds)
 
-    def panel(self, record: dict[str, Any], keys: Keys, shared: dict[str, Any]) -> Panel:
-        self.check(record, PANEL, keys, required=("domain",))
-        domain = Path(record["domain"])
-        success = record.get("success", ())
-        agents = enumerate(self.tables(record, (*keys, "agents")))
-        lines = tuple(self.line(agent, (*keys, "agents", number)) for number, agent in agents)
-        machine = None
-        if "machine" in record:
-            given = partial(find_machine, record["machine"], self.folder)
-            machine = self.locate((*keys, "machine"), given)
-            self.locate((*keys, "success"), partial(find_success, machine, success))
-        make = partial(
-            Panel,
-            name=record.get("name", domain.stem),
-            domain=self.domain(record["domain"]),
-            title=record.get("title") or record.get("name") or domain.name,
-            lines=lines,
-            machine=machine,
-            success=(success,) if isinstance(success, str) else tuple(success),
-            settings={**shared, **record.get("settings", {})},
-        )
-        panel = self.locate((*keys, "domain"), make, scopes=(keys,))
-        self.locate((*keys, "success" if success else "domain"), lambda: panel.task)
-        for number, line in enumerate(lines):
-            agent = (*keys, "agents", number)
-            scopes = ((*agent, "settings"), (*keys, "settings"), ("settings",))
-            spec = self.locate((*agent, "agent"), partial(panel.specs, line, (0,)), scopes)[0]
-            self.locate((*agent, "agent"), spec.check, scopes)
+    def panel(self, record: dict[str, Any], number: int, shared: dict[str, Any]) -> Panel:
+        everywhere = self.places.everywhere
+        own, path = self.places.table("panels", number, everywhere), f"panels[{number + 1}]"
+        scopes = [own, everywhere]
+        self.check(record, PANEL, path, scopes, required="domain")
+        agents = enumerate(self.tables(record, "agents", f"{path}.", scopes))
+        inner = [
+            (agent, f"{path}.agents[{place + 1}]", self.places.table("panels.agents", place, own))
+            for place, agent in agents
+        ]
+        domain, success = Path(record["domain"]), record.get("success", ())
+        with self.located(scopes):
+            machine = record.get("machine")
+            panel = Panel(
+                name=record.get("name", domain.stem),
+                domain=self.domain(record["domain"]),
+                title=record.get("title") or record.get("name") or domain.name,
+                lines=tuple(self.line(agent, path, [at, *scopes]) for agent, path, at in inner),
+                machine=None if machine is None else find_machine(machine, self.folder),
+                success=(success,) if isinstance(success, str) else tuple(success),
+                settings={**shared, **record.get("settings", {})},
+            )
+            panel.task  # refuses what the machine cannot read
+        for line, (_, _, at) in zip(panel.lines, inner, strict=True):
+            with self.located([at, *scopes]):
+                panel.specs(line, (0,))[0].check()
         return panel
 
-    def line(self, record: dict[str, Any], keys: Keys) -> AgentLine:
-        self.check(record, AGENT, keys, required=("agent",))
-        agent = self.locate((*keys, "agent"), lambda: agent_for(record["agent"]))
-        k = record.get("k", agent.k)
-        self.locate((*keys, "k"), lambda: agent_for(agent, {"k": k}))
-        made = partial(AgentLine, **{"name": f"{record['agent']} {k}", **record, "k": k})
-        return self.locate((*keys, "gigabytes" if "gigabytes" in record else "seconds"), made)
+    def line(self, record: dict[str, Any], path: str, scopes: Sequence[range]) -> AgentLine:
+        self.check(record, AGENT, path, scopes, required="agent")
+        with self.located(scopes):
+            agent = agent_for(record["agent"])
+            k = record.get("k", agent.k)
+            agent_for(agent, {"k": k})
+            return AgentLine(**{"name": f"{record['agent']} {k}", **record, "k": k})
 
     def domain(self, name: str) -> str:
         """A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is."""
@@ -194,43 +169,45 @@ class _TomlStudy:
         return str(self.folder / name)
 
     def check(
-        self, record: Any, known: dict[str, Any], keys: Keys, required: tuple[str, ...] = ()
+        self, record: Any, known: Kinds, path: str, scopes: Sequence[range], required: str = ""
     ) -> None:
         """Raise unless all keys are known, of the right kind, and there."""
         if not isinstance(record, dict):
-            raise self.fault(keys, f"{path_text(keys)} is {record!r}, not a table", SHAPE)
+            raise self.fault("", f"{path} is {record!r}, not a table", SHAPE, scopes)
         for key, value in record.items():
-            path = (*keys, key)
+            place = f"{path}.{key}".removeprefix(".")
             if key not in known:
-                raise self.fault(path, f"{path_text(path)}: no such key", did_you_mean(key, known))
-            kinds = known[key] if isinstance(known[key], tuple) else (known[key],)
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                wanted = " or ".join(KINDS[kind] for kind in kinds)
-                raise self.fault(path, f"{path_text(path)} is {value!r}", f"give {wanted}")
-        for key in required:
-            if key not in record:
-                raise self.fault(keys, f"{path_text(keys)} has no `{key}`", f'add {key} = "…"')
+                fix = did_you_mean(key, known)
+                raise self.fault(key, f"{place}: no such key", fix, scopes)
+            kinds = known[key]
+            several = kinds if isinstance(kinds, tuple) else (kinds,)
+            if not isinstance(value, several) or isinstance(value, bool):
+                wanted = " or ".join(KINDS[kind] for kind in several)
+                raise self.fault(key, f"{place} is {value!r}", f"give {wanted}", scopes)
+        if required and required not in record:
+            fix = f'add {required} = "…"'
+            raise self.fault("", f"{path} has no `{required}`", fix, scopes)
 
-    def tables(self, record: dict[str, Any], keys: Keys) -> list[Any]:
-        found = record.get(str(keys[-1]), [])
+    def tables(
+        self, record: dict[str, Any], key: str, path: str, scopes: Sequence[range]
+    ) -> list[Any]:
+        found = record.get(key, [])
         if not found:
-            raise self.fault(keys[:-1], f"{path_text(keys)} is missing or empty", SHAPE)
+            raise self.fault("", f"{path}{key} is missing or empty", SHAPE, scopes)
         return list(found)
 
-    def locate(self, keys: Keys, make: Callable[[], T], scopes: tuple[Keys, ...] = ()) -> T:
-        """Call `make`; an error in it gets its place in this file: of a key in these scopes that it names, if any."""
+    @contextmanager
+    def located(self, scopes: Sequence[range], key: str = "") -> Iterator[None]:
+        """Give an error that is raised inside its place in this file, by this key or by what it names."""
         try:
-            return make()
+            yield
         except PdrmError as error:
             if error.where is None:
-                words = re.findall(r"\w+", error.message)
-                named = ((*scope, word) for scope in scopes for word in words)
-                found = (place for place in named if self.places.has(place))
-                error.where = self.places.of(next(found, keys))
+                error.where = self.places.find(f"`{key}`" if key else error.message, scopes)
             raise
 
-    def fault(self, keys: Keys, why: str, fix: str) -> BadStudy:
-        return BadStudy(why, where=self.places.of(keys), fix=fix)
+    def fault(self, key: str, why: str, fix: str, scopes: Sequence[range]) -> BadStudy:
+        return BadStudy(why, where=self.places.find(f"`{key}`", scopes), fix=fix)
 
 
 # --- A file of either kind.
