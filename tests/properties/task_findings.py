@@ -39,17 +39,16 @@ def check(seed: int, tasks: int = TASKS) -> Counter[str]:
 def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[str]:
     walk, found = Walk(domain, machine), task_findings.inspect_task(Task(domain, machine))
     codes, what = [finding.code for finding in found], described(machine)
-    reached = task_findings._Survey(domain, machine)
-    assert walk.ends <= reached.final, f"{walk.ends - reached.final} can be reached\n{what}"
+    reached = {state for (_, state), _ in task_findings._survey(domain, machine)}
+    assert walk.ends <= reached, f"{walk.ends - reached} can be reached\n{what}"
     if "W0607" in codes and walk.closed:
         going_on = walk.going_on()
         assert going_on > walk.best_ending, (
             f"ending pays {walk.best_ending}, not {going_on}\n{what}"
         )
-    nodes, edges = task_findings._list_steps(domain, machine)
-    loop = find_paying_cycle(edges)
+    loop = find_paying_cycle(task_findings._list_steps(domain, machine))
     if loop:
-        walk.go_round(nodes, loop, what)
+        walk.go_round(loop, what)
     return codes
 
 
@@ -145,9 +144,9 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(self, nodes: list[task_findings._Node], loop: list[PaidStep], what: str) -> None:
+    def go_round(self, loop: list[PaidStep[task_findings._Node]], what: str) -> None:
         """Go round a loop three times, from wherever a walk meets its first node."""
-        place, view = nodes[loop[0].source]
+        place, view = loop[0].source
         for here in list(self.known):
             stack = (*here[1].stack, BOTTOM)
             if (here[0], here[1].state, stack[:KNOWN]) == (place, view.state, view.known[:KNOWN]):

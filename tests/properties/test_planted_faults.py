@@ -280,8 +280,9 @@ def test_values_of_a_machine_that_try_one_label(monkeypatch):
 def test_a_lint_that_forgets_what_lies_below(monkeypatch):
     saturate = task_findings.task_findings.saturate
 
-    def forgetful(moves, first):
-        return saturate(lambda head: [(state, push[:1]) for state, push in moves(head)], first)
+    def forgetful(moves, begin):
+        cut = [(state, stack[:1]) for state, stack in begin]
+        return saturate(lambda head: [(state, push[:1]) for state, push in moves(head)], cut)
 
     monkeypatch.setattr(task_findings.task_findings, "saturate", forgetful)
     with pytest.raises(AssertionError, match=r"can be reached|ending pays"):

@@ -31,7 +31,6 @@ Move = tuple[Fraction, str, Stack]
 Cell = tuple[str, ...]
 """A symbol of the stack with the symbols below it, as many as the policy sees; END after the last."""
 END = ""
-BEFORE: tuple[Exit, Cell] = ((-1, ""), (END,))
 """The head from which the starts are reached."""
 BITS = 400
 """Powers of the discount are rounded to this many bits; what that changes is part of every bound."""
@@ -246,8 +245,6 @@ class Check:
 
         def moves(head: tuple[Exit, Cell]) -> list[tuple[Exit, tuple[Cell, ...]]]:
             self.on_step()
-            if head == BEFORE:
-                return [((s, u), (*pile(stack, (END,)), (END,))) for _, _, (s, u, stack) in starts]
             (s, u), cell = head
             top, below = cell[0] or None, cell[1:]
             if u in self.final:
@@ -263,9 +260,9 @@ class Check:
                 return [(e, (*pile(pushed, (END,)), cell)) for e, pushed in found]
             return [(e, pile(pushed, below)) for e, pushed in found]
 
-        starts = list(self.begins())
-        reached = saturate(moves, BEFORE)
-        return frozenset(reached.heads - {BEFORE})
+        starts = self.begins()
+        begin = [((s, u), (*pile(stack, (END,)), (END,))) for _, _, (s, u, stack) in starts]
+        return frozenset(saturate(moves, begin))
 
     # --- The upper function
 

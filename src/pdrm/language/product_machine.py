@@ -147,11 +147,8 @@ class Product:
         """The moves at every head that some word reaches, ordered as the parts list their states."""
         found: dict[Head, list[ProductMove]] = {}
         first = (self.start, self.bottom)
-        bottom = (Place((), RUN), EMPTY)
 
         def explore(head: Any) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
-            if head == bottom:
-                return [(self.start, (self.bottom, EMPTY) if self.stacked else (EMPTY,))]
             found[head] = self._moves(head)
             if len(found) > MOST_WORKED_OUT:
                 fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
@@ -159,7 +156,7 @@ class Product:
             return [(move.target, move.push) for move in found[head]]
 
         try:
-            saturate(explore, bottom)
+            saturate(explore, [(self.start, (self.bottom, EMPTY) if self.stacked else (EMPTY,))])
         except CannotCombine as error:
             raise self._find_apart(error) from None
         states = [[*part.machine.states, *part.machine.final] for part in self.parts]

@@ -8,25 +8,27 @@ several states can be repeated (are there more treasures?) depends on the domain
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple, TypeVar
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from pdrm.errors import Finding, Where
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.labels import LabelSets
-from pdrm.machines.reach import Head, PushdownSystem, lead
-from pdrm.machines.transitions import Transition, number_text
+from pdrm.machines.reach import Head, PushdownSystem, move_at
+from pdrm.machines.transitions import TopSymbols, Transition, number_text
 
 N = TypeVar("N", bound=Hashable)
 
 KNOWN = 3
 """Symbols of the stack that are looked at: as high as a loop may push above its start, and one more."""
 
-MOST_LOOKS = 20_000
-"""Labels read in search of loops; then the search ends."""
+MOST_VIEWS = 10_000
+"""Situations of a machine that are looked at."""
 
 MOST_SILENT = 1_000
 """Silent moves followed after a label."""
@@ -42,7 +44,7 @@ class View(NamedTuple):
     """A state and the topmost symbols of the stack, as far as they are known."""
 
     state: str
-    known: tuple[str | None, ...]
+    known: TopSymbols
 
 
 def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, float] | None:
@@ -56,60 +58,51 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
         >>> advance(catalogue("letter"), View("u0", ("#", BOTTOM)), frozenset("A"))
         (View(state='u0', known=('A', '#', None)), -0.01)
     """
-    state, known = view
     paid = 0.0
     for silent in range(MOST_SILENT):
-        if not known:
+        if not view.known:
             return None
-        rule = machine.rule(state, label if not silent else None, known[0])
-        if rule is not None:
-            state, replaced = lead(rule, Head(state, known[0]))
-            known = (*replaced, *known[1:])
-            paid += rule.reward
-        elif silent:
-            return View(state, known), paid
-        elif machine.otherwise.action == "error":
-            return None
-        else:
-            state = machine.otherwise.target or state
-            paid = machine.otherwise.reward
+        head = Head(view.state, view.known[0])
+        move = move_at(machine, head, None if silent else label)
+        if move is None:
+            return (view, paid) if silent else None
+        state, symbols = head.after(move)
+        view = View(state, symbols + view.known[1:])
+        paid += move.reward
         if state in machine.final:
-            return View(state, known), paid
+            return view, paid
     return None
 
 
-class PaidStep(NamedTuple):
-    """A step from one numbered situation to another."""
+class PaidStep(NamedTuple, Generic[N]):
+    """A step from one situation to another."""
 
-    source: int
-    target: int
+    source: N
+    target: N
     reward: float
+    """What is paid (-inf: the step does not surely lead there)."""
     label: Label
     action: int = 0
 
 
-Way = tuple[N, float, Label, int]
-"""A situation that comes next, what is paid (-inf: it does not surely come next), the label, and the action."""
-
-
 def explore_situations(
-    starts: Iterable[N], ways: Callable[[N], Iterable[Way[N]]], most: int
-) -> tuple[list[N], list[PaidStep]]:
-    """Find the situations that can be reached, and the steps between them, up to a number of situations."""
-    nodes = list(dict.fromkeys(starts))[:most]
-    number = {node: place for place, node in enumerate(nodes)}
-    steps: list[PaidStep] = []
-    for source, node in enumerate(nodes):  # it grows
-        for after, reward, label, action in ways(node):
-            if after not in number and len(nodes) < most:
-                number[after] = len(nodes)
-                nodes.append(after)
-            if after in number:
-                steps.append(PaidStep(source, number[after], reward, label, action))
-    return nodes, steps
+    starts: Iterable[N], steps_from: Callable[[N], Iterable[PaidStep[N]]], most: int
+) -> list[PaidStep[N]]:
+    """Find the steps between the situations that can be reached, up to a number of situations."""
+    nodes = list(dict.fromkeys(islice(starts, most)))
+    known = set(nodes)
+    found: list[PaidStep[N]] = []
+    for node in nodes:  # it grows
+        for step in steps_from(node):
+            if step.target not in known and len(nodes) < most:
+                known.add(step.target)
+                nodes.append(step.target)
+            if step.target in known:
+                found.append(step)
+    return found
 
 
-def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
+def find_paying_cycle(steps: Sequence[PaidStep[N]]) -> list[PaidStep[N]]:
     """Steps that lead back to their start and pay, if there are any.
 
     The longest ways to every situation are made longer step by step; the last steps of these ways lead round such a loop
@@ -117,11 +110,13 @@ def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
     """
     if not any(step.reward > 0 for step in steps):
         return []
-    source = np.array([step.source for step in steps])
-    target = np.array([step.target for step in steps])
+    nodes = dict.fromkeys(node for step in steps for node in (step.source, step.target))
+    number = {node: place for place, node in enumerate(nodes)}
+    source = np.array([number[step.source] for step in steps])
+    target = np.array([number[step.target] for step in steps])
     reward = np.array([step.reward for step in steps])
-    length = np.zeros(1 + max(source.max(), target.max()))
-    last = np.full(len(length), -1)
+    length = np.zeros(len(nodes))
+    last = np.full(len(nodes), -1)
     for _ in range(LONGEST_LOOP):
         longer = length[source] + reward
         better = np.flatnonzero(longer > length[target] + 1e-9)
@@ -144,46 +139,42 @@ def find_paying_loops(
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return
-    views: dict[str, list[View]] = {}
-    labels: dict[str, dict[Label, None]] = {}
+    labels: dict[str, dict[Label, None]] = defaultdict(dict)
     for head, applying in rules.items():
-        views.setdefault(head.state, []).append(View(head.state, (head.top,)))
         read = [sets.of(rule.guard) for rule in applying if not rule.silent]
-        labels.setdefault(head.state, {}).update((one.example(), None) for one in read if one)
+        labels[head.state] |= {one.example(): None for one in read if one}
+
+    def stay(view: View) -> Iterator[PaidStep[View]]:
+        for label in labels[view.state]:
+            found = advance(machine, view, label)
+            if found and found[0].state == view.state and len(found[0].known) <= KNOWN:
+                yield PaidStep(view, *found, label)
+
+    steps: dict[str, list[PaidStep[View]]] = defaultdict(list)
+    views = (View(head.state, (head.top,)) for head in rules)
+    for step in explore_situations(views, stay, MOST_VIEWS):
+        steps[step.source.state].append(step)
     wrong = "repeated, it pays again"
-    if any(state in machine.final for state in views):
+    if any(head.state in machine.final for head in rules):
         wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
-    looks = MOST_LOOKS
-    for state, starts in views.items():
-        if looks <= 0 or not labels[state]:
-            continue
-
-        def ways(view: View) -> Iterator[Way[View]]:
-            for label in labels[view.state]:
-                found = advance(machine, view, label)
-                if found and found[0].state == view.state and len(found[0].known) <= KNOWN:
-                    yield *found, label, 0
-
-        nodes, steps = explore_situations(starts, ways, looks // len(labels[state]))
-        looks -= len(nodes) * len(labels[state])
-        loop = find_paying_cycle(steps)
+    for state, own in steps.items():
+        loop = find_paying_cycle(own)
         if loop:
-            lowest = min(loop, key=lambda step: len(nodes[step.source].known))
-            first = loop.index(lowest)
+            first = min(range(len(loop)), key=lambda at: len(loop[at].source.known))
             loop = loop[first:] + loop[:first]
-            known = nodes[lowest.source].known[0]
+            known = loop[0].source.known[0]
             top = "the empty stack" if known is BOTTOM else f"top {known}"
             word = word_text(step.label for step in loop)
             paid = number_text(sum(step.reward for step in loop))
             said = (
                 f"in state `{state}` with {top}, the word `{word}` pays {paid} and changes nothing"
             )
-            place = find_paying_rule(machine, [nodes[step.source] for step in loop], loop)
+            place = find_paying_rule(machine, [step.source for step in loop], loop)
             yield Finding("W0606", f"{said}: {wrong}", place)
 
 
 def find_paying_rule(
-    machine: PushdownSystem, views: Iterable[View], loop: Iterable[PaidStep]
+    machine: PushdownSystem, views: Iterable[View], loop: Iterable[PaidStep[N]]
 ) -> Where | None:
     """The place of the first rule of a loop that pays."""
     for view, step in zip(views, loop, strict=True):

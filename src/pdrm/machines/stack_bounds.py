@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, explore_machine, lead, list_silent_heads, moves_at
-from pdrm.machines.transitions import TopSymbols
+from pdrm.machines.reach import Head, explore_machine, list_silent_heads, moves_at
+from pdrm.machines.transitions import NONE, TopSymbols
 
 # --- Silent moves after a label, on any stack. The empty stack counts as a symbol below all others.
 
@@ -29,7 +29,8 @@ def _settle(machine: PushdownRewardMachine, state: str, symbols: TopSymbols) -> 
     stack = list(reversed(symbols))
     pushes = 0
     while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
-        state, pushed = lead(rule, Head(state, stack.pop()))
+        head = Head(state, stack.pop())
+        state, pushed = head.after(head.move(rule))
         stack += reversed(pushed)
         pushes += len(pushed) > 1
     return _Settled(state, len(stack), pushes)
@@ -56,6 +57,10 @@ def _greatest_gains(
     return greatest
 
 
+def _count(most: float) -> int | None:
+    return None if most == inf else int(most)
+
+
 # --- Pop depth: the most symbols of the old stack that reading one label can pop
 #
 # Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
@@ -78,7 +83,7 @@ def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
             kept = pushed[-1:] == (top,)
             settled = _settle(machine, rule.target, pushed[:-1] if kept else pushed)
             most = max(most, (not kept) + (0 if settled.left else pops[settled.state]))
-    return None if most == inf else int(most)
+    return _count(most)
 
 
 def symbols_that_matter(machine: PushdownRewardMachine, k: int, steps: int = 1) -> int | None:
@@ -109,34 +114,26 @@ def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int
     [51, 9, 6]
     """
     found = explore_machine(machine)
-    above = {
-        head: [one for end in moves for one in found.come_up(*end)]
-        for head, moves in found.moves.items()
-    }
-    silent = above.keys() & list_silent_heads(machine).keys()
+    silent = found.above.keys() & list_silent_heads(machine).keys()
+    heights = dict.fromkeys(found.above, 1)
 
-    def climb(heights: dict[Head, int], heads: Iterable[Head]) -> dict[Head, int]:
+    def climb(heads: Iterable[Head]) -> dict[Head, int]:
         """The heights with one more move above these heads."""
         higher = dict(heights)
         for head in heads:
-            ends = [one.below + heights[one.head] for one in above[head]]
+            ends = [one.below + heights[one.head] for one in found.above[head]]
             higher[head] = min(most, max([heights[head], *ends]))
         return higher
 
-    def settle(heights: dict[Head, int]) -> dict[Head, int]:
-        """The heights with all silent moves taken."""
-        while (higher := climb(heights, silent)) != heights:
+    for label in range(labels + 1):
+        before = heights
+        if label:
+            heights = climb(found.above)
+        while (higher := climb(silent)) != heights:
             heights = higher
-        return heights
-
-    heights = settle(dict.fromkeys(above, 1))
-    for _ in range(labels):
-        higher = settle(climb(heights, above))
-        if higher == heights:
+        if label and heights == before:
             break
-        heights = higher
-    start = found.come_up(machine.start, (machine.stack[0], None))
-    highest = max(one.below + heights[one.head] for one in start)
+    highest = max(one.below + heights[one.head] for one in found.begin)
     return min(most, highest - 1)  # the empty stack does not count
 
 
@@ -174,31 +171,24 @@ class StackGrowth:
 
 def stack_growth(machine: PushdownRewardMachine) -> StackGrowth:
     """Find the constants of a machine."""
-    heads = list(map(Head._make, product(machine.states, (*machine.stack, None))))
-    silent = list_silent_heads(machine)
-    ends = [
-        lead(rule, head)
-        for head in heads
-        for rule in machine.rules_from(head.state)
-        if rule.looks_at(head.top)
-    ]
-
-    below = _greatest_gains(machine, lambda settled: settled.left - 1)
-    step = 0.0
-    for head, moves in explore_machine(machine).moves.items():
-        for state, symbols in moves if head not in silent else ():
-            settled = _settle(machine, state, symbols)
-            step = max(step, settled.left - 1 if settled.left else below[settled.state] - 1)
+    added = [len(rule.push) - (rule.top != NONE) for rule in machine.transitions]
 
     pushes = _greatest_gains(machine, lambda settled: settled.pushes)
+    after = {rule.target for rule in machine.transitions if not rule.silent}
+    after |= {machine.start, machine.otherwise.target or machine.start}
+
     sets = LabelSets(machine.alphabet)
-    reading = [head for head in heads if head not in silent]
-    after = {state for head in reading for state, _ in moves_at(machine, sets, head)}
-    silent_pushes = max(pushes[state] for state in (machine.start, *after))
+    below = _greatest_gains(machine, lambda settled: settled.left - 1)
+    step = 0.0
+    for head in explore_machine(machine).above.keys() - list_silent_heads(machine).keys():
+        for move in moves_at(machine, sets, head):
+            settled = _settle(machine, *head.after(move))
+            step = max(step, settled.left - 1 + (0 if settled.left else below[settled.state]))
+
     return StackGrowth(
         symbols=len(machine.stack),
-        added=max([0, *(len(symbols) - 1 for _, symbols in ends)]),
-        silent_pushes=None if silent_pushes == inf else int(silent_pushes),
+        added=max([0, *added]),
+        silent_pushes=_count(max(pushes[state] for state in after)),
         begun=len(machine.begin().after.stack),
         step=int(step),
     )

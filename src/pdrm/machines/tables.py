@@ -8,6 +8,7 @@ only, so that it passes unchanged into Numba and JAX.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, Lead, explore
-from pdrm.machines.transitions import Stack, TopSymbols
+from pdrm.machines.reach import Head, HeadMove, explore, move_at
+from pdrm.machines.transitions import Stack
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -70,61 +71,6 @@ class Table(NamedTuple):
     """The lowest number of a final state: every state from there on is final."""
 
 
-class MoveRow(NamedTuple):
-    """The move at one state, top and label: its target, its change of the stack, and its reward."""
-
-    target: str
-    pops: bool
-    """The top goes. False if it is put straight back."""
-    pushed: Stack
-    """The symbols put on the stack, the new top first."""
-    reward: float
-
-    def replace(self, top: str | None) -> TopSymbols:
-        """The symbols that replace `top` (None for the empty stack, which is never popped)."""
-        return self.pushed if self.pops else (*self.pushed, top)
-
-    def apply(self, stack: Stack) -> Stack:
-        """The stack after the move."""
-        return self.pushed + (stack[1:] if self.pops else stack)
-
-
-def rule_at(
-    machine: PushdownRewardMachine, state: str, top: str | None, label: Label | None
-) -> MoveRow | None:
-    """Return the move at a state that is not final, `otherwise` included.
-
-    Args:
-        machine: The machine.
-        state: Its state.
-        top: The symbol on top (None if the stack is empty).
-        label: The label that is read (None for the silent move).
-
-    Returns:
-        The move, or None if there is none.
-
-    Example:
-        >>> from pdrm.language.loading import catalogue
-        >>> rule_at(catalogue("letter"), "u0", "#", frozenset("A"))
-        MoveRow(target='u0', pops=False, pushed=('A',), reward=-0.01)
-    """
-    rule = machine.rule(state, label, top)
-    if rule is None:
-        otherwise = machine.otherwise
-        if label is None or otherwise.action == "error":
-            return None
-        return MoveRow(otherwise.target or state, False, (), 0.0 + otherwise.reward)
-    pushed = rule.replacement(top)
-    kept = top is not None and pushed[-1:] == (top,)
-    # a sum of rewards starts from 0.0, so that a lone -0.0 is paid as 0.0
-    return MoveRow(
-        rule.target,
-        top is not None and not kept,
-        pushed[:-1] if kept else pushed,
-        0.0 + rule.reward,
-    )
-
-
 def heads_in_play(
     machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Iterable[Label]
 ) -> set[Head]:
@@ -138,18 +84,29 @@ def heads_in_play(
     emitted = tuple(labels)
     waiting = set[Head]()
 
-    def moves(head: Head) -> list[Lead]:
+    def moves(head: Head) -> list[HeadMove]:
         if head.state in machine.final:
             return []
-        silent = rule_at(machine, *head, None)
+        silent = move_at(machine, head, None)
         if silent is not None:
-            return [(silent.target, silent.replace(head.top))]
+            return [silent]
         waiting.add(head)
-        rows = dict.fromkeys(rule_at(machine, *head, label) for label in emitted)
-        return [(row.target, row.replace(head.top)) for row in rows if row is not None]
+        found = dict.fromkeys(move_at(machine, head, label) for label in emitted)
+        return [move for move in found if move is not None]
 
     explore(moves, [(one.state, (*one.stack, None)) for one in begin])
     return waiting
+
+
+class TableRow(NamedTuple):
+    """A move as the table lists it: moves at different tops that change the stack alike are one."""
+
+    target: str
+    pops: bool
+    """The top goes. False if it is put straight back."""
+    pushed: Stack
+    """The symbols put on the stack, the new top first."""
+    reward: float
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -166,26 +123,24 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
             f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r}",
             fix="translate it with pdrm.machines.counting_to_pushdown",
         )
-    for emitted in labels:
-        _check_label(machine, emitted)
+    for label in labels:
+        _check_label(machine, label)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
-    tops = (None, *machine.stack)
-    symbols = {symbol: number for number, symbol in enumerate(tops)}
-    columns: tuple[Label | None, ...] = (None, *labels)
-    rows = {MoveRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
-    move = np.full((len(states), len(columns), len(tops)), UNDEFINED_MOVE, np.int32)
-    for state in machine.states:
-        for position, top in enumerate(tops):
-            for column, label in enumerate(columns):
-                row = rule_at(machine, state, top, label)
-                if row is not None:
-                    move[states[state], column, position] = rows.setdefault(row, len(rows))
+    symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
+    rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
+    numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
+    for head in map(Head._make, product(machine.states, symbols)):
+        for column, read in enumerate((None, *labels)):
+            move = move_at(machine, head, read)
+            if move is not None:
+                number = rows.setdefault(_row(head.top, move), len(rows))
+                numbers[states[head.state], column, symbols[head.top]] = number
     push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
     for number, row in enumerate(rows):
         push[number, : len(row.pushed)] = [symbols[symbol] for symbol in reversed(row.pushed)]
     return Table(
-        move=np.ascontiguousarray(move[:, 1:]),
-        silent=np.ascontiguousarray(move[:, 0]),
+        move=np.ascontiguousarray(numbers[:, 1:]),
+        silent=np.ascontiguousarray(numbers[:, 0]),
         target=np.array([states[row.target] for row in rows], np.int32),
         pops=np.array([row.pops for row in rows], np.int32),
         pushes=np.array([len(row.pushed) for row in rows], np.int32),
@@ -197,6 +152,13 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     )
 
 
+def _row(top: str | None, move: HeadMove) -> TableRow:
+    if top is None:
+        return TableRow(move.target, False, move.pushed, move.reward)
+    kept = move.pushed[-1:] == (top,)
+    return TableRow(move.target, not kept, move.pushed[:-1] if kept else move.pushed, move.reward)
+
+
 def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
     try:
         machine.alphabet.check(label)
@@ -206,21 +168,21 @@ def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
 
 
 MOST_KEPT = 100_000
-"""LazyTable kept before they are dropped: an environment may emit any of 2^events labels."""
+"""Moves kept before they are dropped: an environment may emit any of 2^events labels."""
 
 
 class LazyTable:
-    """The rows of a machine's table, found when they are first needed: a step for whoever meets labels one by one.
+    """The moves of a machine, found when they are first needed: a step for whoever meets labels one by one.
 
     >>> from pdrm.language.loading import catalogue
-    >>> rows = LazyTable(catalogue("letter"))
-    >>> rows.step("u0", ("#",), frozenset("A"))
+    >>> moves = LazyTable(catalogue("letter"))
+    >>> moves.step("u0", ("#",), frozenset("A"))
     ('u0', ('A', '#'), -0.01)
     """
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._known: dict[tuple[str, str | None, Label | None], MoveRow | None] = {}
+        self._known: dict[tuple[str, str | None, Label | None], HeadMove | None] = {}
         self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -229,20 +191,20 @@ class LazyTable:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        row = self._find(state, stack, label)
-        if row is None:
+        move = self._find(state, stack, label)
+        if move is None:
             raise self.machine.undefined_move(label, Configuration(state, stack))
-        return self._settle(row.target, row.apply(stack), row.reward)
+        return self._settle(move.target, move.pushed + stack[1:], move.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Make silent moves until none applies; rewards are added in the order of the moves."""
-        while state in self._may_be_silent and (row := self._find(state, stack, None)):
-            state = row.target
-            stack = row.apply(stack)
-            paid += row.reward
+        while state in self._may_be_silent and (move := self._find(state, stack, None)):
+            state = move.target
+            stack = move.pushed + stack[1:]
+            paid += move.reward
         return state, stack, paid
 
-    def _find(self, state: str, stack: Stack, label: Label | None) -> MoveRow | None:
+    def _find(self, state: str, stack: Stack, label: Label | None) -> HeadMove | None:
         top = stack[0] if stack else None
         key = state, top, label
         if key not in self._known:
@@ -250,7 +212,7 @@ class LazyTable:
                 self.machine.alphabet.check(label)
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            self._known[key] = rule_at(self.machine, state, top, label)
+            self._known[key] = move_at(self.machine, Head(state, top), label)
         return self._known[key]
 
 
@@ -264,7 +226,7 @@ class TableStep(NamedTuple):
 
 def begin_table(table: Table) -> TableStep:
     """The start, after the silent moves before the first label."""
-    return _silent_moves(table, table.start, (table.bottom,), 0.0)
+    return _follow(table, TableStep(table.start, (), 0.0), BEGIN)
 
 
 def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
@@ -278,22 +240,17 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
             f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
         )
-    return _silent_moves(
-        table, int(table.target[move]), _apply(table, move, stack), 0.0 + float(table.reward[move])
-    )
+    return _follow(table, TableStep(state, stack, 0.0), move)
 
 
-def _silent_moves(table: Table, state: int, stack: Symbols, paid: float) -> TableStep:
-    while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
-        state, stack = int(table.target[move]), _apply(table, move, stack)
-        paid += float(table.reward[move])
-    return TableStep(state, stack, paid)
-
-
-def _apply(table: Table, move: int, stack: Symbols) -> Symbols:
-    """The stack after a move."""
-    pushed = table.push[move, : table.pushes[move]].tolist()
-    return (*reversed(pushed), *stack[table.pops[move] :])
+def _follow(table: Table, step: TableStep, move: int) -> TableStep:
+    """Make a move, and silent ones until none applies."""
+    while move != UNDEFINED_MOVE:
+        pushed = table.push[move, : table.pushes[move]].tolist()
+        stack = (*reversed(pushed), *step.stack[table.pops[move] :])
+        step = TableStep(int(table.target[move]), stack, step.reward + float(table.reward[move]))
+        move = int(table.silent[step.state, stack[0] if stack else 0])
+    return step
 
 
 # --- Counting automata, as the Numba count runs them

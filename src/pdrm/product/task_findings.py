@@ -21,15 +21,13 @@ from pdrm.machines.paying_loops import (
     KNOWN,
     PaidStep,
     View,
-    Way,
     advance,
     explore_situations,
     find_paying_cycle,
     find_paying_rule,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import saturate
-from pdrm.machines.tables import rule_at
+from pdrm.machines.reach import Head, move_at, saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
@@ -144,8 +142,6 @@ def _list_starts(domain: FiniteDomain) -> list[int]:
 
 _Head = tuple[tuple[int, str], str | None]
 """A place and a machine state; and the top of the stack."""
-BEGINNING: _Head = (-1, ""), ""
-"""Before the start is drawn."""
 
 
 class _MachineEffect(NamedTuple):
@@ -166,16 +162,14 @@ def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> dict[_Head,
     found: dict[_Head, _Actions] = {}
 
     def moves(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
-        if head == BEGINNING:
-            stack = (machine.stack[0], BOTTOM)
-            return [((place, machine.start), stack) for place in _list_starts(domain)]
         if len(found) == MOST_NODES:
             return []
         found[head] = _act_at(domain, machine, head)
         every = [one for effects in found[head] for one in effects if one]
         return [((one.place, one.state), one.replacement) for one in every]
 
-    saturate(moves, BEGINNING)
+    stack = (machine.stack[0], BOTTOM)
+    saturate(moves, [((place, machine.start), stack) for place in _list_starts(domain)])
     return found
 
 
@@ -183,17 +177,16 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     (place, state), top = head
     if state in machine.final:
         return []
-    silent = rule_at(machine, state, top, None)
+    here = Head(state, top)
+    silent = move_at(machine, here, None)
     if silent is not None:
-        return [[_MachineEffect(place, silent.target, silent.replace(top), silent.reward)]]
+        return [[_MachineEffect(place, *here.after(silent), silent.reward)]]
 
     def read(one: _LabelEffect) -> _MachineEffect | None:
         if one.label == NO_LABEL:
             return _MachineEffect(one.place, state, (top,), one.reward)
-        row = rule_at(machine, state, top, domain.labels[one.label])
-        return row and _MachineEffect(
-            one.place, row.target, row.replace(top), row.reward + one.reward
-        )
+        move = move_at(machine, here, domain.labels[one.label])
+        return move and _MachineEffect(one.place, *here.after(move), move.reward + one.reward)
 
     return [[read(one) for one in effects] for effects in _list_actions(domain, place)]
 
@@ -213,12 +206,10 @@ _Node = tuple[int, View]
 """A place, and what is known of the machine there."""
 
 
-def _list_steps(
-    domain: FiniteDomain, machine: PushdownRewardMachine
-) -> tuple[list[_Node], list[PaidStep]]:
-    """The situations of a task, and the steps between them: those that are known and do not end it."""
+def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[PaidStep[_Node]]:
+    """The steps between the situations of a task: those that are known and do not end it."""
 
-    def ways(node: _Node) -> Iterator[Way[_Node]]:
+    def steps_from(node: _Node) -> Iterator[PaidStep[_Node]]:
         place, view = node
         for action, effects in enumerate(_list_actions(domain, place)):
             for one in effects:
@@ -227,19 +218,20 @@ def _list_steps(
                 if found is not None and found[0].state not in machine.final:
                     after, paid = found
                     reward = one.reward + paid if one.chance == 1 else -inf
-                    yield (one.place, View(after.state, after.known[:KNOWN])), reward, label, action
+                    there = one.place, View(after.state, after.known[:KNOWN])
+                    yield PaidStep(node, there, reward, label, action)
 
     begin = machine.begin().after
     view = View(begin.state, (*begin.stack, BOTTOM))
-    return explore_situations([(place, view) for place in _list_starts(domain)], ways, MOST_NODES)
+    starts = [(place, view) for place in _list_starts(domain)]
+    return explore_situations(starts, steps_from, MOST_NODES)
 
 
 def _find_loop(
     domain: FiniteDomain, machine: PushdownRewardMachine, ending: float
 ) -> Iterator[Finding]:
     """A warning if a loop pays as much in an episode as the best of the steps that end the task."""
-    nodes, steps = _list_steps(domain, machine)
-    loop = find_paying_cycle(steps)
+    loop = find_paying_cycle(_list_steps(domain, machine))
     paid = sum(step.reward for step in loop)
     limit = domain.step_limit
     in_all = paid * limit / max(1, len(loop))
@@ -249,12 +241,12 @@ def _find_loop(
     more = " …" if len(loop) > MOST_SHOWN else ""
     word = word_text(step.label for step in shown)
     actions = " ".join(domain.actions[step.action] for step in shown)
-    place = domain.describe(nodes[loop[0].source][0])
+    place = domain.describe(loop[0].source[0])
     said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place})"
     steps_text = f"{len(loop)} step{'s' * (len(loop) > 1)}"
     pays = f"pays {paid:g} in {steps_text}, {in_all:g} in an episode of {limit:,}"
     ends = "no step that ends the task was found"
     if ending > -inf:
         ends = f"the step that ends the task pays {ending:g}"
-    views = [nodes[step.source][1] for step in loop]
+    views = [step.source[1] for step in loop]
     yield Finding("W0606", f"{said} {pays}; {ends}", find_paying_rule(machine, views, loop))

@@ -59,7 +59,7 @@ def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
     def rank(head: Head) -> tuple[bool, str, Any]:
         return head != start, str(head[0]), head[1]
 
-    saturate(explore, start)
+    saturate(explore, [(start[0], (start[1],))])
     return {head: known[head] for head in sorted(known, key=rank)}
 
 
