@@ -150,7 +150,7 @@ def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
         "the file names the domain and the machine"
     )
     with pytest.raises(WrongPolicy, match="does not know of what stack"):
-        load_policy(file, pdrm.domain("letter")).act(shown)
+        replace(run.policy, pushdown=None).act(shown)
     two = ONE_COUNTER.replace("counters 1", "counters 2").replace("[-] / [+1]", "[-, -] / [+1, 0]")
     two = pdrm.Task(GRID, two.replace("[1] / [-1]", "[1, -] / [-1, 0]"))
     policy = pdrm.train(two, "cra-q", episodes=20).policy

@@ -14,7 +14,7 @@ from pdrm.learning.guest import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.saved_policy import read_table
 from pdrm.learning.tabular.learner import make_learner
-from pdrm.learning.tabular.policy import HierarchicalPolicy, Policy
+from pdrm.learning.tabular.policy import HierarchicalPolicy, QPolicy
 from pdrm.paper.paper_agents import ReadQLearning
 from pdrm.task import Task
 
@@ -34,7 +34,7 @@ def test_what_was_saved_is_loaded_again(agent, tmp_path):
     policy = training.policy({"who": "me"})
     policy.save(tmp_path / "mine.npz")
     again = load_policy(tmp_path / "mine.npz")
-    assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else Policy)
+    assert type(again) is type(policy) is (HierarchicalPolicy if agent == "hrm" else QPolicy)
     assert (again.about, again.actions) == ({"who": "me"}, ("u", "d", "l", "r"))
     assert list(again.table()) == list(policy.table())
     assert (str(again.view), len(again)) == (AGENTS[agent], training.rows)
@@ -59,7 +59,7 @@ def test_a_policy_is_saved_as_arrays_or_not_at_all(tmp_path):
 @pytest.mark.parametrize("agent", ["q", "cprm", "cra-q", "cra-cql"])
 def test_every_row_is_found_by_what_it_stands_for(agent):
     policy = trained(agent, episodes=60).policy()
-    rows = [policy.seen(row) for row in range(len(policy))]
+    rows = [policy.q_table.seen(row) for row in range(len(policy))]
     assert len(set(rows)) == len(policy)
     for row, seen in enumerate(rows):
         assert policy.values(*seen).tolist() == policy.q_table.value[row].tolist()

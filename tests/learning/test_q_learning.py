@@ -22,7 +22,9 @@ CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("dedup
 def table(training):
     """What was learnt, by what is seen."""
     policy = training.policy()
-    return {policy.seen(row): policy.q_table.value[row].tolist() for row in range(len(policy))}
+    return {
+        policy.q_table.seen(row): policy.q_table.value[row].tolist() for row in range(len(policy))
+    }
 
 
 @pytest.mark.parametrize(("choice", "budget"), CHOICES)

@@ -31,7 +31,7 @@ from pdrm.learning.run_folder import is_done, write_checkpoint
 from pdrm.learning.run_loop import execute
 from pdrm.learning.run_spec import RunSpec, read_spec
 from pdrm.learning.tabular.learner import QLearner
-from pdrm.learning.tabular.policy import load_table
+from pdrm.learning.tabular.policy_file import load_table
 from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)

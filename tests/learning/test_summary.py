@@ -13,7 +13,7 @@ from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_learner import SummaryLearner
-from pdrm.learning.tabular.summary_policy import copy_world
+from pdrm.learning.tabular.summary_policy import read_world, world_arrays
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.task import Task
 
@@ -169,7 +169,7 @@ def test_a_value_is_of_all_that_has_become_known():
 
     best = value(WholeStack(whole, table, 0.9))
     for s, action in np.ndindex(*whole.next.shape):
-        world = copy_world(whole)
+        world = read_world(world_arrays(whole))
         world.next[s, action] = -1
         solver = WholeStack(world, table, 0.9, largest_unknown=0.0)
         changes += value(solver) < best - 1

@@ -16,7 +16,7 @@ from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.memory import AnyMemory
-from pdrm.learning.tabular.policy import Policy
+from pdrm.learning.tabular.policy import QPolicy
 from pdrm.learning.tabular.policy_table import PolicyTable
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
 from pdrm.machines.conversions import counting_to_pushdown
@@ -130,7 +130,7 @@ def compared(
     if not slow:
         return False
     policy = training.policy()
-    assert isinstance(policy, Policy)
+    assert isinstance(policy, QPolicy)
     learnt = rows_of(policy.q_table)
     assert learnt == readable.q, f"{said}\n{learnt = }\nnot {readable.q}"
     assert training.progress["last_return"][0] == returns[-1], said

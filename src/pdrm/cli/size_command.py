@@ -119,12 +119,13 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
 def _count_table(policy: Path) -> dict[str, int | None]:
     """Count the contents of one run's table; the strings of a table that sees only the top of the stack are not its own."""
-    from pdrm.learning.tabular.policy import TabularPolicy, load_table
+    from pdrm.learning.tabular.policy import QPolicy
+    from pdrm.learning.tabular.policy_file import load_table
     from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
     learnt = load_table(policy)
-    if not isinstance(learnt, TabularPolicy):
+    if not isinstance(learnt, QPolicy):
         return {"rows": len(learnt), "strings": None, "counters": None}
     table = learnt.q_table
     memories = len(set(table.node.tolist()))

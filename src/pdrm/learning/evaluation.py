@@ -19,16 +19,12 @@ from pdrm.learning.curve import Test, find_successes, format_return, settle_retu
 from pdrm.learning.protocol import Policy, Remembering
 from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
-from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy
+from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.task import Task
-
-if TYPE_CHECKING:
-    from pdrm.learning.tabular.summary_policy import SummaryPolicy
-
 
 ENDED, TRUNCATED = "ended in ", "truncated in "
 """The end of an episode: by the machine or the environment; or by a limit, usually of steps."""
@@ -260,7 +256,7 @@ class Trained:
     ('home', 100005.0)
     """
 
-    policy: AnyPolicy | SummaryPolicy
+    policy: TabularPolicy
     domain: FiniteDomain
     machine: AnyMemory
     step_limit: int | None = None

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.deep.many_envs import Episodes
     from pdrm.learning.tabular.learner import TabularLearner
-    from pdrm.learning.tabular.policy import AnyPolicy
+    from pdrm.learning.tabular.policy import TabularPolicy
     from pdrm.learning.tabular.summary_learner import SummaryLearner
-    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
 
 def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
@@ -90,7 +89,7 @@ class TableLearner:
         while not until.reached(self) and self.episodes < self.total:
             self.own.advance(self.episodes + 1)
 
-    def policy(self) -> AnyPolicy | SummaryPolicy:
+    def policy(self) -> TabularPolicy:
         """The policy so far."""
         return self.own.policy()
 

@@ -21,15 +21,14 @@ from pdrm.learning.learners import begin
 from pdrm.learning.protocol import LoadsPolicy, Policy, Resumable
 from pdrm.learning.run_folder import POLICY, SPEC, find_run, is_done, no_run
 from pdrm.learning.run_spec import RunSpec, read_spec
-from pdrm.learning.tabular.policy import TabularPolicy, load_table
+from pdrm.learning.tabular.policy import QPolicy, TabularPolicy
+from pdrm.learning.tabular.policy_file import load_table
 from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.tabular.policy import AnyPolicy
-    from pdrm.learning.tabular.summary_policy import SummaryPolicy
 
-    LearntPolicy = AnyPolicy | SummaryPolicy | DeepPolicy
+    LearntPolicy = TabularPolicy | DeepPolicy
 
 
 def read_policy(spec: RunSpec, folder: Path) -> Any:
@@ -153,10 +152,10 @@ def _find_task(
     return Task(where["domain"], where.get("machine"))
 
 
-def _place(policy: AnyPolicy | SummaryPolicy, task: Task) -> AnyPolicy | SummaryPolicy:
+def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:
     """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
     placed = replace(policy, domain=task.finite)
-    if isinstance(placed, TabularPolicy) and placed.counts:
+    if isinstance(placed, QPolicy) and placed.counts:
         with suppress(CannotTranslate):  # several counters
             return replace(placed, pushdown=task.pushdown)
     return placed

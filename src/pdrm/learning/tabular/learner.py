@@ -38,7 +38,12 @@ from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import TOP, acting_heads, options_in_play
 from pdrm.learning.tabular.learner_tables import Observed, QTable, begin_progress, find_rates
 from pdrm.learning.tabular.memory import AnyMemory, first_vectors
-from pdrm.learning.tabular.policy import AnyPolicy, HierarchicalPolicy, Policy, option_texts
+from pdrm.learning.tabular.policy import (
+    HierarchicalPolicy,
+    QPolicy,
+    TabularPolicy,
+    option_texts,
+)
 from pdrm.learning.tabular.policy_table import CounterVectors, PolicyTable, StackTree
 from pdrm.learning.tabular.q_learning import find_potential
 from pdrm.learning.tabular.rows_kernel import count_views
@@ -162,7 +167,7 @@ class TabularLearner(ABC):
         return returns, steps.astype(np.int64), names[ends]
 
     @abstractmethod
-    def policy(self, about: dict[str, Any] | None = None) -> AnyPolicy:
+    def policy(self, about: dict[str, Any] | None = None) -> TabularPolicy:
         """The policy so far. about: JSON values that are saved with it."""
 
     def _decode(self) -> PolicyTable:
@@ -185,19 +190,11 @@ class TabularLearner(ABC):
             nodes = [tops.node_of(self._symbols(code)) for code in codes.tolist()]
             memory = tree_of(machine, tops)
             node = np.array(nodes, np.int64)[place]
-        value = self.table.value[: self.rows].copy()
-        if np.isnan(value.max(initial=0.0)):  # which is not a number if one of them is not
-            fault = "what was learnt has grown beyond the largest number"
-            raise BadSetting(fault, fix="smaller rewards")
-        return PolicyTable(
-            self.view,
-            (*machine.states, *machine.final),
-            memory,
-            environment_state.astype(np.int32),
-            machine_state.astype(np.int32),
-            node.astype(np.int32),
-            value,
-        )
+        value = self.table.value[: self.rows]
+        if not np.isfinite(value).all():
+            raise BadSetting("the values diverged (NaN or inf)", fix="smaller rewards")
+        states, seen = (*machine.states, *machine.final), (environment_state, machine_state, node)
+        return PolicyTable.of(self.view, states, memory, seen, value)
 
     def _symbols(self, code: int) -> list[int]:
         """The top symbols of a number that `stack_code` made."""
@@ -335,8 +332,8 @@ class QLearner(TabularLearner):
         keys = np.array(nodes, np.int64)
         self._observe(keys, (keys * self.explored.states).astype(np.int32))
 
-    def policy(self, about: dict[str, Any] | None = None) -> Policy:
-        return Policy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
+    def policy(self, about: dict[str, Any] | None = None) -> QPolicy:
+        return QPolicy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
 
     def _observe(self, keys: npt.NDArray[np.int64], first: Integers) -> None:
         """Set the stacks for counterfactuals."""
@@ -436,15 +433,13 @@ class HierarchicalLearner(TabularLearner):
         heads = len(own.head_state)
         tops = Stacks.empty(len(machine.stack), len(machine.stack) + 1)
         nodes = [tops.node_of([top] if top else []) for top in own.head_top.tolist()]
-        within = PolicyTable(
-            TOP,
-            table.states,
-            tree_of(machine, tops),
-            np.repeat(place, heads).astype(np.int32),
+        seen = (
+            np.repeat(place, heads),
             np.tile(own.head_state, len(place)),
-            np.tile(np.array(nodes, np.int32), len(place)),
-            self.within[place].reshape(-1, self.within.shape[2]),
+            np.tile(nodes, len(place)),
         )
+        value = self.within[place].reshape(-1, self.within.shape[2])
+        within = PolicyTable.of(TOP, table.states, tree_of(machine, tops), seen, value)
         options = options_in_play(machine, acting_heads(machine, self.domain))
         texts = {state: option_texts(each) for state, each in options.items()}
         return HierarchicalPolicy(

@@ -24,7 +24,6 @@ from pdrm.learning.curve import Test
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
-    copy_world,
     find_values,
     nothing_known,
     read_world,
@@ -124,7 +123,7 @@ class SummaryLearner:
             self.domain.actions,
             self.domain.labels,
             float(self.agent.discount),
-            copy_world(self.world),
+            read_world(world_arrays(self.world)),
         )
 
     # --- Episodes

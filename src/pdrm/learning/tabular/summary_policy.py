@@ -6,11 +6,9 @@ saved. The operators are found again when the policy is first asked.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,26 +17,26 @@ import numpy.typing as npt
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
-from pdrm.errors import UnknownFormat, WrongPolicy, did_you_mean
-from pdrm.files import Arrays, Fingerprint, encode_arrays, need, within, write_atomically
-from pdrm.language.document import AnyMachine
+from pdrm.errors import WrongPolicy
+from pdrm.files import Arrays, need, within
 from pdrm.language.loading import parse
+from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.learning.tabular.policy_table import (
     Memory,
     PolicyRow,
-    locate,
+    check_stack,
+    check_state,
     number_state,
-    refuse_exploring,
 )
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, tabulate
+from pdrm.machines.transitions import Stack
 from pdrm.product.views import FullStack
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
-VERSION = 1
 KIND = "summary"
 CLOSE = 1e-9
 """Values that differ by less than this share of the largest count as equal."""
@@ -54,11 +52,6 @@ def nothing_known(states: int, actions: int) -> World:
     )
 
 
-def copy_world(world: World) -> World:
-    """The same moves in other arrays."""
-    return World(world.next.copy(), world.label.copy(), world.reward.copy(), world.terminal.copy())
-
-
 def world_arrays(world: World) -> Arrays:
     """The experienced moves as they are saved."""
     return {f"world.{name}": array.copy() for name, array in world._asdict().items()}
@@ -71,29 +64,16 @@ def read_world(arrays: Arrays) -> World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SummaryPolicy:
+class SummaryPolicy(TabularPolicy):
     """Acts by the operators of what was experienced, with any stack."""
 
-    about: dict[str, Any]
-    """The run's spec, JSON values only."""
-    machine_text: str
-    """The machine it was learnt with, as .pdrm text."""
-    actions: tuple[str, ...]
     labels: tuple[Label, ...]
     discount: float
     world: World
     """The experienced moves."""
-    domain: FiniteDomain | None = field(default=None, kw_only=True)
-    """The domain it was learnt in, to describe the environment's states; not kept in a file, but set in `run.policy`."""
 
     def __len__(self) -> int:
         return int((self.world.next >= 0).sum())
-
-    def __repr__(self) -> str:
-        return f"<SummaryPolicy of {len(self):,} experienced moves, {len(self.actions)} actions, view {self.view}>"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     @property
     def view(self) -> FullStack:
@@ -113,51 +93,22 @@ class SummaryPolicy:
         table = tabulate(self.machine, self.labels)
         return WholeStack(self.world, table, self.discount, precision=1e-9)
 
+    def _shown(self) -> tuple[Sequence[str], Stack]:
+        return (*self.machine.states, *self.machine.final), self.machine.stack
+
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
-        """The value of each action, -inf if it was never experienced."""
-        states = (*self.machine.states, *self.machine.final)
-        if machine_state not in states:
-            fault = f"`{machine_state}` is not a state of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=did_you_mean(str(machine_state), states))
-        place = number_state(environment_state, self.domain)
-        if place >= len(self.world.terminal):
+        """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
+        states, stack = self._shown()
+        check_state(machine_state, states)
+        check_stack(memory, stack)
+        place, places = number_state(environment_state, self.domain), len(self.world.terminal)
+        if place >= places:
             fault = f"{place} is not a state of the environment this was learnt in"
-            raise WrongPolicy(fault, fix=f"states are 0 to {len(self.world.terminal) - 1}")
-        if isinstance(memory, str) or any(symbol not in self.machine.stack for symbol in memory):
-            fault = f"{memory!r} is not a stack of the machine this was learnt with"
-            raise WrongPolicy(
-                fault,
-                fix=f"give a tuple of stack symbols, top first: {', '.join(self.machine.stack)}",
-            )
-        symbols = tuple(self.machine.stack.index(str(symbol)) + 1 for symbol in memory)
+            raise WrongPolicy(fault, fix=f"states are 0 to {places - 1}")
+        symbols = tuple(stack.index(str(symbol)) + 1 for symbol in memory)
         return find_values(self.solver, place, states.index(machine_state), symbols)
-
-    def reset(self) -> None:
-        """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
-
-    def act(
-        self,
-        observation: object,
-        machine_state: str | Mapping[str, Any] | None = None,
-        memory: Memory | None = None,
-        *,
-        deterministic: bool = True,
-    ) -> int:
-        """An action of highest value, the first of several.
-
-        observation: as `Task.env` shows it, with the whole stack, alone or followed by its `info`; or the environment's state (its number, its name, or its row and
-        column on a grid), then the machine's, and `memory`: the stack, top first.
-        deterministic: as `predict` has it in Stable-Baselines3, and True only, because a policy never explores.
-        """
-        refuse_exploring(deterministic)
-        if isinstance(machine_state, str) and memory is not None:
-            state: Any = observation  # which is checked with the others
-            return int(np.argmax(self.values(state, machine_state, memory)))
-        states = (*self.machine.states, *self.machine.final)
-        there = locate(observation, self.view, states, self.machine.stack, len(self.world.terminal))
-        return int(np.argmax(self.values(*there)))
 
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The actions with one symbol on the stack, row by row: environment states whose moves were experienced."""
@@ -170,53 +121,22 @@ class SummaryPolicy:
         def make(number: int) -> PolicyRow:
             rest, place = divmod(number, len(places))
             state, symbol = divmod(rest, len(symbols))
-            found = self.values(places[place], states[state], (symbols[symbol],)).tolist()
-            values = dict(zip(self.actions, found, strict=False))
-            where = "" if known is None else known.describe(places[place])
-            best = max(values, key=values.__getitem__, default="")
-            return PolicyRow(places[place], where, states[state], (symbols[symbol],), best, values)
+            seen = places[place], states[state], (symbols[symbol],)
+            values = zip(self.actions, self.values(*seen).tolist(), strict=False)
+            return PolicyRow.of(known, seen, dict(values))
 
         return Rows(len(places) * len(states) * len(symbols), make)
 
-    def check_machine(self, machine: AnyMachine) -> None:
-        """Raise unless the policy was learnt with this machine."""
-        if self.machine != machine:
-            fix = "use the machine in its description, or train again"
-            raise WrongPolicy("the policy was learnt with another machine", fix=fix)
-
     def check_domain(self, domain: FiniteDomain) -> None:
         """Raise unless the policy can act in this domain."""
-        if (self.actions, self.labels, len(self.world.terminal)) != (
-            domain.actions,
-            domain.labels,
-            domain.states,
-        ):
-            fault = f"the policy was learnt in a domain with other actions, labels or states than `{domain.name}`"
-            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
+        own = self.actions, self.labels, len(self.world.terminal)
+        if own != (domain.actions, domain.labels, domain.states):
+            raise self._other_domain(domain, "actions, labels or states")
 
-    def save(self, path: str | Path) -> Fingerprint:
-        """Write it to a `.npz` file and a `.json` next to it. Returns the fingerprint of the arrays."""
-        file = Path(path)
-        if file.suffix != ".npz":
-            raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
-        data = encode_arrays(world_arrays(self.world))
-        found = Fingerprint.of(data)
-        description = {
-            "pdrm_policy": VERSION,
-            "kind": KIND,
-            "sha256": found.sha256,
-            "view": str(self.view),
-            "actions": list(self.actions),
-            "labels": [sorted(label) for label in self.labels],
-            "discount": self.discount,
-            "machine": self.machine_text,
-            "about": self.about,
-        }
-        write_atomically(file, data)
-        write_atomically(
-            file.with_suffix(".json"), (json.dumps(description, indent=1) + "\n").encode()
-        )
-        return found
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        labels = [sorted(label) for label in self.labels]
+        own = {"kind": KIND, "labels": labels, "discount": self.discount}
+        return own, world_arrays(self.world)
 
 
 def find_values(
@@ -235,7 +155,8 @@ def find_values(
 
 def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
     """The policy that the arrays and their description are; `ValueError` if they are damaged."""
-    machine = parse(str(description["machine"]))
+    text = str(description["machine"])
+    machine = parse(text)
     need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
     actions = tuple(map(str, description["actions"]))
     labels = tuple(frozenset(map(str, label)) for label in description["labels"])
@@ -249,7 +170,6 @@ def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryP
         (within(world.label, 0, len(labels) - 1), "a move emits no label"),
         (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
     )
-    tabulate(machine, labels)  # type: ignore[arg-type]  # the machine must read the labels
-    return SummaryPolicy(
-        dict(description["about"]), description["machine"], actions, labels, discount, world
-    )
+    policy = SummaryPolicy(description["about"], text, actions, labels, discount, world)
+    tabulate(policy.machine, labels)  # the machine must read the labels
+    return policy
