@@ -75,10 +75,9 @@ def test_maze_under_a_budget_of_operations(operations, choice, budget):
 @pytest.mark.parametrize(("operations", "steps"), [(2, 0), (30, 0), (5_000, 3 * 8)])
 def test_the_label_at_reset_counts(operations, steps):
     """DeliverWorld's first label pushes a whole sequence of deliveries: where that is too much to count, nothing happens."""
-    machine = catalogue("deliver-four")
     settings = q_settings(operations_per_episode=operations, step_limit=8, test_episodes=2)
-    _, few = deliver_tasks(*sequences_of(machine))
-    found = both(few.finite, pushdown_to_counting(machine), settings, 3)
+    _, few = deliver_tasks(*sequences_of(catalogue("deliver-four")))
+    found = both(few.finite, pushdown_to_counting(few.pushdown), settings, 3)
     assert_equal(*found)
     assert found[0].steps == steps
 
