@@ -100,7 +100,7 @@ def make_env() -> gymnasium.Env[Any, Any]:
 
 
 def make_agent(name: str, seed: int) -> BaseAlgorithm:
-    """An agent in its environment; "imagining" is DQN with the counterfactual buffer."""
+    """An agent in its environment; "counterfactual" is DQN with the counterfactual buffer."""
     if name == "ppo":
         return PPO(
             "MlpPolicy",
@@ -110,7 +110,7 @@ def make_agent(name: str, seed: int) -> BaseAlgorithm:
             **PPO_SETTINGS,
         )
     buffer: dict[str, Any] = {}
-    if name == "imagining":
+    if name == "counterfactual":
         buffer = {
             "replay_buffer_class": CounterfactualReplayBuffer,
             "replay_buffer_kwargs": {"counterfactuals": 2, "enlarge": True, "seed": seed},
@@ -143,7 +143,7 @@ def main() -> None:
     """Train each agent with each seed, and print how its tests went."""
     parser = argparse.ArgumentParser()
     parser.add_argument(
-        "--agent", nargs="+", choices=["imagining", "dqn", "ppo"], default=["imagining"]
+        "--agent", nargs="+", choices=["counterfactual", "dqn", "ppo"], default=["counterfactual"]
     )
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=80_000)

@@ -1,4 +1,4 @@
-"""The same task learnt by a table, by a table that imagines, and by two networks."""
+"""The same task learnt by a table, by a table with counterfactuals, and by two networks."""
 
 import pdrm
 
