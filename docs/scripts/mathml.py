@@ -59,5 +59,5 @@ class MathML(Extension):
 
 
 def makeExtension(**settings: object) -> MathML:
-    """What Markdown calls."""
+    """Make the extension, as Markdown asks for it."""
     return MathML(**settings)

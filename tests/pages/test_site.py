@@ -21,7 +21,7 @@ def build(folder):
     shutil.copytree(ROOT / "docs", folder / "docs", dirs_exist_ok=True)
     shutil.copy(CONFIG, folder)
     (folder / "src").symlink_to(ROOT / "src")  # the docstrings of the reference pages
-    command = [sys.executable, "-m", "zensical", "build", "--clean"]
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
