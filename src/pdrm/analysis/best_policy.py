@@ -23,7 +23,7 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import CHOSEN, DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct
+from pdrm.analysis.values import SolvedValues, ValuedProduct
 from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, tighten
 from pdrm.arrays import lengthen
 from pdrm.machines.stacks import OK
@@ -383,7 +383,9 @@ class _Branching:
                     open_bound = max(open_bound, bound)
         bound = max(self.found, open_bound, -heap[0][0] if heap else -np.inf)
         low, high = self.values.start
-        policy = {klass: int(self.policy[klass]) for klass in self._list_reached()}
+        policy = {
+            klass: int(self.policy[klass]) for klass in self.klass[self._find_reached()].tolist()
+        }
         slack = self.values.slack
         return Loss(
             max(0.0, low - bound - slack),
@@ -466,8 +468,8 @@ class _Branching:
     def _at_start(self, value: Floats) -> float:
         return self.product.average_over_starts(value)
 
-    def _list_reached(self) -> list[int]:
-        """The classes that the best policy reaches."""
+    def _find_reached(self) -> Numbers:
+        """The states that the best policy reaches."""
         action = self.policy[self.klass]
         seen = np.zeros(self.count, np.bool_)
         new = np.unique(self.product.starts[self.product.starts != END])
@@ -478,16 +480,15 @@ class _Branching:
             after = np.unique(self.product.next[ready, action[ready]][happens])
             new = after[after != END]
             new = new[~seen[new]]
-        return list(dict.fromkeys(self.klass[np.flatnonzero(seen)].tolist()))
+        return np.flatnonzero(seen)
 
 
-def bound_policy(values: ExploredValues, loss: Loss) -> Floats:
-    """[x]: lower bounds of the values if a policy is followed; -inf for what it does not reach."""
+def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
+    """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: any policy's."""
     branching = _Branching(values, loss.classes.k, values.tolerance)
-    action = np.full(len(branching.classes), -1, np.int32)
-    action[list(loss.policy)] = list(loss.policy.values())
-    branching.policy = action
-    lower, upper = values.worst.copy(), values.upper.copy()
-    branching._tighten(action[branching.klass], lower, upper, Deadline())
-    reached = np.isin(branching.klass, list(loss.policy))
-    return np.where(reached, lower, -np.inf)
+    branching.policy = np.full(len(branching.classes), -1, np.int32)
+    branching.policy[list(loss.policy)] = list(loss.policy.values())
+    lower = np.array(floor[: branching.count])
+    branching._tighten(branching.policy[branching.klass], lower, values.upper.copy(), Deadline())
+    reached = branching._find_reached()
+    return reached[branching.product.expanded[reached]], lower

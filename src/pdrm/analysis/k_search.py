@@ -15,7 +15,7 @@ from time import monotonic
 
 from pdrm.analysis.best_policy import Loss, find_loss
 from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.certify import certify_every_stack, certify_everywhere, certify_start
+from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import MOST_K, Row, check_ks
 from pdrm.analysis.k_report import UNDECIDED, YES, KAnswer, KReport, judge
@@ -185,7 +185,7 @@ class _Search:
                 return
             try:
                 tolerance = self.step_tolerance
-                proof = certify_every_stack(self.task, values, k, deadline, tolerance)
+                proof = certify_everywhere(self.task, values, k, deadline, tolerance)
             except OutOfTime:
                 return
             except PdrmError:  # no action is always the best, or the operators are not known
