@@ -23,8 +23,8 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import CHOSEN, DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct
-from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, tighten
+from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, narrow
+from pdrm.analysis.values_kernel import measure_occupancy, q_bounds
 from pdrm.arrays import lengthen
 from pdrm.machines.stacks import OK
 from pdrm.machines.tables import Integers
@@ -44,7 +44,6 @@ LOCAL = 0.25
 BETWEEN = 50
 """Nodes after which one is completed."""
 IMPROVEMENTS = 20
-MOST_SWEEPS = 100_000
 
 
 class Classes:
@@ -347,9 +346,7 @@ class _Branching:
         self.classes = Classes(self.product, k)
         self.klass = self.classes.update()[: self.count]
         self.steps, self.discount = self.product.steps, values.discount
-        self._components = find_components(
-            self.steps.next.reshape(self.count, int(np.prod(self.steps.next.shape[1:])))
-        )
+        self._components = find_components(self.steps.next)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.begin = begin[:-1]
@@ -450,18 +447,18 @@ class _Branching:
 
     def _tighten(self, only: Integers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some states."""
-        order, first = self._components
-        gap = 1 - self.discount
-        precision, sweeps = max(self.tolerance / 8, 8 * self.values.slack / gap), 0
-        few = max(1, 20_000_000 // max(1, self.steps.next.size))
-        while True:
-            more, settled = tighten(
-                order, first, self.steps, self.discount, gap, precision, self.values.slack, few,
-                self.product.expanded, only, lower, upper,
-            )  # fmt: skip
-            sweeps += more
-            if settled or deadline.over or sweeps > MOST_SWEEPS * len(first):
-                return
+        precision, slack = self.tolerance / 8, self.values.slack
+        narrow(
+            self.product,
+            self._components,
+            self.discount,
+            precision,
+            slack,
+            only,
+            lower,
+            upper,
+            deadline,
+        )
 
     def _at_start(self, value: Floats) -> float:
         return self.product.average_over_starts(value)
