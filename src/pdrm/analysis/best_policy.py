@@ -21,8 +21,8 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import SolvedValues, ValuedProduct
-from pdrm.analysis.values_kernel import measure_occupancy, tighten
+from pdrm.analysis.values import SolvedValues, ValuedProduct, narrow
+from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.arrays import lengthen
 from pdrm.machines.stacks import OK
 from pdrm.machines.tables import Integers
@@ -38,7 +38,6 @@ LOCAL = 0.25
 BETWEEN = 50
 """Nodes after which one is completed."""
 IMPROVEMENTS = 20
-MOST_SWEEPS = 100_000
 
 
 class Classes:
@@ -281,9 +280,7 @@ class _Branching:
         self.count = len(self.product)
         self.classes = Classes(self.product, k)
         self.klass = self.classes.update()[: self.count]
-        self._components = find_components(
-            self.product.next.reshape(self.count, int(np.prod(self.product.next.shape[1:])))
-        )
+        self._components = find_components(self.product.next)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.begin = begin[:-1]
@@ -355,22 +352,19 @@ class _Branching:
 
     def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
-        order, first = self._components
-        only, slack, gap = (
-            policy[self.klass].astype(np.int32),
-            self.values.slack,
-            1 - self.values.discount,
+        only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
+        discount, slack = self.values.discount, self.values.slack
+        narrow(
+            self.product,
+            self._components,
+            discount,
+            precision,
+            slack,
+            only,
+            lower,
+            upper,
+            deadline,
         )
-        precision, sweeps = max(self.tolerance / 8, 8 * slack / gap), 0
-        few = max(1, 20_000_000 // max(1, self.product.next.size))
-        while True:
-            more, settled = tighten(
-                order, first, self.product.steps, self.values.discount, gap, precision, slack, few,
-                self.product.expanded, only, lower, upper,
-            )  # fmt: skip
-            sweeps += more
-            if settled or deadline.over or sweeps > MOST_SWEEPS * len(first):
-                return
 
     def find_reached(self) -> Numbers:
         """The states that the best policy reaches."""
