@@ -180,7 +180,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "seed": run.spec.seed,
         "episodes": int(curve.episodes[-1]),
         "timesteps": int(curve.timesteps[-1]),
-        **{name: result[name] for name in ("rows", "cut_off") if name in result},
+        **{name: result[name] for name in ("rows", "truncated_by_stack") if name in result},
         "final_return": curve.final_return,
         "sha256": result["policy_sha256"],
     }
@@ -197,10 +197,14 @@ def _print(run: Run, *, done_before: bool) -> None:
     trained = f"{found['episodes']:,} episodes, {found['timesteps']:,} steps"
     final = f"final test return {format_return(found['final_return'])}"
     typer.echo(f"seed {run.spec.seed}: {trained}, {final}{rows}{before} -> {run.folder}")
-    if found.get("cut_off") and isinstance(agent := run.spec.agent, Deep):
+    if found.get("truncated_by_stack") and isinstance(agent := run.spec.agent, Deep):
         from pdrm.learning.deep.deep_learner import needed_depth
 
-        share = f"{found['cut_off']:.0%}" if found["cut_off"] >= 0.005 else "under 1%"
+        share = (
+            f"{found['truncated_by_stack']:.0%}"
+            if found["truncated_by_stack"] >= 0.005
+            else "under 1%"
+        )
         needed, now = needed_depth(run.spec.task, agent), agent.depth or 0
         depth = needed if needed > now else 2 * (now or needed)
         said = f"  {share} of the training episodes were truncated by a full stack"
