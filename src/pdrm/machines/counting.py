@@ -18,7 +18,6 @@ from pdrm.errors import (
     EndlessSilentMoves,
     Finding,
     PdrmError,
-    TooLarge,
     TooManyCases,
     UnknownConfiguration,
     Where,
@@ -195,20 +194,13 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        from pdrm.machines.findings import find_no_pay, give_up, inspect
-
-        sets = LabelSets(self.alphabet)
+        from pdrm.machines.findings import inspect
 
         def describe(cases: list[Case]) -> str:
             return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
 
-        try:
-            rules = _reach_cases(self, sets)
-            idle = "its counter tests never hold in that state"
-            found = inspect(self, sets, rules, describe, idle)
-        except (TooLarge, TooManyCases) as error:
-            return give_up(self, error)
-        return [*found, *find_no_pay(self)]
+        idle = "its counter tests never hold in that state"
+        return inspect(self, partial(_reach_cases, self), describe, idle)
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
@@ -345,11 +337,10 @@ class Case(NamedTuple):
 
 def _reach_cases(
     machine: CountingRewardAutomaton, sets: LabelSets
-) -> dict[Case, list[CountingTransition]]:
+) -> dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     states = (*machine.states, *machine.final)
-    target = machine.otherwise.target
-    found: dict[Case, list[CountingTransition]] = {}
+    found: dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]] = {}
     todo = [Case(machine.start, (ZERO,) * machine.counters)]
     while todo:
         case = todo.pop()
@@ -360,16 +351,17 @@ def _reach_cases(
         counters = tuple(map(int, case.zeros))
         allowed = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
         rules = [rule for rule in allowed if rule.silent or sets.satisfiable(rule.guard)]
-        found[case] = rules
+        found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
             ways = map(_zeros_after, case.zeros, rule.changes)
             todo += [Case(rule.target, zeros) for zeros in product(*ways)]
-        if target is not None and labels_left(machine, sets, case.state, rules):
-            todo.append(Case(target, case.zeros))
-    return {
-        case: found[case]
-        for case in sorted(found, key=lambda case: (states.index(case.state), case.zeros))
-    }
+        if not any(rule.silent for rule in rules):
+            left = labels_left(machine, sets, case.state, rules)
+            todo += [Case(one.target or case.state, case.zeros) for one, _ in left]
+            found[case] += left
+    return dict(
+        sorted(found.items(), key=lambda item: (states.index(item[0].state), item[0].zeros))
+    )
 
 
 def _zeros_after(zero: str, change: int) -> str:

@@ -437,7 +437,7 @@ class LabelSet:
     def example(self) -> Label:
         """A label of the set, without events that it need not hold."""
         store, names = self.sets.store, self.sets.alphabet.events
-        held, node = list[int](), self.node
+        held, node = list[int](), (self & self.sets.all).node
         while node > TRUE:
             if store.low[node] != FALSE:
                 node = store.low[node]

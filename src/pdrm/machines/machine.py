@@ -133,12 +133,11 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
 
 
 def labels_left(
-    machine: Machine[Rule], sets: LabelSets, state: str, rules: Sequence[Rule]
-) -> LabelSet:
-    """The labels that fall to `otherwise` if these rules apply: none in a final state or next to a silent rule."""
-    if state in machine.final or any(rule.silent for rule in rules):
-        return sets.none
-    return sets.left(rule.guard for rule in rules)
+    machine: Machine[Rule], sets: LabelSets, state: str, rules: Iterable[Rule]
+) -> list[tuple[Otherwise, LabelSet]]:
+    """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
+    left = sets.none if state in machine.final else sets.left(rule.guard for rule in rules)
+    return [(machine.otherwise, left)] if left else []
 
 
 # --- Names, header and rewards

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, product
+from typing import NamedTuple
 
 from pdrm.errors import (
     EndlessSilentMoves,
@@ -20,13 +22,14 @@ from pdrm.errors import (
     did_you_mean,
     raise_all,
 )
-from pdrm.limits import LARGEST_STEP
+from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import Alphabet, names_of
 from pdrm.machines.machine import (
     RESERVED,
     Clash,
+    Machine,
     Reading,
     find_bad_names,
     find_clashes,
@@ -34,12 +37,31 @@ from pdrm.machines.machine import (
     find_overlaps,
     join_labels,
 )
-from pdrm.machines.reach import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
+from pdrm.machines.reach import list_above, saturate
+from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, TopSymbols, Transition
+
+
+class Head(NamedTuple):
+    """A state and a top symbol (None for the empty stack)."""
+
+    state: str
+    top: str | None
+
+
+Acting = Transition | Otherwise
+"""A rule, or the machine's `otherwise`."""
+
+
+def replace_top(head: tuple[str, str | None], rule: Acting) -> tuple[str, TopSymbols]:
+    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
+    below all others, which is never popped."""
+    state, top = head
+    pushed = rule.replacement(top)
+    return rule.target or state, pushed if top is not None else (*pushed, None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PushdownRewardMachine(PushdownSystem):
+class PushdownRewardMachine(Machine[Transition]):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
@@ -94,7 +116,7 @@ class PushdownRewardMachine(PushdownSystem):
         fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
         silent_fix = "let the silent rule start in a state of its own, or name other tops"
         raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
-        raise_all(find_endless_silent_moves(self))
+        raise_all(_find_endless_silent_moves(self))
 
     def rule_text(self, rule: Rule) -> str:
         """A rule as it is written in a file of this machine."""
@@ -114,6 +136,14 @@ class PushdownRewardMachine(PushdownSystem):
                 if label is None or rule.guard.holds(label):
                     return rule
         return None
+
+    def silent_rules(self) -> dict[Head, Transition]:
+        """The heads with a silent move, in the order of states and tops, and the rule of each."""
+        sources = {rule.source for rule in self.transitions if rule.silent}
+        states = [state for state in self.states if state in sources]
+        heads = map(Head._make, product(states, (*self.stack, None)))
+        found = ((head, self.rule(head.state, None, head.top)) for head in heads)
+        return {head: rule for head, rule in found if rule is not None}
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
@@ -144,21 +174,24 @@ class PushdownRewardMachine(PushdownSystem):
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:
-        otherwise = self.otherwise
-        if rule := self.rule(before.state, label, before.top):
-            move = _apply(rule, before)
-        elif otherwise.action == "error":
+        rule = self.rule(before.state, label, before.top)
+        if rule is None and self.otherwise.action == "error":
             raise self.undefined_move(label, before)
-        else:
-            after = Configuration(otherwise.target or before.state, before.stack)
-            move = Move(None, before, after, otherwise.reward)
+        move = self._move(rule, before)
         return Step(label, before, (move, *self._silent_moves(move.after)))
+
+    def _move(self, rule: Transition | None, before: Configuration) -> Move:
+        acting = rule or self.otherwise
+        stack = acting.replacement(before.top) + before.stack[1:]
+        return Move(
+            rule, before, Configuration(acting.target or before.state, stack), acting.reward
+        )
 
     def _silent_moves(self, here: Configuration) -> list[Move]:
         moves: list[Move] = []
         kept = 0
         while (rule := self.rule(here.state, None, here.top)) is not None:
-            moves.append(_apply(rule, here))
+            moves.append(self._move(rule, here))
             here = moves[-1].after
             kept += 8 + len(here.stack)
             if kept > LARGEST_STEP:
@@ -168,11 +201,6 @@ class PushdownRewardMachine(PushdownSystem):
                     fix=f"let fewer moves be silent; the last was {rule}",
                 )
         return moves
-
-
-def _apply(rule: Transition, before: Configuration) -> Move:
-    stack = rule.replacement(before.top) + before.stack[1:]
-    return Move(rule, before, Configuration(rule.target, stack), rule.reward)
 
 
 # --- Checks: the stack symbols that rules name, and rules that apply at once
@@ -233,3 +261,51 @@ def _not_beaten(
         return []
     read = join_labels(named)
     return [one if one.rule.silent else one._replace(labels=one.labels - read) for one in any_top]
+
+
+# --- Endless silent moves, decided exactly
+#
+# What the silent moves of a head do until its symbol is gone depends on the head alone. So they never end just if the head
+# comes up again in its own moves, with the stack grown, shrunk and regrown, or kept.
+
+MOST_SHOWN = 6
+"""Silent moves printed in a message."""
+
+
+def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[EndlessSilentMoves]:
+    """An example of silent moves that never end, or would take years to end, if there is one."""
+    silent = machine.silent_rules()
+
+    def moves(head: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
+        rule = silent.get(Head(*head))
+        return [] if rule is None else [replace_top(head, rule)]
+
+    waiting = saturate(moves, [(head.state, (head.top,)) for head in silent])
+    above = list_above(waiting)
+    after = {head: [one for one, _ in above[head]] for head in waiting}
+    counts: dict[tuple[str, str | None], int] = {}
+    try:
+        for head in TopologicalSorter(after).static_order():
+            counts[head] = (head in silent) + sum(counts[one] for one in after[head])
+            if counts[head] > MOST_SILENT_MOVES:
+                said = f"more than {MOST_SILENT_MOVES:,} silent moves follow each other"
+                yield _refuse_silent_moves(said, [head], silent)
+                return
+    except CycleError as error:
+        yield _refuse_silent_moves("silent moves never end", error.args[1][:0:-1], silent)
+
+
+def _refuse_silent_moves(
+    said: str, heads: list[tuple[str, str | None]], silent: dict[Head, Transition]
+) -> EndlessSilentMoves:
+    """The error about silent moves at these heads."""
+    state, top = heads[0]
+    rules = [silent[Head(*head)] for head in heads]
+    shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
+    if len(rules) > MOST_SHOWN:
+        shown.append(f"\n    … ({len(rules)} moves before it repeats)")
+    return EndlessSilentMoves(
+        f"{said} in state `{state}` with `{top}` on top:{''.join(shown)}",
+        where=rules[0].where,
+        fix="let one of these rules read a label, or lead to a state and top without a silent rule",
+    )

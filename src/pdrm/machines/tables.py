@@ -7,7 +7,7 @@ only, so that it passes unchanged into Numba and JAX.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, HeadMove, explore, move_at
+from pdrm.machines.heads import rule_at
+from pdrm.machines.pushdown import Acting, Head, PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 
 Integers = npt.NDArray[np.int32]
@@ -71,33 +71,6 @@ class Table(NamedTuple):
     """The lowest number of a final state: every state from there on is final."""
 
 
-def heads_in_play(
-    machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Iterable[Label]
-) -> set[Head]:
-    """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> letter = catalogue("letter")
-    >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
-    [Head(state='u0', top='#'), Head(state='u0', top='A')]
-    """
-    emitted = tuple(labels)
-    waiting = set[Head]()
-
-    def moves(head: Head) -> list[HeadMove]:
-        if head.state in machine.final:
-            return []
-        silent = move_at(machine, head, None)
-        if silent is not None:
-            return [silent]
-        waiting.add(head)
-        found = dict.fromkeys(move_at(machine, head, label) for label in emitted)
-        return [move for move in found if move is not None]
-
-    explore(moves, [(one.state, (*one.stack, None)) for one in begin])
-    return waiting
-
-
 class TableRow(NamedTuple):
     """A move as the table lists it: moves at different tops that change the stack alike are one."""
 
@@ -107,6 +80,16 @@ class TableRow(NamedTuple):
     pushed: Stack
     """The symbols put on the stack, the new top first."""
     reward: float
+    """A reward of -0.0 is paid as 0.0, as in every sum from 0.0."""
+
+    @classmethod
+    def of(cls, rule: Acting, head: Head) -> TableRow:
+        """The row of a rule at a head."""
+        pushed = rule.replacement(head.top)
+        kept = head.top is not None and pushed[-1:] == (head.top,)
+        pops = head.top is not None and not kept
+        target = rule.target or head.state
+        return cls(target, pops, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -129,12 +112,13 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
     numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
-    for head in map(Head._make, product(machine.states, symbols)):
+    for state, top in product(machine.states, symbols):
         for column, read in enumerate((None, *labels)):
-            move = move_at(machine, head, read)
-            if move is not None:
-                number = rows.setdefault(_row(head.top, move), len(rows))
-                numbers[states[head.state], column, symbols[head.top]] = number
+            rule = rule_at(machine, Head(state, top), read)
+            if rule is not None:
+                row = TableRow.of(rule, Head(state, top))
+                number = rows.setdefault(row, len(rows))
+                numbers[states[state], column, symbols[top]] = number
     push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
     for number, row in enumerate(rows):
         push[number, : len(row.pushed)] = [symbols[symbol] for symbol in reversed(row.pushed)]
@@ -150,13 +134,6 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
         bottom=1,
         first_final=len(machine.states),
     )
-
-
-def _row(top: str | None, move: HeadMove) -> TableRow:
-    if top is None:
-        return TableRow(move.target, False, move.pushed, move.reward)
-    kept = move.pushed[-1:] == (top,)
-    return TableRow(move.target, not kept, move.pushed[:-1] if kept else move.pushed, move.reward)
 
 
 def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
@@ -182,7 +159,7 @@ class LazyTable:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._known: dict[tuple[str, str | None, Label | None], HeadMove | None] = {}
+        self._known: dict[tuple[str, str | None, Label | None], TableRow | None] = {}
         self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -191,20 +168,20 @@ class LazyTable:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        move = self._find(state, stack, label)
-        if move is None:
+        row = self._find(state, stack, label)
+        if row is None:
             raise self.machine.undefined_move(label, Configuration(state, stack))
-        return self._settle(move.target, move.pushed + stack[1:], move.reward)
+        return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Make silent moves until none applies; rewards are added in the order of the moves."""
-        while state in self._may_be_silent and (move := self._find(state, stack, None)):
-            state = move.target
-            stack = move.pushed + stack[1:]
-            paid += move.reward
+        while state in self._may_be_silent and (row := self._find(state, stack, None)):
+            state = row.target
+            stack = row.pushed + stack[row.pops :]
+            paid += row.reward
         return state, stack, paid
 
-    def _find(self, state: str, stack: Stack, label: Label | None) -> HeadMove | None:
+    def _find(self, state: str, stack: Stack, label: Label | None) -> TableRow | None:
         top = stack[0] if stack else None
         key = state, top, label
         if key not in self._known:
@@ -212,7 +189,8 @@ class LazyTable:
                 self.machine.alphabet.check(label)
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            self._known[key] = move_at(self.machine, Head(state, top), label)
+            rule = rule_at(self.machine, Head(state, top), label)
+            self._known[key] = None if rule is None else TableRow.of(rule, Head(state, top))
         return self._known[key]
 
 
