@@ -139,42 +139,35 @@ MOST_COMPARED, MOST_LETTERS = 200, 100
 """The most words that a misspelt one is compared with, and letters of it."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists the few there are."""
-    words, name = list(dict.fromkeys(known)), name[:MOST_LETTERS]
-    same = [word for word in words if word.casefold() == name.casefold()]
-    like = (
-        words
-        if len(words) <= MOST_COMPARED
-        else [word for word in words if word[:1] == name[:1]][:MOST_COMPARED]
-    )
-    close = same or get_close_matches(
-        name, [word for word in like if len(word) <= MOST_LETTERS], n=1, cutoff=0.5
-    )
-    if close:
-        return f"did you mean `{close[0]}`?"
-    shown = ", ".join(f"`{word}`" for word in words[:8])
-    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
-
-
-ALIKE = 0.7
-"""The similarity, from 0 to 1, from which two words may be misspellings of each other."""
-
-
-def name_alike(word: str, known: Iterable[str]) -> str:
-    """The known word that is spelled almost as this one is; nothing: there is none.
+def name_alike(word: str, known: Iterable[str], alike: float = 0.7) -> str:
+    """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
 
     >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
     ('shoes', '', 'red')
     """
     words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
-    same = [one for one in words if one.casefold() == word.casefold()]
-    same = same or [
+    close = [one for one in words if one.casefold() == word.casefold()]
+    close += [
         one for one in words if len(one) > 2 and sorted(one) == sorted(word)
     ]  # letters swapped
-    if same:
-        return same[0]
-    return next(iter(get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=ALIKE)), "")
+    close += get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=alike)
+    return close[0] if close else ""
+
+
+def suggest(word: str, known: Iterable[str], fix: str) -> str:
+    """A fix: the known word that is spelled almost as this one is, if there is one, or else another way out."""
+    like = name_alike(word, known)
+    return f"did you mean `{like}`? (or {fix})" if like else fix
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names the closest known word, or lists the few there are."""
+    words = list(dict.fromkeys(known))
+    close = name_alike(name, words, 0.5)
+    if close:
+        return f"did you mean `{close}`?"
+    shown = ", ".join(f"`{word}`" for word in words[:8])
+    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
 def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:

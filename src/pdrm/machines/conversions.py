@@ -13,10 +13,10 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
-from pdrm.machines.heads import all_heads, readings_at
+from pdrm.machines.heads import Head, all_heads, readings_at
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.machine import fresh_name
-from pdrm.machines.pushdown import Head, PushdownRewardMachine
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Otherwise, Stack, Transition
 
 # --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
@@ -122,7 +122,7 @@ def decode(machine: PushdownRewardMachine, number: int) -> Stack:
 AT, MULTIPLY, RETURN, DIVIDE = "", "*", "^", "%"
 
 
-class Place(NamedTuple):
+class Stage(NamedTuple):
     """A state of the automaton: at a head, or on the way to one.
 
     MULTIPLY: counter 1 goes b-fold to counter 2, to make room for the last of the symbols left to push. RETURN: counter 2 goes
@@ -147,7 +147,7 @@ def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
     """The automaton's states between two labels: one for each head, final states included."""
     names: dict[str, Head] = {}
     for head in all_heads(machine):
-        names[fresh_name(Place(AT, head).stem, names)] = head
+        names[fresh_name(Stage(AT, head).stem, names)] = head
     return {head: name for name, head in names.items()}
 
 
@@ -192,19 +192,19 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     """
     sets = LabelSets(machine.alphabet)
     heads = head_names(machine)
-    names = {Place(AT, head): name for head, name in heads.items()}
+    names = {Stage(AT, head): name for head, name in heads.items()}
     taken = set(heads.values())
     rules: list[CountingTransition] = []
     todo = [*names]
     while todo:
-        place = todo.pop()
-        for target, guard, tests, changes, reward in _leave(machine, sets, place):
+        stage = todo.pop()
+        for target, guard, tests, changes, reward in _leave(machine, sets, stage):
             if target not in names:
                 names[target] = fresh_name(target.stem, taken)
                 taken.add(names[target])
                 todo.append(target)
             rule = CountingTransition(
-                names[place], names[target], guard, tuple(tests), changes, reward
+                names[stage], names[target], guard, tuple(tests), changes, reward
             )
             rules.append(rule)
     final = tuple(name for head, name in heads.items() if head.state in machine.final)
@@ -223,28 +223,28 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     )
 
 
-_Leaving = tuple[Place, Guard, str, tuple[int, int], float]
-"""A rule of the automaton: the place that it leads to, the guard, the tests, the changes, and the reward."""
+_Leaving = tuple[Stage, Guard, str, tuple[int, int], float]
+"""A rule of the automaton: the stage that it leads to, the guard, the tests, the changes, and the reward."""
 
 
-def _leave(machine: PushdownRewardMachine, sets: LabelSets, place: Place) -> Iterator[_Leaving]:
-    """The rules that leave a place."""
+def _leave(machine: PushdownRewardMachine, sets: LabelSets, stage: Stage) -> Iterator[_Leaving]:
+    """The rules that leave a stage."""
     base = len(machine.stack) + 1
-    kind, head, left, remainder = place
+    kind, head, left, remainder = stage
     if kind == MULTIPLY:
-        yield place, SILENT, "1-", (-1, base), 0
-        then = Place(RETURN, head, left[:-1])
+        yield stage, SILENT, "1-", (-1, base), 0
+        then = Stage(RETURN, head, left[:-1])
         yield then, SILENT, "0-", (encode(machine, left[-1:]), 0), 0
     elif kind == RETURN:
-        yield place, SILENT, "-1", (1, -1), 0
-        yield Place(MULTIPLY if left else AT, head, left), SILENT, "-0", (0, 0), 0
+        yield stage, SILENT, "-1", (1, -1), 0
+        yield Stage(MULTIPLY if left else AT, head, left), SILENT, "-0", (0, 0), 0
     elif kind == DIVIDE:
         following = (remainder + 1) % base
-        then = place._replace(remainder=following)
+        then = stage._replace(remainder=following)
         yield then, SILENT, "1-", (-1, int(following == 0)), 0
         # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
         top = machine.stack[remainder - 1] if remainder else None
-        yield Place(RETURN, Head(head.state, top)), SILENT, "0-", (0, 0), 0
+        yield Stage(RETURN, Head(head.state, top)), SILENT, "0-", (0, 0), 0
     elif head.state not in machine.final:
         yield from _leave_head(machine, sets, head)
 
@@ -256,14 +256,14 @@ def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> 
     for rule, labels in readings:
         if isinstance(rule, Otherwise):
             if rule.target is not None:
-                target = Place(AT, Head(rule.target, head.top))
+                target = Stage(AT, Head(rule.target, head.top))
                 yield target, labels.formula(), "--", (0, 0), rule.reward
             continue
         # rules that name the top come first, and an automaton knows no precedence
         guard = rule.guard if labels == sets.of(rule.guard) else labels.formula()
         pushed = rule.replacement(head.top)
-        target = Place(DIVIDE, Head(rule.target, None))
+        target = Stage(DIVIDE, Head(rule.target, None))
         if pushed:
             kind = MULTIPLY if len(pushed) > 1 else AT
-            target = Place(kind, Head(rule.target, pushed[0]), pushed[1:])
+            target = Stage(kind, Head(rule.target, pushed[0]), pushed[1:])
         yield target, guard, "--", (0, 0), rule.reward

@@ -12,11 +12,10 @@ from typing import TypeVar
 from pdrm.errors import Finding, TooLarge, TooManyCases
 from pdrm.machines.configurations import HasState
 from pdrm.machines.guards import events_of
-from pdrm.machines.heads import all_heads, reachable_heads, readings_at
+from pdrm.machines.heads import Head, PushdownRules, all_heads, reachable_heads, readings_at
 from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import Machine
 from pdrm.machines.paying_loops import find_paying_loops
-from pdrm.machines.pushdown import Head, PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, Otherwise, Rule, Transition, number_text
 
@@ -129,7 +128,7 @@ def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
 # --- Pushdown machines
 
 
-def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
+def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
     def find_readings(sets: LabelSets) -> Readings[Head]:
@@ -152,9 +151,7 @@ def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
     return inspect(machine, find_readings, describe, idle, find_more)
 
 
-def _find_misplaced_bottom(
-    machine: PushdownRewardMachine, readings: Readings[Head]
-) -> Iterator[Finding]:
+def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """Rules that read the bottom symbol and were probably meant to push, as `z / A z` does.
 
     `z / A` takes the bottom symbol away, and others look for it later; a machine that pushes it again may do so on purpose.
@@ -187,7 +184,7 @@ def _find_misplaced_bottom(
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _list_later(machine: PushdownRewardMachine, state: str) -> set[str]:
+def _list_later(machine: PushdownRules, state: str) -> set[str]:
     """The states to which rules may lead from a state, itself among them."""
 
     def moves(head: tuple[str, str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -199,7 +196,7 @@ def _list_later(machine: PushdownRewardMachine, state: str) -> set[str]:
     return {later for later, _ in saturate(moves, [(state, ("",))])}
 
 
-def _find_dead_ends(machine: PushdownRewardMachine, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
     there for ever. A state that no rule leaves at all is meant to be a dead end."""
     if machine.otherwise.action != "stay":
@@ -225,7 +222,7 @@ def _find_dead_ends(machine: PushdownRewardMachine, readings: Readings[Head]) ->
         yield Finding("W0615", f"{said}: {stays}; {fix}", None if last is None else last.where)
 
 
-def _find_unused_symbols(machine: PushdownRewardMachine) -> Iterator[Finding]:
+def _find_unused_symbols(machine: PushdownRules) -> Iterator[Finding]:
     mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
     for symbol in machine.stack[1:]:
         if symbol not in mentioned:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import product
 from math import inf
 from typing import NamedTuple
@@ -14,13 +16,72 @@ from typing import NamedTuple
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet, LabelSets
-from pdrm.machines.machine import labels_left
-from pdrm.machines.pushdown import Acting, Head, PushdownRewardMachine, replace_top
+from pdrm.machines.machine import Machine, labels_left
 from pdrm.machines.reach import Waiting, saturate
-from pdrm.machines.transitions import ANY, TopSymbols
+from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, TopSymbols, Transition
 
 
-def rule_at(machine: PushdownRewardMachine, head: Head, label: Label | None) -> Acting | None:
+class PushdownRules(Machine[Transition]):
+    """The stack symbols and rules of a pushdown machine, and which of the rules applies."""
+
+    stack: tuple[str, ...]
+
+    @cached_property
+    def leaves_stack(self) -> bool:
+        """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
+        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
+        return plain and self.stack == (BOTTOM,)
+
+    @cached_property
+    def _at(self) -> dict[tuple[str, str, bool], list[Transition]]:
+        """The rules by source, top and whether they are silent."""
+        at = defaultdict(list)
+        for rule in self.transitions:
+            at[rule.source, rule.top, rule.silent].append(rule)
+        return dict(at)
+
+    def rule_text(self, rule: Rule) -> str:
+        """A rule as it is written in a file of this machine."""
+        return rule.plain_text if self.leaves_stack else str(rule)
+
+    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
+        """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
+        silent rule. top: the topmost symbol (None if the stack is empty)."""
+        for looked in (NONE,) if top is None else (top, NONE, ANY):
+            for rule in self._at.get((state, looked, label is None), ()):
+                if label is None or rule.guard.holds(label):
+                    return rule
+        return None
+
+    def silent_rules(self) -> dict[Head, Transition]:
+        """The heads with a silent move, in the order of states and tops, and the rule of each."""
+        sources = {rule.source for rule in self.transitions if rule.silent}
+        states = [state for state in self.states if state in sources]
+        heads = map(Head._make, product(states, (*self.stack, None)))
+        found = ((head, self.rule(head.state, None, head.top)) for head in heads)
+        return {head: rule for head, rule in found if rule is not None}
+
+
+class Head(NamedTuple):
+    """A state and a top symbol (None for the empty stack)."""
+
+    state: str
+    top: str | None
+
+
+Acting = Transition | Otherwise
+"""A rule, or the machine's `otherwise`."""
+
+
+def replace_top(head: tuple[str, str | None], rule: Acting) -> tuple[str, TopSymbols]:
+    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
+    below all others, which is never popped."""
+    state, top = head
+    pushed = rule.replacement(top)
+    return rule.target or state, pushed if top is not None else (*pushed, None)
+
+
+def rule_at(machine: PushdownRules, head: Head, label: Label | None) -> Acting | None:
     """Return the rule that applies at a head, or `otherwise` if it leads on.
 
     Args:
@@ -43,7 +104,7 @@ def rule_at(machine: PushdownRewardMachine, head: Head, label: Label | None) -> 
 
 
 def readings_at(
-    machine: PushdownRewardMachine, sets: LabelSets, head: Head
+    machine: PushdownRules, sets: LabelSets, head: Head
 ) -> list[tuple[Acting, LabelSet]]:
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
@@ -66,7 +127,7 @@ def readings_at(
 # --- The heads that occur
 
 
-def explore_machine(machine: PushdownRewardMachine) -> Waiting[str, str | None]:
+def explore_machine(machine: PushdownRules) -> Waiting[str, str | None]:
     """The heads that occur from the start on, as `saturate` finds them."""
     sets = LabelSets(machine.alphabet)
 
@@ -77,13 +138,13 @@ def explore_machine(machine: PushdownRewardMachine) -> Waiting[str, str | None]:
     return saturate(moves, [(machine.start, (machine.stack[0], None))])
 
 
-def reachable_heads(machine: PushdownRewardMachine) -> set[Head]:
+def reachable_heads(machine: PushdownRules) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
     return {Head(*head) for head in explore_machine(machine)}
 
 
 def heads_in_play(
-    machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Iterable[Label]
+    machine: PushdownRules, begin: Iterable[Configuration], labels: Iterable[Label]
 ) -> set[Head]:
     """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
 
@@ -109,7 +170,7 @@ def heads_in_play(
     return waiting
 
 
-def all_heads(machine: PushdownRewardMachine) -> list[Head]:
+def all_heads(machine: PushdownRules) -> list[Head]:
     """Every state, final ones too, with every top of stack, the empty one last."""
     pairs = product((*machine.states, *machine.final), (*machine.stack, None))
     return list(map(Head._make, pairs))
@@ -130,7 +191,7 @@ class Settled(NamedTuple):
     """The moves that pushed."""
 
 
-def settle(machine: PushdownRewardMachine, here: Settled, most: float = inf) -> Settled:
+def settle(machine: PushdownRules, here: Settled, most: float = inf) -> Settled:
     """Make up to `most` silent moves, until none applies or all known symbols are popped."""
     while (
         here.known

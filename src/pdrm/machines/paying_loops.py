@@ -18,9 +18,8 @@ import numpy as np
 
 from pdrm.errors import Finding, Where
 from pdrm.machines.guards import Label, word_text
-from pdrm.machines.heads import Settled, rule_at, settle
+from pdrm.machines.heads import Head, PushdownRules, Settled, replace_top, rule_at, settle
 from pdrm.machines.labels import LabelSet
-from pdrm.machines.pushdown import Head, PushdownRewardMachine, replace_top
 from pdrm.machines.transitions import Otherwise, Rule, TopSymbols, number_text
 
 N = TypeVar("N", bound=Hashable)
@@ -48,7 +47,7 @@ class View(NamedTuple):
     known: TopSymbols
 
 
-def advance(machine: PushdownRewardMachine, view: View, label: Label) -> tuple[View, float] | None:
+def advance(machine: PushdownRules, view: View, label: Label) -> tuple[View, float] | None:
     """Read a label with only the top of the stack known.
 
     Returns:
@@ -131,7 +130,7 @@ def find_paying_cycle(steps: Sequence[PaidStep[N]]) -> list[PaidStep[N]]:
 
 
 def find_paying_loops(
-    machine: PushdownRewardMachine,
+    machine: PushdownRules,
     readings: Mapping[Head, Sequence[tuple[Rule | Otherwise, LabelSet]]],
 ) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
@@ -171,9 +170,7 @@ def find_paying_loops(
             yield Finding("W0606", f"{said}: {wrong}", place)
 
 
-def find_paying_rule(
-    machine: PushdownRewardMachine, loop: Iterable[tuple[View, Label]]
-) -> Where | None:
+def find_paying_rule(machine: PushdownRules, loop: Iterable[tuple[View, Label]]) -> Where | None:
     """The place of the first rule of a loop that pays."""
     for view, label in loop:
         rule = machine.rule(view.state, label, view.known[0])

@@ -5,12 +5,10 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain, product
-from typing import NamedTuple
 
 from pdrm.errors import (
     EndlessSilentMoves,
@@ -25,43 +23,15 @@ from pdrm.errors import (
 from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
 from pdrm.machines.guards import Label
-from pdrm.machines.labels import Alphabet, names_of
-from pdrm.machines.machine import (
-    RESERVED,
-    Clash,
-    Machine,
-    Reading,
-    find_bad_names,
-    find_clashes,
-    find_faults,
-    find_overlaps,
-    join_labels,
-)
+from pdrm.machines.heads import Head, PushdownRules, replace_top
+from pdrm.machines.labels import names_of
+from pdrm.machines.machine import RESERVED, Machine, Reading, find_bad_names, join_labels
 from pdrm.machines.reach import list_above, saturate
-from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, TopSymbols, Transition
+from pdrm.machines.transitions import ANY, NONE, Otherwise, TopSymbols, Transition
 
 
-class Head(NamedTuple):
-    """A state and a top symbol (None for the empty stack)."""
-
-    state: str
-    top: str | None
-
-
-Acting = Transition | Otherwise
-"""A rule, or the machine's `otherwise`."""
-
-
-def replace_top(head: tuple[str, str | None], rule: Acting) -> tuple[str, TopSymbols]:
-    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
-    below all others, which is never popped."""
-    state, top = head
-    pushed = rule.replacement(top)
-    return rule.target or state, pushed if top is not None else (*pushed, None)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class PushdownRewardMachine(Machine[Transition]):
+@dataclass(frozen=True, repr=False)
+class PushdownRewardMachine(PushdownRules):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
@@ -93,57 +63,19 @@ class PushdownRewardMachine(Machine[Transition]):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    alphabet: Alphabet = field(init=False, repr=False, compare=False)
-    """The labels that there are, from the events and their groups."""
-    leaves_stack: bool = field(init=False, repr=False, compare=False)
-    """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
-    _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
-    _at: dict[tuple[str, str, bool], list[Transition]] = field(
-        init=False, repr=False, compare=False
-    )
-    """By source, top and whether they are silent."""
+    fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
+    silent_fix = "let the silent rule start in a state of its own, or name other tops"
 
     def __post_init__(self) -> None:
-        self._fill_in()
         object.__setattr__(self, "stack", names_of("stack", self.stack))
-        at: dict[tuple[str, str, bool], list[Transition]] = {}
-        for rule in self.transitions:
-            at.setdefault((rule.source, rule.top, rule.silent), []).append(rule)
-        object.__setattr__(self, "_at", at)
-        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
-        object.__setattr__(self, "leaves_stack", plain and self.stack == (BOTTOM,))
-        raise_all(chain(find_faults(self), _find_stack_faults(self)))
-        fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
-        silent_fix = "let the silent rule start in a state of its own, or name other tops"
-        raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
+        Machine.__post_init__(self)
         raise_all(_find_endless_silent_moves(self))
-
-    def rule_text(self, rule: Rule) -> str:
-        """A rule as it is written in a file of this machine."""
-        return rule.plain_text if self.leaves_stack else str(rule)
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
         from pdrm.machines.findings import inspect_pushdown  # looks for paying loops with NumPy
 
         return inspect_pushdown(self)
-
-    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
-        silent rule. top: the topmost symbol (None if the stack is empty)."""
-        for looked in (NONE,) if top is None else (top, NONE, ANY):
-            for rule in self._at.get((state, looked, label is None), ()):
-                if label is None or rule.guard.holds(label):
-                    return rule
-        return None
-
-    def silent_rules(self) -> dict[Head, Transition]:
-        """The heads with a silent move, in the order of states and tops, and the rule of each."""
-        sources = {rule.source for rule in self.transitions if rule.silent}
-        states = [state for state in self.states if state in sources]
-        heads = map(Head._make, product(states, (*self.stack, None)))
-        found = ((head, self.rule(head.state, None, head.top)) for head in heads)
-        return {head: rule for head, rule in found if rule is not None}
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
@@ -202,58 +134,52 @@ class PushdownRewardMachine(Machine[Transition]):
                 )
         return moves
 
+    # --- Checks: the stack symbols that rules name, and rules that apply at once
 
-# --- Checks: the stack symbols that rules name, and rules that apply at once
+    def find_own_faults(self) -> Iterator[PdrmError]:
+        """The faults of the stack symbols."""
+        if not self.stack:
+            fix = "list them, the bottom first: `stack # A`"
+            yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
+        yield from find_bad_names("stack symbol", self.stack, reserved=(ANY, NONE, *RESERVED))
+        known = {ANY, NONE, *self.stack}
+        for rule in self.transitions:
+            for symbol in dict.fromkeys((rule.top, *rule.push)):
+                if symbol == ANY and rule.top != ANY and rule.top in known:
+                    yield UnknownSymbol(
+                        f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
+                        where=rule.where,
+                        fix="look at `z` instead, or push the symbol itself",
+                        word=symbol,
+                    )
+                elif symbol not in known or (symbol == NONE and symbol in rule.push):
+                    yield UnknownSymbol(
+                        f"`{symbol}` is not a stack symbol: rule {rule}",
+                        where=rule.where,
+                        fix=f"add it to the line `stack`, or {did_you_mean(symbol, self.stack)}",
+                        word=symbol,
+                    )
 
+    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+        """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
+        by_top: dict[str, list[Reading]] = defaultdict(list)
+        for reading in readings:
+            by_top[reading.rule.top].append(reading)
+        yield by_top[NONE]
+        not_named = [top for top in self.stack if top not in by_top]
+        for top in self.stack:
+            if top in by_top or top in not_named[:1]:
+                yield [*by_top[top], *_not_beaten(by_top[ANY], by_top[top]), *by_top[NONE]]
 
-def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
-    if not machine.stack:
-        fix = "list them, the bottom first: `stack # A`"
-        yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
-    yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE, *RESERVED))
-    known = {ANY, NONE, *machine.stack}
-    for rule in machine.transitions:
-        unknown = [] if rule.top in known else [rule.top]
-        for symbol in [*unknown, *dict.fromkeys(rule.push)]:
-            if symbol == ANY and rule.top != ANY and not unknown:
-                own = "look at `z` instead of `eps`"
-                yield UnknownSymbol(
-                    f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
-                    where=rule.where,
-                    fix=f"write `{rule.top}` itself" if rule.top != NONE else own,
-                    word=symbol,
-                )
-            elif symbol not in known or symbol == NONE:
-                yield UnknownSymbol(
-                    f"`{symbol}` is not a stack symbol: rule {rule}",
-                    where=rule.where,
-                    fix=f"add it to the line `stack`, or {did_you_mean(symbol, machine.stack)}",
-                    word=symbol,
-                )
-
-
-def _find_meetings(
-    machine: PushdownRewardMachine, readings: list[Reading[Transition]]
-) -> Iterator[Clash[Transition]]:
-    """The rules of one state that apply at once: on the empty stack, at each top that is named, and at one that is not."""
-    by_top: dict[str, list[Reading[Transition]]] = {}
-    for reading in readings:
-        by_top.setdefault(reading.rule.top, []).append(reading)
-    anywhere = by_top.get(NONE, [])
-    for clash in find_overlaps(anywhere):
-        yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
-    not_named = [top for top in machine.stack if top not in by_top]
-    for top in machine.stack:
-        if top in by_top or top in not_named[:1]:
-            named = by_top.get(top, [])
-            any_top = _not_beaten(by_top.get(ANY, []), named)
-            for clash in find_overlaps([*named, *any_top, *anywhere]):
-                yield clash._replace(place=f" and top {top}")
+    def meeting_place(self, one: Transition, other: Transition) -> str:
+        """The top at which two rules apply, the more exact of theirs."""
+        tops = [one.top, other.top]
+        exact = [top for top in tops if top not in (ANY, NONE)]
+        top = exact[0] if exact else ANY if ANY in tops else NONE
+        return "" if self.leaves_stack else f" and top {top}"
 
 
-def _not_beaten(
-    any_top: list[Reading[Transition]], named: list[Reading[Transition]]
-) -> list[Reading[Transition]]:
+def _not_beaten(any_top: list[Reading], named: list[Reading]) -> list[Reading]:
     """The rules with `z` at a top that other rules name: these beat them."""
     if not named:
         return any_top
@@ -292,7 +218,10 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
                 yield _refuse_silent_moves(said, [head], silent)
                 return
     except CycleError as error:
-        yield _refuse_silent_moves("silent moves never end", error.args[1][:0:-1], silent)
+        circle = error.args[1][:0:-1]
+        first = circle.index(min(circle, key=list(silent).index))
+        circle = circle[first:] + circle[:first]
+        yield _refuse_silent_moves("silent moves never end", circle, silent)
 
 
 def _refuse_silent_moves(

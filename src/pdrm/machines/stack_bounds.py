@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf
 
-from pdrm.machines.heads import Settled, explore_machine, readings_at, settle
+from pdrm.machines.heads import Head, Settled, explore_machine, readings_at, replace_top, settle
 from pdrm.machines.labels import LabelSets
-from pdrm.machines.pushdown import Head, PushdownRewardMachine, replace_top
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import list_above
 from pdrm.machines.transitions import NONE
 

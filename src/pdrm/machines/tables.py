@@ -18,8 +18,8 @@ from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
-from pdrm.machines.heads import rule_at
-from pdrm.machines.pushdown import Acting, Head, PushdownRewardMachine
+from pdrm.machines.heads import Acting, Head, rule_at
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 
 Integers = npt.NDArray[np.int32]

@@ -16,7 +16,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.guards import word_text
-from pdrm.machines.heads import rule_at
+from pdrm.machines.heads import Head, replace_top, rule_at
 from pdrm.machines.paying_loops import (
     BOTTOM,
     KNOWN,
@@ -27,7 +27,7 @@ from pdrm.machines.paying_loops import (
     find_paying_cycle,
     find_paying_rule,
 )
-from pdrm.machines.pushdown import Head, PushdownRewardMachine, replace_top
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
