@@ -170,22 +170,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
-def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise unless a function that hands on arguments has every one of these.
-
-    >>> check_words("wrap_vector", ["num_envs"], ["k", "flatten"])
-    Traceback (most recent call last):
-    pdrm.errors.WrongArguments: error[E0812]: `wrap_vector` has no argument `num_envs`
-      fix: known: `k`, `flatten`
-    """
-    words = list(known)
-    for word in given:
-        if word not in words:
-            raise WrongArguments(
-                f"`{name}` has no argument `{word}`", fix=did_you_mean(word, words)
-            )
-
-
 class CannotRead(PdrmError, code="E0101"):
     """The line does not have the shape of a header, a `for`, a `map` or a rule.
 
@@ -427,10 +411,12 @@ class Finding:
     code: str
     message: str
     where: Where | None = None
+    fix: str = ""
 
     def __str__(self) -> str:
         place = f"\n  --> {self.where}" if self.where is not None else ""
-        return f"warning[{self.code}]: {self.message}{place}"
+        fix = f"\n  fix: {self.fix}" if self.fix else ""
+        return f"warning[{self.code}]: {self.message}{place}{fix}"
 
 
 WARNINGS = {
@@ -509,13 +495,11 @@ class EarlyAcceptance(TaskWarning):
         said = "the task is done at the first label that makes it true, whatever comes later"
         if words is not None:
             said = f"the task is done when `{words[0]}` has been read, so that `{words[1]}`, a word too, is never read to its end"
-        super().__init__(Finding("W0605", said, where))
-
-    def __str__(self) -> str:
-        return f'{self.finding}\n  fix: use accept="end" (`accept end` in a file), or ask for something that stays true'
+        fix = 'use accept="end" (`accept end` in a file), or ask for something that stays true'
+        super().__init__(Finding("W0605", said, where, fix))
 
 
-class NeverSucceeded(UserWarning):
+class NeverSucceeded(TaskWarning):
     """Warns of an agent none of whose last evaluations solved the task: W0610.
 
     >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
@@ -523,14 +507,9 @@ class NeverSucceeded(UserWarning):
       fix: train longer
     """
 
-    code = "W0610"
-
     def __init__(self, message: str, *, fix: str) -> None:
-        super().__init__(message)
+        super().__init__(Finding("W0610", message, fix=fix))
         self.message, self.fix = message, fix
-
-    def __str__(self) -> str:
-        return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):
