@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -89,17 +90,12 @@ def pattern_text(values: Sequence[object]) -> str:
 
 def _integer(change: int) -> int:
     """A counter change as a plain int."""
-    try:
+    with suppress(TypeError):
         whole = operator.index(change)
-    except TypeError:
-        raise BadNumber(
-            f"`{change}` is not a counter change", fix="use an integer such as 1, 0 or -2"
-        ) from None
-    if abs(whole) > MOST_CHANGED:
-        raise BadNumber(
-            f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}"
-        )
-    return whole
+        if abs(whole) <= MOST_CHANGED:
+            return whole
+    fix = f"use an integer such as 1, 0 or -2, at most {MOST_CHANGED:,}"
+    raise BadNumber(f"`{str(change)[:20]}` is not a counter change", fix=fix)
 
 
 MOST_SILENT_MOVES = 10_000_000

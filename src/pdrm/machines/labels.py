@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 from pdrm.errors import (
     BadShape,
@@ -33,6 +34,7 @@ from pdrm.machines.guards import (
     Silent,
     events_of,
     label_text,
+    spell_out,
 )
 
 # --- The alphabet
@@ -111,17 +113,16 @@ def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
         several = tuple(names)
         if all(isinstance(name, str) for name in several):
             return several
-    raise BadShape(f"`{field}` is {str(names)[:40]!r}, not names", fix='write them as ("a", "b")')
+    raise BadShape(
+        f"`{field}` is {str(names)[:40]!r}, not names",
+        fix='write ("a", "b"), or (("a", "b"),) for groups',
+    )
 
 
-def groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def groups_of(groups: object) -> tuple[tuple[str, ...], ...]:
     """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
-    try:
-        return tuple(names_of("exclusive", group) for group in groups)
-    except (BadShape, TypeError):
-        fault = f"`exclusive` is {str(groups)[:60]}, not groups of events"
-        fix = 'write exclusive=(("a", "b"),), with a comma after the one group'
-        raise BadShape(fault, fix=fix) from None
+    several: Any = groups if isinstance(groups, Iterable) else [groups]
+    return tuple(names_of("exclusive", group) for group in several)
 
 
 # --- Decision diagrams: functions of the events of a label, each in one form only
@@ -432,24 +433,21 @@ class LabelSet:
 
     def formula(self) -> Formula:
         """A short formula that holds for just these labels."""
-        return formula_of(self._cubes(), self.sets.alphabet)
-
-    def __str__(self) -> str:
-        """The first conjunctions of the formula, for messages."""
-        cubes, alphabet = sorted(self._cubes(), key=_simplest_first), self.sets.alphabet
-        none = tuple((event, False) for event in range(len(alphabet.events)))
-        shown = [
-            "{}" if cube == none != none[:1] else str(_conjunction(cube, alphabet))
-            for cube in cubes[:MOST_SHOWN]
-        ]
-        more = [f"… ({len(cubes) - MOST_SHOWN} more)"] if len(cubes) > MOST_SHOWN else []
-        return " | ".join([*shown, *more])
-
-    def _cubes(self) -> list[Cube]:
         if len(self.sets.alphabet.events) > MOST_VARIABLES:
             raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
         store = self.sets.store
-        return store.cover(self.node, store.choose(self.sets.all.node, self.node, TRUE))
+        most = store.choose(self.sets.all.node, self.node, TRUE)
+        return formula_of(store.cover(self.node, most), self.sets.alphabet)
+
+    def __str__(self) -> str:
+        """The first conjunctions of the formula, for messages."""
+        formula, alphabet = self.formula(), self.sets.alphabet
+        parts = formula.parts if isinstance(formula, Or) else (formula,)
+        none = spell_out(Exactly(frozenset()), alphabet.events)
+        several = len(alphabet.events) > 1
+        shown = ["{}" if several and part == none else str(part) for part in parts[:MOST_SHOWN]]
+        more = [f"… ({len(parts) - MOST_SHOWN} more)"] if len(parts) > MOST_SHOWN else []
+        return " | ".join([*shown, *more])
 
 
 class LabelSets:

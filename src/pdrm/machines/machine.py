@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -30,6 +30,7 @@ from pdrm.errors import (
     UnknownConfiguration,
     UnknownEvent,
     UnknownState,
+    UnknownSymbol,
     Where,
     did_you_mean,
     raise_all,
@@ -175,14 +176,15 @@ def _find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
     yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
+    states, events = machine._from, machine.alphabet.positions
     for group in machine.exclusive:
-        yield from _find_unknown_events(machine, group, "the `exclusive` line")
+        yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
         yield from _find_twice("event", group, "stands twice on an `exclusive` line")
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
     else:
-        yield from _find_unknown_states(machine, [machine.start], "the `start` line")
+        yield from find_unknown(UnknownState, [machine.start], states, "the `start` line")
     otherwise = machine.otherwise
     targets = [] if otherwise.target is None else [otherwise.target]
     if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != bool(
@@ -190,7 +192,8 @@ def _find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     ):
         fault = f"`otherwise {otherwise.action}` is not a rule"
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
-    yield from _find_unknown_states(machine, targets, "the `otherwise` line", otherwise.where)
+    place = "the `otherwise` line"
+    yield from find_unknown(UnknownState, targets, states, place, otherwise.where)
     yield from _find_bad_reward(otherwise, "`otherwise`")
     final = frozenset(machine.final)
     for rule in machine.transitions:
@@ -202,8 +205,10 @@ def _find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
                 fix=f"remove the rule, or take `{rule.source}` off the `final` line",
                 word=rule.source,
             )
-        yield from _find_unknown_states(machine, [rule.source, rule.target], place, rule.where)
-        yield from _find_unknown_events(machine, sorted(events_of(rule.guard)), place, rule.where)
+        ends = rule.source, rule.target
+        yield from find_unknown(UnknownState, ends, states, place, rule.where)
+        read = sorted(events_of(rule.guard))
+        yield from find_unknown(UnknownEvent, read, events, place, rule.where)
         yield from _find_bad_reward(rule, place)
 
 
@@ -235,29 +240,30 @@ def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError
         yield BadReward(fault, where=paying.where, fix="use a finite number")
 
 
-def _find_unknown_states(
-    machine: Machine[Rule], states: Iterable[str], place: str, where: Where | None = None
-) -> Iterator[PdrmError]:
-    for state in states:
-        if state not in machine._from:
-            hint = did_you_mean(state, machine._from)
-            final = f"list it on the `final` line: `final {' '.join([*machine.final, state])}`"
-            yield UnknownState(
-                f"`{state}` is not a state: no rule leaves it and it is not final ({place})",
-                where=where,
-                fix=f"{hint} (or {final}; a dead end: `states {' '.join(machine.states[:6])} {state}`)",
-                word=state,
-            )
+UNKNOWN: dict[type[PdrmError], tuple[str, str]] = {
+    UnknownState: (
+        "is not a state: no rule leaves it and it is not final",
+        "list it on the `final` line, or on a line `states` if it is a dead end",
+    ),
+    UnknownEvent: ("is not declared as an event", "add it to the `events` line"),
+    UnknownSymbol: ("is not a stack symbol", "add it to the `stack` line"),
+}
+"""The fault of a name that is not known, and the way out."""
 
 
-def _find_unknown_events(
-    machine: Machine[Rule], events: Iterable[str], place: str, where: Where | None = None
+def find_unknown(
+    kind: type[PdrmError],
+    names: Iterable[str],
+    known: Collection[str],
+    place: str,
+    where: Where | None = None,
 ) -> Iterator[PdrmError]:
-    for event in events:
-        if event not in machine.alphabet.positions:
-            fault = f"`{event}` is not declared as an event ({place})"
-            fix = suggest(event, machine.events, f"add `{event}` to the `events` line")
-            yield UnknownEvent(fault, where=where, fix=fix, word=event)
+    """The faults of names that are not known."""
+    fault, fix = UNKNOWN[kind]
+    for name in names:
+        if name not in known:
+            fix = suggest(name, known, fix)
+            yield kind(f"`{name}` {fault} ({place})", where=where, fix=fix, word=name)
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:

@@ -25,7 +25,14 @@ from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, 
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
-from pdrm.machines.machine import RESERVED, Machine, Reading, find_bad_names, join_labels
+from pdrm.machines.machine import (
+    RESERVED,
+    Machine,
+    Reading,
+    find_bad_names,
+    find_unknown,
+    join_labels,
+)
 from pdrm.machines.reach import list_above, saturate
 from pdrm.machines.transitions import ANY, NONE, Otherwise, TopSymbols, Transition
 
@@ -142,23 +149,16 @@ class PushdownRewardMachine(PushdownRules):
             fix = "list them, the bottom first: `stack # A`"
             yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
         yield from find_bad_names("stack symbol", self.stack, reserved=(ANY, NONE, *RESERVED))
-        known = {ANY, NONE, *self.stack}
         for rule in self.transitions:
-            for symbol in dict.fromkeys((rule.top, *rule.push)):
-                if symbol == ANY and rule.top != ANY and rule.top in known:
-                    yield UnknownSymbol(
-                        f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
-                        where=rule.where,
-                        fix="look at `z` instead, or push the symbol itself",
-                        word=symbol,
-                    )
-                elif symbol not in known or (symbol == NONE and symbol in rule.push):
-                    yield UnknownSymbol(
-                        f"`{symbol}` is not a stack symbol: rule {rule}",
-                        where=rule.where,
-                        fix=f"add it to the line `stack`, or {did_you_mean(symbol, self.stack)}",
-                        word=symbol,
-                    )
+            place = f"rule {rule}"
+            tops = [] if rule.top in (ANY, NONE) else [rule.top]
+            pushed = [symbol for symbol in rule.push if symbol != ANY]
+            symbols = dict.fromkeys([*tops, *pushed])
+            yield from find_unknown(UnknownSymbol, symbols, self.stack, place, rule.where)
+            if ANY in rule.push and rule.top in (NONE, *self.stack):
+                fault = f"`z` is pushed, but the rule does not look at `z`: {place}"
+                fix = "look at `z` instead, or push the symbol itself"
+                yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
 
     def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
+from pdrm.errors import BadSetting, MachineFinished, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
@@ -107,7 +107,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
             fix="translate it with pdrm.machines.counting_to_pushdown",
         )
     for label in labels:
-        _check_label(machine, label)
+        machine.alphabet.check(label)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
@@ -134,14 +134,6 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
         bottom=1,
         first_final=len(machine.states),
     )
-
-
-def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
-    try:
-        machine.alphabet.check(label)
-    except PdrmError as error:
-        fault = f"machine `{machine.name}` cannot read a label: {error.message}"
-        raise type(error)(fault, fix=error.fix) from None
 
 
 MOST_KEPT = 100_000
@@ -296,11 +288,10 @@ def _rules(
     automaton: CountingRewardAutomaton, state: str, label: Label | None
 ) -> list[CountingTransition]:
     """The rules for a label in a state (None for the silent ones), and then what `otherwise` says."""
-    leaving = automaton.rules_from(state)
     if label is None:
-        return [rule for rule in leaving if rule.silent]
+        return [rule for rule in automaton.rules_from(state) if rule.silent]
     automaton.alphabet.check(label)
-    reading = [rule for rule in leaving if rule.guard.holds(label)]
+    reading = [rule for rule in automaton.rules_from(state) if rule.guard.holds(label)]
     otherwise, count = automaton.otherwise, automaton.counters
     if otherwise.action == "error" or state in automaton.final:
         return reading
