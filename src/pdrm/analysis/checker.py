@@ -9,6 +9,7 @@ stack upwards.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
@@ -323,9 +324,13 @@ class Check:
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
                 own.append((Fraction(0), self.extremes(rest)[0]))
-            corners = _find_corners(own, *need(self.range.get(e), f"there is no range for {e}"))
-            lines = [(self.power(t), c) for (at, t), c in one.items() if at == e]
-            found += [c + slope * v - height for slope, c in lines for v, height in corners]
+            low, high = need(self.range.get(e), f"there is no range for {e}")
+            pieces = _find_envelope(own, low, high)
+            for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
+                place = bisect_left(pieces, (slope,))
+                steep, begin, height = pieces[min(place, len(pieces) - 1)]
+                v = begin if place < len(pieces) else high
+                found.append(c + slope * v - height - steep * v)
         return max(found) + 2 * self.rounding
 
     # --- The policy
@@ -377,16 +382,20 @@ def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:
     lines[line] = max(c, lines.get(line, c))
 
 
-def _find_corners(
+def _find_envelope(
     lines: Iterable[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
-) -> list[tuple[Fraction, Fraction]]:
-    """Both ends, and where between them the highest line changes, each with the height there."""
-    found, v = list[tuple[Fraction, Fraction]](), low
-    while True:
-        height, slope = max((c + slope * v, slope) for slope, c in lines)
-        found.append((v, height))
-        if v >= high:
-            return found
-        flat = height - slope * v
-        ahead = [(flat - c) / (steep - slope) for steep, c in lines if steep > slope]
-        v = min([high, *ahead])
+) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins: slope, begin, c."""
+    found = list[tuple[Fraction, Fraction, Fraction]]()
+    for slope, c in sorted(lines):
+        begin = low
+        while found:
+            flat, earlier, height = found[-1]
+            begin = low if slope == flat else (height - c) / (slope - flat)
+            if begin > earlier:
+                break
+            found.pop()
+            begin = low
+        if begin < high or not found:
+            found.append((slope, begin, c))
+    return found
