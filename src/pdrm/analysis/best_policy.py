@@ -35,6 +35,10 @@ from pdrm.product.hash_kernel import Index
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2**30
 """Memory for the nodes of a search, about."""
+SEARCHING = 0.7
+"""The share of the time for best-first search; the rest is for branching, if nothing is known to be lost."""
+MOST_ON_WAYS = 5_000
+"""States on optimal ways for that."""
 LOCAL = 0.25
 """The share of the time in which the first complete policy may be improved before partial ones are searched."""
 BETWEEN = 50
@@ -412,9 +416,27 @@ def find_loss(
     values: ValuedProduct, k: int, before: Loss | None, tolerance: float, deadline: Deadline
 ) -> Loss:
     """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
-    if isinstance(values, SolvedValues):
-        return _PolicySearch(values, k, before, tolerance).run(deadline)
-    return _Branching(values, k, tolerance).run(deadline)
+    if not isinstance(values, SolvedValues):
+        return _Branching(values, k, tolerance).run(deadline)
+    found = _PolicySearch(values, k, before, tolerance).run(deadline.share(SEARCHING))
+    if found.low <= tolerance < found.high:
+        ways = _explore_optimal(values, tolerance, deadline)
+        found.low = max(found.low, _Branching(ways, k, tolerance).run(deadline).low)
+    return found
+
+
+def _explore_optimal(values: SolvedValues, tolerance: float, deadline: Deadline) -> SolvedValues:
+    """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
+    product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
+    ways = SolvedValues(values.solution, product)
+    new = np.unique(product.starts[product.starts != END])
+    while new.size and len(product) < MOST_ON_WAYS and not deadline.over:
+        ways.expand(product.expandable(new))
+        q = find_action_values(ways, ways.value[: len(product)])[new]
+        best = product.next[new, :, 0][q >= q.max(axis=1, keepdims=True) - tolerance]
+        new = np.unique(best[best != END])
+        new = new[~product.expanded[new]]
+    return ways
 
 
 def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
