@@ -105,7 +105,6 @@ class Loss:
     high: float
     policy: Policy
     classes: Classes = field(repr=False)
-    nodes: int = 0
 
 
 def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
@@ -196,7 +195,7 @@ class _BestFirst(ABC):
         low, high = self.values.start
         least = max(0.0, low - bound - self.error)
         most_lost = high - self.found + self.error
-        return Loss(least, most_lost, self.policy, self.classes, self.nodes)
+        return Loss(least, most_lost, self.policy, self.classes)
 
 
 class _PolicySearch(_BestFirst):

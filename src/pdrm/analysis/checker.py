@@ -30,8 +30,10 @@ View = tuple[Exit, TopSymbols]
 Lines = dict[tuple[Exit | None, int], Fraction]
 """A worth: the greatest of the lines c + γᵗ w(exit), by exit and t. w(None) is 0, so that its c is a constant."""
 CONSTANT = (None, 0)
-BITS = 400
-"""Powers of the discount are rounded to this many bits; what that changes is part of every bound."""
+BITS = 1600
+"""Powers of the discount are rounded to this many bits."""
+ROUNDING = Fraction(1, 1 << 400)
+"""More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
 LONGEST_LINE = 100_000
 
 
@@ -118,12 +120,6 @@ class Check:
         actions = self.domain.actions
         self.policy = {row[:3]: row[3] for row in certificate.policy}
         demand(set(self.policy.values()) <= set(actions), "its policy has an unknown action")
-        numbers = [1.0, *self.domain.arrays.reward.ravel().tolist()]
-        numbers += [rule.reward for rule in self.machine.transitions]
-        numbers += [float(c) for worth in self.entries.values() for c in worth.values()]
-        numbers += [float(end) for ends in self.range.values() for end in ends]
-        self.rounding = Fraction(max(map(abs, numbers))) / (1 << BITS // 2)
-        """More than rounding the powers of the discount can change."""
 
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
@@ -303,7 +299,7 @@ class Check:
             low, high = need(self.range.get(e), f"there is no range for {e}")
             lows.append(c + self.power(t) * low)
             highs.append(c + self.power(t) * high)
-        return max(lows) - self.rounding, max(highs) + self.rounding
+        return max(lows) - ROUNDING, max(highs) + ROUNDING
 
     def reach(self, e: Exit) -> tuple[Fraction, Fraction]:
         """Between which numbers the worth is of whatever is on top at an exit, if what is below is in the ranges."""
@@ -331,7 +327,7 @@ class Check:
                 steep, begin, height = pieces[min(place, len(pieces) - 1)]
                 v = begin if place < len(pieces) else high
                 found.append(c + slope * v - height - steep * v)
-        return max(found) + 2 * self.rounding
+        return max(found) + 2 * ROUNDING
 
     # --- The policy
 
