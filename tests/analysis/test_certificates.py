@@ -96,7 +96,7 @@ def test_damaged_files_are_refused(proofs, tmp_path, change):
 
 def test_what_is_not_a_certificate(tmp_path):
     file = tmp_path / "proof.json"
-    for text in ("", "[]", "{", '{"format": "pdrm certificate 3"}'):
+    for text in ("", "[]", "{", '{"format": "pdrm certificate 4"}'):
         file.write_text(text)
         with pytest.raises(BadCertificate):
             load_certificate(file)

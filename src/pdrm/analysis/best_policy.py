@@ -10,13 +10,15 @@ classes allow only their action. Branching is on the class that the greedy polic
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from math import ceil, inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
@@ -33,6 +35,10 @@ from pdrm.product.hash_kernel import Index
 EPSILON = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2**30
 """Memory for the nodes of a search, about."""
+SEARCHING = 0.7
+"""The share of the time for best-first search; the rest is for branching, if nothing is known to be lost."""
+MOST_ON_WAYS = 5_000
+"""States on optimal ways for that."""
 LOCAL = 0.25
 """The share of the time in which the first complete policy may be improved before partial ones are searched."""
 BETWEEN = 50
@@ -98,16 +104,6 @@ class Loss:
     high: float
     policy: Policy
     classes: Classes = field(repr=False)
-    nodes: int = 0
-
-
-def find_loss(
-    values: ValuedProduct, k: int, before: Loss | None, tolerance: float, deadline: Deadline
-) -> Loss:
-    """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
-    if isinstance(values, SolvedValues):
-        return _PolicySearch(values, k, before, tolerance).run(deadline)
-    return _Branching(values, k, tolerance).run(deadline)
 
 
 def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
@@ -118,93 +114,136 @@ def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
     return np.where(product.expanded[:, np.newaxis], paid.sum(axis=2), value[:, np.newaxis])
 
 
-class OpenEpisodes(NamedTuple):
-    """Where the episode of each start stands."""
-
-    at: Numbers
-    """[start]: the state, or END if it is over."""
-    weight: Floats
-    """[start]: its chance, discounted."""
-    total: Floats
-    """[TOTALS]: the sums of `play`."""
-
-
+Arrays = tuple[npt.NDArray[Any], ...]
 Choices = tuple[int, int, "Choices"] | None
 """The classes and actions of a partial policy, the last one first."""
 
 
-class _PolicySearch:
-    """Best-first search and local search, for moves without chance."""
+class PartialPolicy(NamedTuple):
+    """A node of a search."""
+
+    key: float
+    """No completion earns more."""
+    choices: Choices
+    arrays: Arrays
+    """What the search knows of it."""
+
+
+class _BestFirst(ABC):
+    """Expand the partial policy with the highest key, until none is above the best complete policy."""
+
+    node_bytes: int
+    """Memory for a partial policy, about."""
+
+    def __init__(self, values: ValuedProduct, k: int, tolerance: float) -> None:
+        self.values, self.product, self.tolerance = values, values.product, tolerance
+        self.discount = values.discount
+        self.actions = range(len(self.product.domain.actions))
+        self.classes = Classes(self.product, k)
+        self.policy, self.found = Policy(), -inf
+        """The best complete policy so far, and what it earns."""
+        self.nodes = 0
+
+    @abstractmethod
+    def begin(self, deadline: Deadline) -> Arrays:
+        """The arrays of the policy that chooses nothing yet."""
+
+    @abstractmethod
+    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
+        """Bring the arrays up to date with one more choice, in place; returns the key."""
+
+    @abstractmethod
+    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
+        """The class to choose an action for next, if there is one."""
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """More than the arithmetic of keys and of what policies earn can be wrong."""
+
+    def run(self, deadline: Deadline) -> Loss:
+        """Search until the best policy is known, time is up, or only the frontier keeps it from being known."""
+        arrays, numbers, dropped = self.begin(deadline), count(0, -1), -inf
+        root = PartialPolicy(self.narrow({}, arrays, deadline), None, arrays)
+        heap = [(0, 0, root)]
+        most = MOST_BYTES // self.node_bytes
+        while heap and heap[0][2].key > self.found + self.tolerance / 2:
+            full = len(heap) > most or len(self.product) > self.product.most_states
+            if full or (deadline.over and self.nodes):
+                break
+            key, choices, arrays = heappop(heap)[2]
+            self.nodes += 1
+            policy, rest = Policy(), choices
+            while rest is not None:
+                klass, action, rest = rest
+                policy[klass] = action
+            chosen = self.branch(policy, arrays, deadline)
+            if chosen is None:
+                dropped = max(dropped, key)
+                continue
+            for action in self.actions:
+                after = tuple(array.copy() for array in arrays)
+                key = self.narrow({**policy, chosen: action}, after, deadline)
+                if key > self.found + self.tolerance / 2:  # of equal keys the latest comes first
+                    rank = -ceil(4 * key / self.tolerance)
+                    child = PartialPolicy(key, (chosen, action, choices), after)
+                    heappush(heap, (rank, next(numbers), child))
+                else:
+                    dropped = max(dropped, key)
+        bound = max(self.found, dropped, *(node.key for _, _, node in heap))
+        low, high = self.values.start
+        least = max(0.0, low - bound - self.error)
+        most_lost = high - self.found + self.error
+        return Loss(least, most_lost, self.policy, self.classes)
+
+
+class _PolicySearch(_BestFirst):
+    """Best-first search and local search, for moves without chance. The arrays: where the episode of each start stands, its weight, and the sums of `play`."""
 
     def __init__(self, values: SolvedValues, k: int, before: Loss | None, tolerance: float) -> None:
-        self.values, self.product, self.tolerance = values, values.product, tolerance
-        self.classes = Classes(self.product, k)
+        super().__init__(values, k, tolerance)
+        self.value = values
         live = np.flatnonzero(self.product.starts != END)
         self.starts = self.product.starts[live]
         self.chances = self.product.start_probability[live]
         self.paid = float((self.product.start_probability * self.product.start_paid).sum())
-        self.rounding, self.nodes = 0.0, 0
+        self.node_bytes = 300 + 16 * len(self.starts)
+        self.rounding = 0.0
         self._stamp, self._mark = np.ones(1, np.int64), np.zeros(0, np.int64)
         self._then, self._seen = np.zeros((0, 2)), np.zeros(0, np.bool_)
         self._action = np.zeros(0, np.int32)
         self._make_room()
-        self.policy: Policy = {}
-        self.found = -inf
         self._keep({})
         if before is not None:
             coarse = before.classes.update()[self.classes.member[: len(self.classes)]].tolist()
             known = before.policy
             self._keep({klass: known[one] for klass, one in enumerate(coarse) if one in known})
 
-    def run(self, deadline: Deadline) -> Loss:
-        """Search until the best policy is known, or until time is up."""
+    @property
+    def error(self) -> float:
+        return self.values.error + self.rounding
+
+    def begin(self, deadline: Deadline) -> Arrays:
         self._improve(deadline.share(LOCAL))
-        bound = self._search(deadline)
-        low, high = self.values.start
-        lost = self.values.error + self.rounding
-        least = max(0.0, low - max(bound, self.found) - lost)
-        return Loss(least, high - self.found + lost, self.policy, self.classes, self.nodes)
+        return self._start()
 
-    def _search(self, deadline: Deadline) -> float:
-        """Expand the partial policy with the highest key until none is above the best complete one; returns the highest key."""
-        numbers, dropped = count(), -inf
-        begin = self._begin()
-        heap: list[tuple[int, int, int, float, Choices, OpenEpisodes]] = []
-        heappush(heap, (0, 0, next(numbers), self._bound(begin), None, begin))
-        most = MOST_BYTES // (300 + 16 * len(self.starts))
-        while heap and heap[0][3] > self.found + self.tolerance / 2:
-            if deadline.over or len(heap) > most or len(self.product) > self.product.most_states:
-                break
-            _, size, _, _, choices, episodes = heappop(heap)
-            self.nodes += 1
-            policy, rest = Policy(), choices
-            while rest is not None:
-                klass, action, rest = rest
-                policy[klass] = action
-            if self.nodes % BETWEEN == 0 and self._keep(policy):
-                self._improve(deadline.within(1.0))
-            going = episodes.at != END
-            classes = self._klass[episodes.at[going]]
-            klass = int(np.bincount(classes, episodes.weight[going]).argmax())
-            for action in range(len(self.product.domain.actions)):
-                after = OpenEpisodes._make(array.copy() for array in episodes)
-                self._play({**policy, klass: action}, after, complete=False)
-                key = self._bound(after)
-                if (after.at == END).all():
-                    self._keep({**policy, klass: action})
-                elif key > self.found + self.tolerance / 2:
-                    rank = -ceil(4 * key / self.tolerance)
-                    chosen = klass, action, choices
-                    heappush(heap, (rank, size - 1, next(numbers), key, chosen, after))
-                    continue
-                dropped = max(dropped, key)
-        return max(dropped, *(node[3] for node in heap), -inf)
-
-    def _bound(self, episodes: OpenEpisodes) -> float:
-        """The most that a completion may earn."""
-        going, total = episodes.at != END, episodes.total
-        later = episodes.weight[going] * self.values.value[episodes.at[going]]
+    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
+        self._play(policy, arrays, complete=False)
+        at, weight, total = arrays
+        if (at == END).all():
+            self._keep(policy)
+        going = at != END
+        later = weight[going] * self.value.value[at[going]]
         return float(total[EARNED] + total[DOUBT] + later.sum())
+
+    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
+        if self.nodes % BETWEEN == 0 and self._keep(policy):
+            self._improve(deadline.within(1.0))
+        at, weight, _ = arrays
+        going = at != END
+        if not going.any():
+            return None
+        return int(np.bincount(self._klass[at[going]], weight[going]).argmax())
 
     def _improve(self, deadline: Deadline) -> None:
         """Change the action of one class at a time, as long as that gains."""
@@ -219,47 +258,48 @@ class _PolicySearch:
 
     def _keep(self, policy: Policy) -> bool:
         """Complete a policy greedily, and keep it if it is better than the best so far by more than a rounding."""
-        episodes = self._begin()
+        episodes = self._start()
         self._play(policy, episodes, complete=True)
+        earned = float(episodes[-1][EARNED])
         reached = np.flatnonzero(self._seen)
         self._seen[reached] = False
-        better = bool(episodes.total[EARNED] > self.found + self.tolerance / 16)
+        better = earned > self.found + self.tolerance / 16
         if better:
-            self.found = float(episodes.total[EARNED])
+            self.found = earned
             self.policy = dict(zip(reached.tolist(), self._action[reached].tolist(), strict=True))
         return better
 
-    def _begin(self) -> OpenEpisodes:
+    def _start(self) -> Arrays:
         """The episodes before their first step."""
         total = np.zeros(TOTALS)
         total[EARNED] = self.paid
-        return OpenEpisodes(self.starts.copy(), self.chances.copy(), total)
+        return self.starts.copy(), self.chances.copy(), total
 
-    def _play(self, policy: Policy, episodes: OpenEpisodes, *, complete: bool) -> None:
+    def _play(self, policy: Policy, episodes: Arrays, *, complete: bool) -> None:
         """Play episodes in place, expanding what is reached for the first time; if `complete`, greedily where the policy does not know."""
         self._action.fill(-1)
         self._action[list(policy)] = list(policy.values())
         self._stamp[0] += 1
-        states, gap, cut = self.product.states, 1 - self.values.discount, self.tolerance / 16
+        (at, weight, total), cut = episodes, self.tolerance / (16 * max(1, len(self.starts)))
         while True:
+            states, value, worst = self.product.states, self.value.value, self.values.worst
             stuck = play(
-                states.next, states.reward, states.expanded, self.values.value, self.values.worst, self.values.discount,
-                cut / max(1, len(self.starts)), self._klass, self._action, complete, *episodes,
+                states.next, states.reward, states.expanded, value, worst, self.discount, cut,
+                self._klass, self._action, complete, at, weight, total,
                 self._stamp, self._mark, self._then, self._seen,
             )  # fmt: skip
             if stuck < 0:
                 break
-            x = self.product.expandable(episodes.at[stuck : stuck + 1])
-            self.values.expand(x)
-            self._make_room()
-            states = self.product.states
-            if not x.size:  # nothing is known beyond
-                at, weight = episodes.at[stuck], episodes.weight[stuck]
-                doubt = self.values.value[at] - self.values.worst[at]
-                episodes.total[[EARNED, DOUBT]] += weight * self.values.worst[at], weight * doubt
-                episodes.at[stuck] = END
-        steps = episodes.total[STEPS] + 2 / gap + len(self.starts)
-        size = episodes.total[GROSS] + abs(self.paid)
+            x = at[stuck]
+            if self.product.expandable(at[stuck : stuck + 1]).size:
+                self.values.expand(at[stuck : stuck + 1])
+                self._make_room()
+            else:  # nothing is known beyond
+                total[EARNED] += weight[stuck] * worst[x]
+                total[DOUBT] += weight[stuck] * (value[x] - worst[x])
+                at[stuck] = END
+        steps = total[STEPS] + 2 / (1 - self.discount) + len(self.starts)
+        size = total[GROSS] + abs(self.paid)
         self.rounding = max(self.rounding, 4 * EPSILON * float(steps * size))
 
     def _make_room(self) -> None:
@@ -272,80 +312,65 @@ class _PolicySearch:
             self._seen = lengthen(self._seen, room)
 
 
-class _Branching:
-    """Branch and bound over the policies of an explored product, with chance."""
+class _Branching(_BestFirst):
+    """Branch and bound over the policies of an explored product, with chance. The array: [x] upper bounds."""
 
     def __init__(self, values: ValuedProduct, k: int, tolerance: float) -> None:
-        self.values, self.product, self.tolerance = values, values.product, tolerance
+        super().__init__(values, k, tolerance)
         self.count = len(self.product)
-        self.classes = Classes(self.product, k)
+        self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
         self._components = find_components(self.product.next)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
-        self.begin = begin[:-1]
-        self.found, self.nodes = -inf, 0
-        self.policy = np.zeros(len(self.classes), np.int64)
+        self.visits = begin[:-1]
 
-    def run(self, deadline: Deadline) -> Loss:
-        """Branch until the best policy is known, or time is up, or only the frontier keeps it from being known."""
-        numbers, open_bound = count(), -inf
-        start = self.product.average_over_starts
-        choices = np.full(len(self.classes), -1)
-        upper = self.values.upper.copy()
-        heap = [(-start(upper), next(numbers), choices, upper)]
-        most = MOST_BYTES // (200 + 8 * self.count)
-        while heap and -heap[0][0] > self.found + self.tolerance / 2:
-            if (deadline.over and self.nodes) or len(heap) > most:
-                break
-            key, _, choices, upper = heappop(heap)
-            self.nodes += 1
-            klass = self._choose(choices, upper, deadline)
-            if klass is None:
-                open_bound = max(open_bound, -key)
-                continue
-            for action in range(len(self.product.domain.actions)):
-                chosen, above = choices.copy(), upper.copy()
-                chosen[klass] = action
-                self.tighten(chosen, np.full(self.count, inf), above, deadline)
-                bound = start(above)
-                if bound > self.found + self.tolerance / 2:
-                    heappush(heap, (-bound, next(numbers), chosen, above))
-                else:
-                    open_bound = max(open_bound, bound)
-        bound = max(self.found, open_bound, -heap[0][0] if heap else -inf)
-        low, high = self.values.start
-        slack = self.values.slack
-        reached = self.klass[self.find_reached()].tolist()
-        policy = {klass: int(self.policy[klass]) for klass in reached}
-        least = max(0.0, low - bound - slack)
-        return Loss(least, high - self.found + slack, policy, self.classes, self.nodes)
+    @property
+    def error(self) -> float:
+        return self.values.slack
 
-    def _choose(self, choices: Numbers, upper: Floats, deadline: Deadline) -> int | None:
-        """Complete a partial policy, keep it if it is the best, and choose the class to branch on, if there is one."""
+    def begin(self, deadline: Deadline) -> Arrays:
+        return (self.values.upper.copy(),)
+
+    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
+        (upper,) = arrays
+        self.tighten(self.choices(policy), np.full(self.count, inf), upper, deadline)
+        return self.product.average_over_starts(upper)
+
+    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
+        """Complete the policy greedily, improve it, and keep it if it is the best."""
+        (upper,), choices = arrays, self.choices(policy)
         gap = upper[:, np.newaxis] - find_action_values(self.values, upper)
         fixed = choices[self.klass]
         cost = self._add_up(np.where(fixed >= 0, fixed, gap.argmin(axis=1)), gap)
-        policy = np.where(choices >= 0, choices, cost.argmin(axis=1))
+        complete = np.where(choices >= 0, choices, cost.argmin(axis=1))
         conflict = np.where(choices >= 0, 0.0, cost.min(axis=1))
         for _ in range(IMPROVEMENTS):
             lower = self.values.worst[: self.count].copy()
-            self.tighten(policy, lower, np.full(self.count, -inf), deadline)
+            self.tighten(complete, lower, np.full(self.count, -inf), deadline)
             earned = self.product.average_over_starts(lower)
             if not earned > self.found + self.tolerance / 16:
                 break
-            self.found, self.policy = earned, policy
-            gain = self._add_up(policy[self.klass], find_action_values(self.values, lower))
-            policy = gain.argmax(axis=1)
+            reached = self.klass[self.find_reached(complete)]
+            self.found = earned
+            self.policy = dict(zip(reached.tolist(), complete[reached].tolist(), strict=True))
+            gain = self._add_up(complete[self.klass], find_action_values(self.values, lower))
+            complete = gain.argmax(axis=1)
         klass = int(conflict.argmax())
         return klass if conflict[klass] > self.tolerance / 64 else None
+
+    def choices(self, policy: Policy) -> Numbers:
+        """[class]: the action of a partial policy, or -1."""
+        choices = np.full(len(self.classes), -1)
+        choices[list(policy)] = list(policy.values())
+        return choices
 
     def _add_up(self, action: Numbers, amount: Floats) -> Floats:
         """[class, action]: the sum over the states of each class, weighted by how often a policy visits them (and a little more)."""
         chosen = np.where(self.product.expanded, action, -1).astype(np.int32)
-        sweeps = int(min(10_000, 30 / (1 - self.values.discount) + 1))
-        steps, discount = self.product.steps, self.values.discount
-        weight = measure_occupancy(steps, discount, chosen, self.begin, sweeps) + 1e-15
+        sweeps = int(min(10_000, 30 / (1 - self.discount) + 1))
+        steps, discount = self.product.steps, self.discount
+        weight = measure_occupancy(steps, discount, chosen, self.visits, sweeps) + 1e-15
         total = np.zeros((len(self.classes), amount.shape[1]))
         np.add.at(total, self.klass, weight[:, np.newaxis] * amount)
         return total
@@ -353,7 +378,7 @@ class _Branching:
     def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
         only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
-        discount, slack = self.values.discount, self.values.slack
+        discount, slack = self.discount, self.values.slack
         narrow(
             self.product,
             self._components,
@@ -366,9 +391,9 @@ class _Branching:
             deadline,
         )
 
-    def find_reached(self) -> Numbers:
-        """The states that the best policy reaches."""
-        action = self.policy[self.klass]
+    def find_reached(self, policy: Numbers) -> Numbers:
+        """The states that a policy reaches."""
+        action = policy[self.klass]
         seen = np.zeros(self.count, np.bool_)
         new = np.unique(self.product.starts[self.product.starts != END])
         while new.size:
@@ -381,12 +406,38 @@ class _Branching:
         return np.flatnonzero(seen)
 
 
+def find_loss(
+    values: ValuedProduct, k: int, before: Loss | None, tolerance: float, deadline: Deadline
+) -> Loss:
+    """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
+    if not isinstance(values, SolvedValues):
+        return _Branching(values, k, tolerance).run(deadline)
+    found = _PolicySearch(values, k, before, tolerance).run(deadline.share(SEARCHING))
+    if found.low <= tolerance < found.high:
+        ways = _explore_optimal(values, tolerance, deadline)
+        found.low = max(found.low, _Branching(ways, k, tolerance).run(deadline).low)
+    return found
+
+
+def _explore_optimal(values: SolvedValues, tolerance: float, deadline: Deadline) -> SolvedValues:
+    """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
+    product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
+    ways = SolvedValues(values.solution, product)
+    new = np.unique(product.starts[product.starts != END])
+    while new.size and len(product) < MOST_ON_WAYS and not deadline.over:
+        ways.expand(product.expandable(new))
+        q = find_action_values(ways, ways.value[: len(product)])[new]
+        best = product.next[new, :, 0][q >= q.max(axis=1, keepdims=True) - tolerance]
+        new = np.unique(best[best != END])
+        new = new[~product.expanded[new]]
+    return ways
+
+
 def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
     """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: any policy's."""
     branching = _Branching(values, loss.classes.k, values.tolerance)
-    branching.policy = np.full(len(branching.classes), -1)
-    branching.policy[list(loss.policy)] = list(loss.policy.values())
+    policy = branching.choices(loss.policy)
     lower = np.array(floor[: branching.count])
-    branching.tighten(branching.policy, lower, values.upper.copy(), Deadline())
-    reached = branching.find_reached()
+    branching.tighten(policy, lower, values.upper.copy(), Deadline())
+    reached = branching.find_reached(policy)
     return reached[values.product.expanded[reached]], lower

@@ -3,6 +3,7 @@
 An *upper function* bounds what a configuration is worth: γ times its value. An entry is about an environment state, a machine state and
 the symbols known from the top. If these are the whole stack, it is a number; if they are the top symbol alone, it is the greatest of a
 constant and of lines c + γᵗ w(e), with w(e) what the stack below is worth at the exit e. `ranges` says between which numbers w(e) is.
+About the start, `lower` bounds what the policy's own play is worth, for every configuration that it reaches.
 This file knows nothing of the solver: `certify` makes certificates, `checker` checks them.
 """
 
@@ -19,7 +20,7 @@ from pdrm.errors import BadCertificate
 from pdrm.files import MALFORMED, read_bytes, write_atomically
 from pdrm.limits import LARGEST_CERTIFICATE
 
-FORMAT = "pdrm certificate 3"
+FORMAT = "pdrm certificate 4"
 QUESTIONS = ("start", "everywhere")
 AGAIN = (
     "the task or the file may have been changed since: make the certificate again with pdrm check-k"
@@ -68,7 +69,7 @@ class Certificate:
     ranges: tuple[tuple[int, str, float, float], ...]
     """Environment state, machine state, and the least and greatest worth of a stack there that was below others."""
     lower: tuple[tuple[int, str, Stack, float], ...]
-    """With chance, what configurations are worth at least if the policy is followed."""
+    """From the start: what the configurations that the policy reaches are worth at least if it is followed."""
     policy: tuple[tuple[int, str, Stack, str], ...]
     """Environment state, machine state, the top k symbols, action."""
     files: dict[str, str] = field(default_factory=dict)

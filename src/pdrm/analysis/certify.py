@@ -157,15 +157,15 @@ def _list_tops(
     task: Task, values: ExploredValues, check: Check
 ) -> tuple[Heads, dict[Exit, Interval]]:
     """Constants for all heads that occur, and the ranges of these."""
-    states, symbols = _number(task)
     heads, known = Heads(), dict[Exit, Interval]()
     for e, tops in check.tops.items():
         acting = [top for top in tops if check.rows(e, top)]
         if values.upper_by_top is None:
             fault = "values grow with the height of the stack"
             raise DoesNotApply(fault, fix="pay in the rules that read a label")
-        worth = values.discount * values.upper_by_top[e[0], states[e[1]]]
-        found = [float(worth[symbols[top]]) for top in acting]
+        found = [
+            values.discount * float(values.upper_by_top[_number(task, e, top)]) for top in acting
+        ]
         heads.update(((e, top), (c, ())) for top, c in zip(acting, found, strict=True))
         known[e] = min(found, default=0.0), max(found, default=0.0)
     return heads, known
@@ -180,8 +180,7 @@ def _list_operators(
         if isinstance(values, SolvedValues)
         else solve_certain(task, values.discount)
     )
-    operators, (states, symbols) = OperatorArrays(solver), _number(task)
-    names = list(states)
+    operators, names = OperatorArrays(solver), (*task.pushdown.states, *task.pushdown.final)
     after = {
         (e, seen[0]): {
             (to, top)
@@ -197,7 +196,7 @@ def _list_operators(
     heads, known = Heads(), dict[Exit, Interval]()
     for e, top in after:
         if check.rows(e, top):
-            constant, lines = operators.read(e[0], states[e[1]], symbols[top])
+            constant, lines = operators.read(*_number(task, e, top))
             over = [c for c, _, _, u in lines if names[u] in task.pushdown.final]
             kept = [line for line in lines if names[line[3]] not in task.pushdown.final]
             known |= {(s, names[u]): operators.range(s, u) for _, _, s, u in kept}
@@ -207,8 +206,6 @@ def _list_operators(
     return heads, known
 
 
-def _number(task: Task) -> tuple[dict[str, int], dict[str | None, int]]:
-    """The numbers of a machine's states and symbols."""
-    machine = task.pushdown
-    states = {name: number for number, name in enumerate((*machine.states, *machine.final))}
-    return states, {symbol: number for number, symbol in enumerate((None, *machine.stack))}
+def _number(task: Task, e: Exit, top: str | None) -> tuple[int, int, int]:
+    """A head in numbers."""
+    return e[0], task.pushdown.states.index(e[1]), (None, *task.pushdown.stack).index(top)

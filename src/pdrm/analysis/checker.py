@@ -9,6 +9,7 @@ stack upwards.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
@@ -31,8 +32,10 @@ View = tuple[Exit, TopSymbols]
 Lines = dict[tuple[Exit | None, int], Fraction]
 """A worth: the greatest of the lines c + γᵗ w(exit), by exit and t. w(None) is 0, so that its c is a constant."""
 CONSTANT = (None, 0)
-BITS = 400
-"""Powers of the discount are rounded to this many bits; what that changes is part of every bound."""
+BITS = 1600
+"""Powers of the discount are rounded to this many bits."""
+ROUNDING = Fraction(1, 1 << 400)
+"""More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
 LONGEST_LINE = 100_000
 
 
@@ -119,12 +122,6 @@ class Check:
         actions = self.domain.actions
         self.policy = {row[:3]: row[3] for row in certificate.policy}
         demand(set(self.policy.values()) <= set(actions), "its policy has an unknown action")
-        numbers = [1.0, *self.domain.arrays.reward.ravel().tolist()]
-        numbers += [rule.reward for rule in self.machine.transitions]
-        numbers += [float(c) for worth in self.entries.values() for c in worth.values()]
-        numbers += [float(end) for ends in self.range.values() for end in ends]
-        self.rounding = Fraction(max(map(abs, numbers))) / (1 << BITS // 2)
-        """More than rounding the powers of the discount can change."""
 
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
@@ -306,7 +303,7 @@ class Check:
             low, high = need(self.range.get(e), f"there is no range for {e}")
             lows.append(c + self.power(t) * low)
             highs.append(c + self.power(t) * high)
-        return max(lows) - self.rounding, max(highs) + self.rounding
+        return max(lows) - ROUNDING, max(highs) + ROUNDING
 
     def reach(self, e: Exit) -> tuple[Fraction, Fraction]:
         """Between which numbers the worth is of whatever is on top at an exit, if what is below is in the ranges."""
@@ -327,10 +324,14 @@ class Check:
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
                 own.append((Fraction(0), self.extremes(rest)[0]))
-            corners = _find_corners(own, *need(self.range.get(e), f"there is no range for {e}"))
-            lines = [(self.power(t), c) for (at, t), c in one.items() if at == e]
-            found += [c + slope * v - height for slope, c in lines for v, height in corners]
-        return max(found) + 2 * self.rounding
+            low, high = need(self.range.get(e), f"there is no range for {e}")
+            pieces = _find_envelope(own, low, high)
+            for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
+                place = bisect_left(pieces, (slope,))
+                steep, begin, height = pieces[min(place, len(pieces) - 1)]
+                v = begin if place < len(pieces) else high
+                found.append(c + slope * v - height - steep * v)
+        return max(found) + 2 * ROUNDING
 
     # --- The policy
 
@@ -381,16 +382,20 @@ def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:
     lines[line] = max(c, lines.get(line, c))
 
 
-def _find_corners(
+def _find_envelope(
     lines: Iterable[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
-) -> list[tuple[Fraction, Fraction]]:
-    """Both ends, and where between them the highest line changes, each with the height there."""
-    found, v = list[tuple[Fraction, Fraction]](), low
-    while True:
-        height, slope = max((c + slope * v, slope) for slope, c in lines)
-        found.append((v, height))
-        if v >= high:
-            return found
-        flat = height - slope * v
-        ahead = [(flat - c) / (steep - slope) for steep, c in lines if steep > slope]
-        v = min([high, *ahead])
+) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins: slope, begin, c."""
+    found = list[tuple[Fraction, Fraction, Fraction]]()
+    for slope, c in sorted(lines):
+        begin = low
+        while found:
+            flat, earlier, height = found[-1]
+            begin = low if slope == flat else (height - c) / (slope - flat)
+            if begin > earlier:
+                break
+            found.pop()
+            begin = low
+        if begin < high or not found:
+            found.append((slope, begin, c))
+    return found

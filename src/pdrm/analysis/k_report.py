@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 QUESTIONS = ("same_values", "everywhere", "start")
+HEADS = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table")
+SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 SMALL_LOSS = 0.01
 """A k that loses at most this share of the value is recommended if none is known to be enough."""
 MOST_TO_LEARN, FEW_ROWS = 2, 2_000
@@ -78,18 +80,16 @@ class KAnswer:
 
     def judge(self, tolerance: float, step_tolerance: float) -> dict[str, str]:
         """The verdict on each question; each implies the next."""
-        same = judge(self.spread, step_tolerance)
-        everywhere = judge(self.regret, step_tolerance)
-        start = judge(self.loss, tolerance)
-        if everywhere == UNDECIDED and same == YES:
-            everywhere = YES
-        if start == UNDECIDED and everywhere == YES:
-            start = YES
-        if everywhere == UNDECIDED and start == NO:
-            everywhere = NO
-        if same == UNDECIDED and everywhere == NO:
-            same = NO
-        return {"same_values": same, "everywhere": everywhere, "start": start}
+        asked = [
+            (self.spread, step_tolerance),
+            (self.regret, step_tolerance),
+            (self.loss, tolerance),
+        ]
+        found = [judge(*one) for one in asked]
+        for place, implied, verdict in ((1, 0, YES), (2, 1, YES), (1, 2, NO), (0, 1, NO)):
+            if found[place] == UNDECIDED and found[implied] == verdict:
+                found[place] = verdict
+        return dict(zip(QUESTIONS, found, strict=True))
 
 
 def _take_sharper(one: OpenInterval, other: OpenInterval) -> OpenInterval:
@@ -196,19 +196,14 @@ class KReport:
 
         One that is enough from the start alone is at least 1: without the stack, values of different stacks share a row.
         """
-        verdicts, chosen = self.verdicts, self.smallest("everywhere")
-        if chosen is None:
-            known = [k for k, found in verdicts.items() if found["start"] == YES]
-            chosen = max(1, min(known)) if known else None
-        if chosen is None:
-            most = SMALL_LOSS * max(map(abs, self.value))
-            chosen = min(
-                (k for k, loss in self.loss.items() if k and loss[1] <= most), default=None
-            )
-        if chosen is None and not self.certain:
-            chosen = min(
-                (k for k, found in verdicts.items() if k and found["start"] != NO), default=None
-            )
+        verdicts, most = self.verdicts, SMALL_LOSS * max(map(abs, self.value))
+        groups = (
+            [k for k, found in verdicts.items() if found["everywhere"] == YES],
+            [max(1, k) for k, found in verdicts.items() if found["start"] == YES],
+            [k for k, (_, high) in self.loss.items() if k and high <= most],
+            [k for k, found in verdicts.items() if k and found["start"] != NO and not self.certain],
+        )
+        chosen = next((min(group) for group in groups if group), None)
         if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
             return chosen
         few = self.states <= FEW_ROWS and all(one.steps is None for one in self.answers.values())
@@ -240,10 +235,9 @@ class KReport:
             k: The k (default: the recommended one).
             question: "start" or "everywhere" (default: everywhere if that is proved to be nothing).
         """
-        chosen = next(iter(self.answers)) if k is None and self.recommended is None else k
-        chosen = self.recommended if chosen is None else chosen
-        assert chosen is not None
-        verdict = self.verdicts.get(chosen, {}).get("everywhere")
+        first = next(iter(self.answers)) if self.recommended is None else self.recommended
+        answer = self.answer(first if k is None else k)
+        verdict = self.verdicts[answer.k]["everywhere"]
         asked = question or ("everywhere" if verdict == YES else "start")
         if asked not in QUESTIONS[1:]:
             raise BadSetting(f"`{asked}` cannot be certified", fix="use start or everywhere")
@@ -251,7 +245,7 @@ class KReport:
             raise DoesNotApply(
                 "stacks are bounded, and certificates are about all", fix="leave `height` out"
             )
-        return self.prove(self.answer(chosen).k, asked)
+        return self.prove(answer.k, asked)
 
     def draw(self, k: int | None = None, path: str | None = None) -> Plot:
         """Draw the witness of one k (default: of the largest that has one); `path`: a file to write it to."""
@@ -284,15 +278,11 @@ class KReport:
         """The answers as rows, one for each k; `.frame()` makes a pandas frame of them."""
         from pdrm.drawing.rows import Rows
 
-        ks = list(self.answers)
-
-        def make(number: int) -> KRow:
-            k = ks[number]
-            return KRow(
-                k, **self.verdicts[k], loss=self._format_loss(k), regret=self._format_regret(k)
-            )
-
-        return Rows(len(ks), make)
+        rows = [
+            KRow(int(k), **self.verdicts[int(k)], loss=loss, regret=regret)
+            for k, loss, regret, _ in self._cells()
+        ]
+        return Rows(len(rows), rows.__getitem__)
 
     def __repr__(self) -> str:
         enough = "not known" if self.k is None else str(self.k)
@@ -322,23 +312,24 @@ class KReport:
             said += ", optimal play never ends"
         return said
 
-    def _list_rows(self, colour: Callable[[str, str], str]) -> list[str]:
-        head = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table")
-        rows = [
+    def _cells(self) -> list[tuple[str, str, str, str]]:
+        """The rows under `HEADS`."""
+        return [
             (str(k), self._format_loss(k), self._format_regret(k), f"{len(answer.policy):,} rows")
             for k, answer in self.answers.items()
         ]
-        widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()
+
+    def _list_rows(self, colour: Callable[[str, str], str]) -> list[str]:
+        rows = [HEADS, *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        padded = [
+            [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
         ]
-        for (k, found), row in zip(self.verdicts.items(), rows, strict=True):
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        for (k, found), cells in zip(self.verdicts.items(), padded[1:], strict=True):
             cells[1] = colour(cells[1], found["start"])
             cells[2] = colour(cells[2], found["everywhere"])
-            mark = "  <- train with this" if k == self.recommended and not self.capped else ""
-            lines.append(("  ".join(cells) + mark).rstrip())
-        return lines
+            cells += ["<- train with this"] * (k == self.recommended and not self.capped)
+        return ["  ".join(cells).rstrip() for cells in padded]
 
     def _list_notes(self) -> list[str]:
         notes = [
@@ -384,19 +375,22 @@ class KReport:
         from pdrm.drawing.markup import html, picture, table
         from pdrm.drawing.plots import plot_bytes
 
-        shades = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
         rows = []
-        for k, found in self.verdicts.items():
-            loss, regret = (
-                html("span", text, style=f"color: {shades[verdict]}; font-weight: 600")
-                for text, verdict in (
-                    (self._format_loss(k), found["start"]),
-                    (self._format_regret(k), found["everywhere"]),
-                )
+        for (k, loss, regret, size), found in zip(
+            self._cells(), self.verdicts.values(), strict=True
+        ):
+            styles = [
+                f"color: {SHADES[found[one]]}; font-weight: 600" for one in ("start", "everywhere")
+            ]
+            rows.append(
+                [
+                    k,
+                    html("span", loss, style=styles[0]),
+                    html("span", regret, style=styles[1]),
+                    size,
+                ]
             )
-            rows.append([str(k), loss, regret, f"{len(self.answers[k].policy):,} rows"])
-        heads = ["k", "the best deterministic k-policy loses", "in one step, at worst", "its table"]
-        whole = [html("p", self._headline()), table(heads, rows)]
+        whole = [html("p", self._headline()), table(HEADS, rows)]
         whole += [html("p", note) for note in self._list_notes()]
         plot = plot_bytes(self.plot(), "svg")
         whole.append(

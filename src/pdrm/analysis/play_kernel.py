@@ -10,7 +10,7 @@ from numba import njit
 from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
-from pdrm.product.hash_kernel import Index, hash_key
+from pdrm.product.hash_kernel import Index, find_key
 
 MISSING = 3
 """An operator is needed that is not in the arrays yet."""
@@ -46,17 +46,14 @@ def find_worth(
     """
     slot, keys, used = known
     constant, first, count, leads_to, c, slope = operators
-    mask, exits = len(slot) - 1, len(constant)
+    exits = len(constant)
     todo = [(e, node)]
     row = -1
     while len(todo) > 0:
         e, node = todo[-1]
         key = int(node) * exits + e
-        probe = hash_key(key) & mask
-        while slot[probe] >= 0 and keys[slot[probe]] != key:
-            probe = (probe + 1) & mask
-        if slot[probe] >= 0:
-            row = slot[probe]
+        row, free = find_key(slot, keys, key)
+        if row >= 0:
             todo.pop()
             continue
         symbol = stacks.symbol[node]
@@ -64,20 +61,18 @@ def find_worth(
         if np.isnan(best):
             return MISSING, e, symbol
         for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
-            below = int(stacks.parent[node]) * exits + leads_to[line]
-            other = hash_key(below) & mask
-            while slot[other] >= 0 and keys[slot[other]] != below:
-                other = (other + 1) & mask
-            if slot[other] < 0:
-                todo.append((int(leads_to[line]), int(stacks.parent[node])))
+            below = int(leads_to[line]), int(stacks.parent[node])
+            other, _ = find_key(slot, keys, below[1] * exits + below[0])
+            if other < 0:
+                todo.append(below)
                 ready = False
             elif ready:
-                best = max(best, c[line] + slope[line] * worth[slot[other]])
+                best = max(best, c[line] + slope[line] * worth[other])
         if ready:
             row = used[0]
             if row == len(keys):
                 return FULL, -1, -1
-            slot[probe], keys[row], worth[row], used[0] = row, key, best, row + 1
+            slot[free], keys[row], worth[row], used[0] = row, key, best, row + 1
             todo.pop()
     return OK, row, -1
 
@@ -107,7 +102,6 @@ def classify(
     The top k symbols are known by a node of the tree of stacks: that of the stack with just these.
     """
     slot, keys, used = index
-    mask = len(slot) - 1
     top = np.empty(k, np.int64)
     for x in range(begin, end):
         count, at = 0, node[x]
@@ -129,16 +123,14 @@ def classify(
                 stacks.made[0] = child + 1
             at = child
         key = (int(at) * places + place[x]) * machine_states + state[x]
-        probe = hash_key(key) & mask
-        while slot[probe] >= 0 and keys[slot[probe]] != key:
-            probe = (probe + 1) & mask
-        if slot[probe] < 0:
+        row, free = find_key(slot, keys, key)
+        if row < 0:
             row = used[0]
             if row == len(keys):
                 return x, FULL
-            slot[probe], keys[row], used[0] = row, key, row + 1
+            slot[free], keys[row], used[0] = row, key, row + 1
             member[row] = x
-        klass[x] = slot[probe]
+        klass[x] = row
     return end, OK
 
 

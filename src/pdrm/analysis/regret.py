@@ -17,7 +17,7 @@ from pdrm.product.finite_kernel import END, Floats, Numbers
 
 PAIRS = 200
 """Pairs of states that are followed at once."""
-LONGEST_LOOP, LONGEST_WAY = 4, 6
+LONGEST_LOOP = 4
 
 OpenInterval = tuple[float, float | None]
 """A lower and an upper bound; None if no upper one is known."""
@@ -125,16 +125,14 @@ def count_steps(values: ValuedProduct) -> int | None:
 def search_witnesses(
     values: SolvedValues, ks: list[int], tolerance: float, most: int, deadline: Deadline
 ) -> None:
-    """Follow random ways as long as there is time and some k is not known to fail everywhere.
+    """Follow pairs of states that differ in the stack alone on one random way, which may make their top k symbols equal.
 
-    Short ways from states at all depths lead to the same places with other stacks. When two states that differ in the stack alone
-    go the same way, their top k symbols may become equal.
+    It ends with the time, and once every k is known to fail somewhere.
     """
     generator, left, product = np.random.default_rng(0), list(ks), values.product
     while left and not deadline.over and len(product) < min(most, product.most_states):
-        _walk(values, _choose_states(values, generator)[np.newaxis], LONGEST_WAY, generator)
         for k in (*left[-1:], *left[:1]):
-            one = _choose_states(values, generator)
+            one = generator.choice(np.flatnonzero(product.expanded), PAIRS)
             seen = Classes(product, 0).update()[: len(product)]
             order = np.argsort(seen, kind="stable")
             begin, end = (
@@ -148,21 +146,10 @@ def search_witnesses(
         ]
 
 
-def _choose_states(values: ValuedProduct, generator: np.random.Generator) -> Numbers:
-    """States that were expanded: those at a few depths, or those found last."""
-    product = values.product
-    expanded = np.flatnonzero(product.expanded)
-    if generator.random() < 0.3:
-        return generator.choice(expanded[-(len(expanded) // 4 + 1) :], PAIRS)
-    depth = product.states.depth[expanded]
-    pool = expanded[np.isin(depth, generator.choice(np.unique(depth), 5))]
-    return generator.choice(pool, PAIRS)
-
-
 def _walk(
     values: ValuedProduct, here: Numbers, length: int, generator: np.random.Generator
 ) -> None:
-    """Expand what [i, way] random ways lead to that go together for all i, half of them in loops; moves must have no chance."""
+    """Expand what random ways lead to, [i, way] going together for all i, half of them in loops; moves must have no chance."""
     product, ways = values.product, np.arange(here.shape[1])
     actions = product.next.shape[1]
     loop = generator.integers(0, actions, (LONGEST_LOOP, len(ways)))
