@@ -183,7 +183,7 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
         roomy = WholeStack(world, table, discount)
         expected = [best(roomy, *one) for one in asked_for]
         with monkeypatch.context() as patch:
-            for name in ("FIRST_ROOM", "BUDGET", "MOST_SWEEPS"):
+            for name in ("BUDGET", "MOST_SWEEPS"):
                 patch.setattr(whole_stack, name, 1)
             tight = WholeStack(world, table, discount)
             found = [best(tight, *one) for one in asked_for]

@@ -121,10 +121,10 @@ class Views:
 
     domain: FiniteDomain
     table: Table
-    source: Integers
-    symbol: Integers
-    target: Integers
-    weight: Integers
+    source: Numbers
+    symbol: Numbers
+    target: Numbers
+    weight: Numbers
     """[edge], ordered by source."""
     first: Numbers
     """[node]: its first edge; they end where the next node's begin."""
@@ -155,7 +155,7 @@ class Views:
         """The fewest steps to each row of the controls whose edges these are."""
         edges = begin + np.flatnonzero(self._acts(slice(begin, end)))
         columns = (self.source, self.symbol, self.target, self.weight)
-        ways = Ways(*(column[edges].astype(np.int64) for column in columns))
+        ways = Ways(*(column[edges] for column in columns))
         if k == 0:
             ways = ways._replace(code=np.zeros_like(ways.code))
         for _ in range(1, k):
@@ -215,7 +215,7 @@ def find_views(
     order = np.argsort(source, kind="stable")
     edges = source[order], symbol[order], target[order], weight[order]
     nodes = controls + 2 + middles
-    first = np.searchsorted(edges[0], np.arange(nodes + 1, dtype=np.int32)).astype(np.int64)
+    first = np.searchsorted(edges[0], np.arange(nodes + 1))
     return Views(domain, table, *edges, first, _measure_distances(edges, controls, nodes))
 
 
@@ -228,7 +228,7 @@ def _count_prefixes(table: Table) -> int:
 
 
 def _measure_distances(
-    edges: tuple[Integers, Integers, Integers, Integers], controls: int, nodes: int
+    edges: tuple[Numbers, Numbers, Numbers, Numbers], controls: int, nodes: int
 ) -> Numbers:
     """The least sum of weights from each node to the end, which comes after the node of the bottom. No edge leads back to a
     control, so controls are left out."""

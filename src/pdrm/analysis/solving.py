@@ -7,11 +7,14 @@ stack is composed, with a proved error. The problem is the discounted one, witho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import inf, isnan
+from math import inf
 from time import monotonic
 from typing import Any
+
+import numpy as np
 
 from pdrm.analysis.top_bounds import check_discount
 from pdrm.analysis.whole_stack import (
@@ -19,6 +22,7 @@ from pdrm.analysis.whole_stack import (
     Size,
     WholeStack,
     check_deterministic,
+    measure_silence,
     rest,
     world_of,
 )
@@ -34,8 +38,9 @@ from pdrm.errors import (
 )
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
+from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
+from pdrm.product.finite_kernel import Floats
 from pdrm.task import Task
 
 SECONDS = 60.0
@@ -63,60 +68,33 @@ class Begin:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
-    """Optimal values and actions, with the whole stack in view.
-
-    >>> solution = find_solution(Task("maze-5x5"))
-    >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
-    (91356.433, ('d',))
-    >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
-    (('u',), True)
-    """
+class TaskSolution(ABC):
+    """Optimal values and actions of a task's configurations, with a proved error."""
 
     task: Task
     discount: float
-    solver: WholeStack
 
-    def __repr__(self) -> str:
-        """The value and the best actions at the start, and how to ask about another state and stack.
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """The machine's moves."""
 
-        >>> print(repr(find_solution(Task("maze-5x5"))))
-        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
-        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
-        """
-        head = (
-            f"<Solution of {self.task.name} with {self.machine.name}:"
-            f" value from the start {self.start_value:.6g}"
-        )
-        if not self.begins:
-            return f"{head}>"
-        first = self.begins[0]
-        best = " or ".join(self.actions(first.s, first.u, first.stack)) or "nothing"
-        asked = f".value({first.s}, {first.u!r}, {first.stack!r}), .actions(…), .action_values(…)"
-        arguments = "state (number or name), machine state, stack (top first)"
-        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """A proved bound of the error of a value."""
 
-    def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table
+    @abstractmethod
+    def error_at(self, height: int) -> float:
+        """The same for stacks of up to that height."""
 
-        first = (
-            f"{self.task.name} with machine {self.machine.name},"
-            f" discount {self.discount:g}, no step limit"
-        )
-        value = f"the optimal value from the start is {self.start_value:.6g}"
-        rows = [
-            [
-                self.domain.describe(one.s),
-                one.u,
-                " ".join(one.stack),
-                f"{self.value(one.s, one.u, one.stack):.6g}",
-                " or ".join(self.actions(one.s, one.u, one.stack)) or "nothing",
-            ]
-            for one in self.begins[:MOST_SHOWN]
-        ]
-        heads = ["start", "machine", "stack", "value", "best actions"]
-        said = html("p", first, html("br"), f"{value} (proved error {self.error:.1e})")
-        return said + table(heads, rows, [3])
+    @abstractmethod
+    def measure(self) -> dict[str, int]:
+        """The numbers that are kept, by name."""
+
+    @abstractmethod
+    def _find_values(self, place: int, state: int, symbols: Symbols) -> Floats:
+        """[action]: the values at a configuration in which an action is to be taken."""
 
     @property
     def domain(self) -> FiniteDomain:
@@ -147,15 +125,9 @@ class Solution:
         True
         """
         place, state, symbols, paid = self._rest(s, u, stack)
-        if state >= self.solver.table.first_final or self.domain.arrays.terminal[place]:
+        if state >= self.table.first_final or self.domain.arrays.terminal[place]:
             return {}
-        values = self.solver.action_values(place, state, symbols).tolist()
-        missing = self.solver.undefined
-        if missing is not None:
-            raise self._undefined(missing.state, missing.place, missing.action, missing.symbol)
-        for action, value in enumerate(values):
-            if isnan(value):
-                raise self._undefined(state, place, action, symbols[0] if symbols else 0)
+        values = self._find_values(place, state, symbols).tolist()
         return {name: paid + value for name, value in zip(self.domain.actions, values, strict=True)}
 
     def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
@@ -165,32 +137,15 @@ class Solution:
         not.
         """
         found = self.action_values(s, u, stack)
-        close = 2 * self.error_at(len(stack) + self.solver.silence.pushed)
+        close = 2 * self.error_at(len(stack) + measure_silence(self.table).pushed)
         best = max(found.values(), default=0.0)
         return tuple(name for name, value in found.items() if value >= best - close)
-
-    @property
-    def error(self) -> float:
-        """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
-
-        Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
-        """
-        return self.error_at(HEIGHT)
-
-    def error_at(self, height: int) -> float:
-        """The same for stacks of up to that height."""
-        return self.solver.error_at(height)
 
     @property
     def relative_error(self) -> float:
         """The error as a share of the largest value at a start, or of 1 if these are smaller."""
         values = [abs(self.value(one.s, one.u, one.stack)) for one in self.begins]
         return self.error / max(1.0, *values)
-
-    @property
-    def size(self) -> Size:
-        """The numbers that are kept: entries, exits, lines, and all together."""
-        return self.solver.size
 
     @cached_property
     def begins(self) -> tuple[Begin, ...]:
@@ -200,9 +155,9 @@ class Solution:
         found = []
         for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
             if chance > 0:
-                state, symbols, paid = begin_table(self.solver.table)
-                if label != NO_LABEL and state < self.solver.table.first_final:
-                    after = step_table(self.solver.table, state, symbols, label)
+                state, symbols, paid = begin_table(self.table)
+                if label != NO_LABEL and state < self.table.first_final:
+                    after = step_table(self.table, state, symbols, label)
                     state, symbols, paid = after.state, after.stack, paid + after.reward
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
                 name = (*self.machine.states, *self.machine.final)[state]
@@ -231,7 +186,7 @@ class Solution:
             "error": self.error,
             "relative_error": self.relative_error,
             "starts": starts,
-            "size": self.size._asdict(),
+            "size": self.measure(),
         }
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
@@ -283,7 +238,95 @@ class Solution:
                 fault = f"`{symbol}` is not a stack symbol of machine `{self.machine.name}`"
                 raise UnknownConfiguration(fault, fix=did_you_mean(str(symbol), self._symbols))
         symbols = tuple(self._symbols[symbol] for symbol in stack)
-        return (place, *rest(self.solver.table, self._states[u], symbols))
+        return (place, *rest(self.table, self._states[u], symbols))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(TaskSolution):
+    """Optimal values and actions, with the whole stack in view.
+
+    >>> solution = find_solution(Task("maze-5x5"))
+    >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
+    (91356.433, ('d',))
+    >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
+    (('u',), True)
+    """
+
+    solver: WholeStack
+
+    def __repr__(self) -> str:
+        """The value and the best actions at the start, and how to ask about another state and stack.
+
+        >>> print(repr(find_solution(Task("maze-5x5"))))
+        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
+        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
+        """
+        head = (
+            f"<Solution of {self.task.name} with {self.machine.name}:"
+            f" value from the start {self.start_value:.6g}"
+        )
+        if not self.begins:
+            return f"{head}>"
+        first = self.begins[0]
+        best = " or ".join(self.actions(first.s, first.u, first.stack)) or "nothing"
+        asked = f".value({first.s}, {first.u!r}, {first.stack!r}), .actions(…), .action_values(…)"
+        arguments = "state (number or name), machine state, stack (top first)"
+        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
+
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table
+
+        first = (
+            f"{self.task.name} with machine {self.machine.name},"
+            f" discount {self.discount:g}, no step limit"
+        )
+        value = f"the optimal value from the start is {self.start_value:.6g}"
+        rows = [
+            [
+                self.domain.describe(one.s),
+                one.u,
+                " ".join(one.stack),
+                f"{self.value(one.s, one.u, one.stack):.6g}",
+                " or ".join(self.actions(one.s, one.u, one.stack)) or "nothing",
+            ]
+            for one in self.begins[:MOST_SHOWN]
+        ]
+        heads = ["start", "machine", "stack", "value", "best actions"]
+        said = html("p", first, html("br"), f"{value} (proved error {self.error:.1e})")
+        return said + table(heads, rows, [3])
+
+    @property
+    def error(self) -> float:
+        """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
+
+        Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
+        """
+        return self.error_at(HEIGHT)
+
+    def error_at(self, height: int) -> float:
+        """The same for stacks of up to that height."""
+        return self.solver.error_at(height)
+
+    @property
+    def size(self) -> Size:
+        """The numbers that are kept: entries, exits, lines, and all together."""
+        return self.solver.size
+
+    @property
+    def table(self) -> Table:
+        return self.solver.table
+
+    def measure(self) -> dict[str, int]:
+        return self.size._asdict()
+
+    def _find_values(self, place: int, state: int, symbols: Symbols) -> Floats:
+        values = self.solver.action_values(place, state, symbols)
+        missing = self.solver.undefined
+        if missing is not None:
+            raise self._undefined(missing.state, missing.place, missing.action, missing.symbol)
+        for action in np.flatnonzero(np.isnan(values)).tolist():
+            raise self._undefined(state, place, action, symbols[0] if symbols else 0)
+        return values
 
     def _undefined(self, state: int, place: int, action: int, symbol: int) -> UndefinedMove:
         label = self.domain.labels[int(self.solver.world.label[place, action])]

@@ -17,34 +17,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf, nan
+from math import inf
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pdrm.analysis.whole_stack_kernel import (
+    AT,
     CLOCK,
-    COUNTERS,
-    DONE,
     MET,
-    MORE_ROOM,
     NONE,
-    PAUSED,
-    SHIFT,
-    STEPS,
     TRIED,
     UNDEFINED,
-    VISITS,
     Floats,
     Numbers,
-    Operators,
     Ranges,
     World,
     bound_by_top,
+    count_reads,
     evaluate,
     evaluate_actions,
+    list_lines,
     meet,
+    no_operators,
     sweep,
 )
 from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
@@ -63,11 +59,10 @@ ROUNDINGS = 64
 """Roundings of the largest number in one move's arithmetic, at most."""
 HEIGHT = 1_000
 """The height of stacks that errors are stated for."""
-COARSE = 1e-3
+COARSE = 1e-2
 """The first tolerance, as a share of the largest value."""
 BUDGET = 1_000
 """Visits between two looks at the clock."""
-FIRST_ROOM = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +154,7 @@ class WholeStack:
             fault = f"{places:,} environment states, {states} machine states and {symbols} symbols"
             raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
         self.ranges = self._find_ranges(largest_unknown)
-        self.operators = _no_operators(heads, len(self.ranges.low))
+        self.operators = no_operators(heads)
         self.until = inf
         """The moment (`monotonic`) after which solving raises a TimeoutError."""
         self._settled = False
@@ -202,16 +197,14 @@ class WholeStack:
             meet(self.ranges, self.operators, number, symbols)
         self._settled = False
         self.settle()
-        constant, met = np.full(places * states * symbols, nan), self._list_met()
-        constant[met] = self.operators.constant[met]
-        key, e = self.operators.key, self.operators.key >> SHIFT
-        first, count, _ = self.operators.lines.T.reshape(3, *self.shape)
+        constant = self.operators.constant.reshape(self.shape).copy()
+        first, count, e, t, c = self._list_lines()
         return OperatorTable(
-            constant.reshape(self.shape),
+            constant,
             first,
             count,
-            self.operators.c,
-            key & STEPS,
+            c,
+            t,
             e // states,
             e % states,
             self.ranges.low.reshape(places, states),
@@ -255,13 +248,12 @@ class WholeStack:
     def size(self) -> Size:
         """The numbers that are kept so far."""
         met = self._list_met()
-        first, lines, _ = self.operators.lines[met].T
-        exits = sum(
-            len(np.unique(self.operators.key[at : at + count] >> SHIFT))
-            for at, count in zip(first.tolist(), lines.tolist(), strict=True)
-        )
-        numbers = 2 * int(lines.sum()) + int(self.operators.reads[met, 1].sum()) + 12 * len(met)
-        return Size(len(met), exits, int(lines.sum()), numbers)
+        _, count, e, _, _ = self._list_lines()
+        places, states, _ = self.shape
+        head = np.repeat(np.arange(len(met)), count.ravel()[met])
+        exits = len(np.unique(head * places * states + e))
+        numbers = 3 * len(e) + count_reads(self.operators) + 9 * len(met)
+        return Size(len(met), exits, len(e), numbers)
 
     # --- Solving
 
@@ -288,28 +280,14 @@ class WholeStack:
     def _settle(self, ranges: Ranges) -> None:
         counter = self.operators.counter
         while not self._settled:
-            begun = int(counter[VISITS])
-            status = PAUSED
-            while status != DONE:
-                status = sweep(self.world, self.table, ranges, self.operators, BUDGET)
-                if status == MORE_ROOM:
-                    self._make_room()
+            counter[AT] = counter[MET]
+            self._settled = True
+            while sweep(self.world, self.table, ranges, self.operators, BUDGET):
+                self._settled = False
                 if monotonic() > self.until:
                     raise TimeoutError("time is up")
-            self._settled = not self._close_loops() and counter[VISITS] == begun
-
-    def _make_room(self) -> None:
-        """Double the arrays of lines and reads."""
-        names = ("key", "c", "read")
-        longer: dict[str, Any] = {
-            name: np.concatenate([array, np.zeros_like(array)])
-            for name in names
-            for array in [getattr(self.operators, name)]
-        }
-        for name in ("work_key", "work_c"):
-            array = getattr(self.operators, name)
-            longer[name] = np.concatenate([array, np.zeros_like(array)], axis=1)
-        self.operators = self.operators._replace(**longer)
+            if self._close_loops():
+                self._settled = False
 
     def _close_loops(self) -> bool:
         """Raise constants to what following them for ever is worth; return True if one rose.
@@ -319,7 +297,7 @@ class WholeStack:
         """
         operators = self.operators
         met = self._list_met()
-        position = np.zeros(len(operators.met), np.int32)
+        position = np.zeros(len(operators.constant), np.int32)
         position[met] = np.arange(len(met))
         goal = position[np.maximum(operators.leads_to[met], 0)]
         gain = operators.gain[met]
@@ -331,13 +309,18 @@ class WholeStack:
         rose = gain > operators.constant[met] + self.ranges.tolerance
         heads = met[rose]
         operators.constant[heads] = gain[rose]
-        operators.floor[heads] = np.maximum(operators.floor[heads], gain[rose])
         operators.counter[CLOCK] += 1
         operators.changed[heads] = operators.counter[CLOCK]
         return bool(rose.any())
 
     def _list_met(self) -> Integers:
         return self.operators.order[: self.operators.counter[MET]]
+
+    def _list_lines(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Floats]:
+        """[s, u, z]: the first of its lines, and how many; and of all lines the exits, t and c."""
+        first = np.zeros(self.shape, np.int64)
+        count = np.zeros(self.shape, np.int64)
+        return first, count, *list_lines(self.operators, first.reshape(-1), count.reshape(-1))
 
     # --- Ranges
 
@@ -531,30 +514,3 @@ def _list_powers(discount: float) -> Floats:
     if count > MOST_POWERS:
         raise BadSetting(f"a discount of {discount} is too close to 1", fix="use at most 0.99999")
     return np.float64(discount) ** np.arange(count + 1)
-
-
-def _no_operators(heads: int, exits: int) -> Operators:
-    counter = np.zeros(COUNTERS, np.int64)
-    counter[UNDEFINED] = NONE
-    return Operators(
-        met=np.zeros(heads, np.bool_),
-        order=np.zeros(heads, np.int32),
-        constant=np.zeros(heads),
-        leads_to=np.zeros(heads, np.int32),
-        gain=np.zeros(heads),
-        weight=np.zeros(heads),
-        floor=np.zeros(heads),
-        lines=np.zeros((heads, 3), np.int64),
-        key=np.zeros(FIRST_ROOM, np.int64),
-        c=np.zeros(FIRST_ROOM),
-        reads=np.zeros((heads, 3), np.int64),
-        read=np.zeros(FIRST_ROOM, np.int32),
-        visited=np.zeros(heads, np.int64),
-        changed=np.zeros(heads, np.int64),
-        noted=np.zeros(heads, np.int64),
-        work_key=np.zeros((2, FIRST_ROOM), np.int64),
-        work_c=np.zeros((2, FIRST_ROOM)),
-        stamp=np.zeros(exits, np.int64),
-        slot=np.zeros(exits, np.int32),
-        counter=counter,
-    )

@@ -2,9 +2,7 @@
 
 A *head* is an environment state, a machine state and the symbol on top; an *exit* the two states in
 which a symbol has just been popped. Both are numbers: an exit is `place * states + state`, a head
-`exit * symbols + symbol`. A line c + γᵗ w(exit) is its key, `exit << 32 | t`, and c. The lines of a
-head are sorted by key, so those of one exit lie together, from steep to flat, each the highest
-somewhere between the least and the greatest w.
+`exit * symbols + symbol`. A line c + γᵗ w(exit) is the tuple (exit, t, c).
 
 A visit to a head composes the operators that its moves lead to, and adds lines and constants that
 gain more than the tolerance. Nothing that was gained is given up, so visits end.
@@ -13,36 +11,36 @@ gain more than the tolerance. Nothing that was gained is given up, so visits end
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from numba import njit, types
+from numba.typed import Dict, List
 
 from pdrm.machines.tables import Integers, Rewards, Table
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Line = tuple[int, int, float]
+Lines = list[Line]
+
+KINDS: Any = types  # numba does not annotate them
+HEAD = KINDS.int64
+LINE = KINDS.Tuple((HEAD, KINDS.int64, KINDS.float64))
+LINES = KINDS.ListType(LINE)
+READS = KINDS.ListType(HEAD)
 
 NONE = -1
 """No head; in `World.next`: a move that is not known."""
-FULL = -2
-"""Room for lines has run out."""
 
-SHIFT, STEPS = 32, 2**32 - 1
-"""A key is `exit << SHIFT | t`, and `key & STEPS` is t."""
+MET, SEEN, CLOCK, AT, UNDEFINED, TRIED = range(6)
+"""In `Operators.counter`: heads met and visited once, time, position of a sweep, and the head and
+action of an undefined move."""
+COUNTERS = 6
 
-DONE, PAUSED, MORE_ROOM = range(3)
-"""A sweep is over, is to be continued, or has no room in the arrays that hold lines."""
-
-MET, VISITED, LINES, READS, NOTED, CLOCK, AT, VISITS, UNDEFINED, TRIED = range(10)
-"""In `Operators.counter`: heads met and visited once, lines and reads in use, heads that the current
-visit has read, time, position of a sweep, visits, and the head and action of an undefined move."""
-COUNTERS = 10
-
-FIRST, COUNT, ROOM = range(3)
-BEST, TO, GAIN, WEIGHT, FLOOR, ROSE = range(6)
+BEST, TO, GAIN, WEIGHT, FLOOR = range(5)
 
 
 class World(NamedTuple):
@@ -74,162 +72,61 @@ class Ranges(NamedTuple):
 
 
 class Operators(NamedTuple):
-    """The operators found so far; `counter` says how far the arrays are in use."""
+    """The operators found so far."""
 
-    met: Flags
-    """[head]: True if it was met."""
     order: Integers
     """[position]: the heads in the order in which they were met."""
+    lines: dict[int, Lines]
+    """The lines of every head that was met."""
+    reads: dict[int, list[int]]
+    """The heads that each of them depends on."""
     constant: Floats
-    """[head]: a value that can be had without ever popping the symbol, or the least there is."""
+    """[head]: a value that can be had without ever popping the symbol, or the least there is; NaN if it was not met."""
     leads_to: Integers
     """[head]: the constant is `gain` plus `weight` times the constant of this head; or NONE."""
     gain: Floats
     weight: Floats
-    floor: Floats
-    """[head]: the operator is at least this, whatever lies below."""
-    lines: Numbers
-    """[head, (FIRST, COUNT, ROOM)]: the place of its lines in `key` and `c`."""
-    key: Numbers
-    """[line]: `exit << SHIFT | t`."""
-    c: Floats
-    """[line]"""
-    reads: Numbers
-    """[head, (FIRST, COUNT, ROOM)]: the place in `read` of the heads that it depends on."""
-    read: Integers
     visited: Numbers
     """[head]: the time of its last visit, or 0."""
     changed: Numbers
     """[head]: the time of its last change."""
-    noted: Numbers
-    """[head]: the time of the last visit that read it."""
-    work_key: Numbers
-    """[2, line]: lines through some of the symbols that a move pushes."""
-    work_c: Floats
-    stamp: Numbers
-    """[exit]: the time at which an evaluation last needed it."""
-    slot: Integers
-    """[exit]: its position in this evaluation."""
     counter: Numbers
+
+
+@njit(cache=True)
+def no_operators(heads: int) -> Operators:
+    """No operator yet, of this many heads."""
+    counter = np.zeros(COUNTERS, np.int64)
+    counter[UNDEFINED] = NONE
+    return Operators(
+        np.zeros(heads, np.int32),
+        Dict.empty(HEAD, LINES),
+        Dict.empty(HEAD, READS),
+        np.full(heads, math.nan),
+        np.zeros(heads, np.int32),
+        np.zeros(heads),
+        np.zeros(heads),
+        np.zeros(heads, np.int64),
+        np.zeros(heads, np.int64),
+        counter,
+    )
 
 
 @njit(cache=True)
 def meet(ranges: Ranges, operators: Operators, head: int, symbols: int) -> None:
     """Make a head known, with the least constant."""
-    if not operators.met[head]:
-        operators.met[head] = True
+    if math.isnan(operators.constant[head]):
+        operators.lines[head] = List.empty_list(LINE)
+        operators.reads[head] = List.empty_list(HEAD)
         operators.order[operators.counter[MET]] = head
         operators.counter[MET] += 1
         least = ranges.low[head // symbols]
         operators.constant[head] = least
-        operators.floor[head] = least
         operators.gain[head] = least
         operators.leads_to[head] = NONE
 
 
-# --- The lines of one head
-
-
-@njit(cache=True, inline="always")
-def meeting(power: Floats, key: Numbers, c: Floats, one: int, other: int) -> float:
-    """Return the w at which two lines to one exit are equal, the steeper first."""
-    slopes = power[key[one] & STEPS] - power[key[other] & STEPS]
-    return float((c[other] - c[one]) / slopes)
-
-
-@njit(cache=True)
-def rise(
-    key: Numbers, c: Floats, first: int, end: int, at: int, line: int, gain: float,
-    floor: float, ranges: Ranges,
-) -> float:  # fmt: skip
-    """Return how far a line that belongs at position `at` is above the others, at most."""
-    power = ranges.power
-    e = line >> SHIFT
-    slope = power[line & STEPS]
-    above_floor = gain + slope * ranges.high[e] - floor
-    has_steeper = at > first and key[at - 1] >> SHIFT == e
-    has_flatter = at < end and key[at] >> SHIFT == e
-    if not has_steeper and not has_flatter:
-        return float(above_floor)
-    if has_flatter and key[at] == line:
-        return float(min(above_floor, gain - c[at]))
-    other = at - 1 if has_steeper else at
-    other_slope = power[key[other] & STEPS]
-    if has_steeper and has_flatter:
-        w = meeting(power, key, c, at - 1, at)
-    elif has_steeper:
-        w = max(ranges.low[e], (floor - c[other]) / other_slope)
-    else:
-        w = ranges.high[e]
-    return float(min(above_floor, gain + slope * w - (c[other] + other_slope * w)))
-
-
-@njit(cache=True)
-def offer(
-    key: Numbers, c: Floats, first: int, end: int, line: int, gain: float,
-    floor: float, tolerance: float, ranges: Ranges,
-) -> int:  # fmt: skip
-    """Add a line to those from `first` to `end` if it rises above them, and drop those it hides.
-
-    Return the new end, NONE if it does not rise by more than the tolerance, or FULL.
-    """
-    power = ranges.power
-    e = line >> SHIFT
-    slope = power[line & STEPS]
-    at = first + int(np.searchsorted(key[first:end], line))
-    if rise(key, c, first, end, at, line, gain, floor, ranges) <= tolerance:
-        return NONE
-    right = at  # the flatter lines from here on stay
-    if right < end and key[right] == line:
-        right += 1
-    while right < end and key[right] >> SHIFT == e:
-        flat = power[key[right] & STEPS]
-        least = max(ranges.low[e], (floor - c[right]) / flat)
-        if right + 1 < end and key[right + 1] >> SHIFT == e:
-            least = meeting(power, key, c, right, right + 1)
-        if (c[right] - gain) / (slope - flat) > least:
-            break
-        right += 1
-    left = at  # the steeper lines before this one stay
-    while left > first and key[left - 1] >> SHIFT == e:
-        steep = power[key[left - 1] & STEPS]
-        most = ranges.high[e]
-        if left - 1 > first and key[left - 2] >> SHIFT == e:
-            most = meeting(power, key, c, left - 2, left - 1)
-        if (gain - c[left - 1]) / (steep - slope) < most:
-            break
-        left -= 1
-    new_end = end + 1 - (right - left)
-    if new_end > len(key):
-        return FULL
-    key[left + 1 : new_end] = key[right:end].copy()
-    c[left + 1 : new_end] = c[right:end].copy()
-    key[left] = line
-    c[left] = gain
-    return int(new_end)
-
-
-@njit(cache=True)
-def drop_low(key: Numbers, c: Floats, first: int, end: int, floor: float, ranges: Ranges) -> int:
-    """Drop the lines that do not reach the floor; return the new end."""
-    power = ranges.power
-    kept = first
-    for m in range(first, end):
-        e = key[m] >> SHIFT
-        w = ranges.high[e]
-        if m > first and key[m - 1] >> SHIFT == e:  # lines are dropped from the flat end only
-            before = kept - 1
-            if before < first or key[before] >> SHIFT != e:
-                continue
-            w = meeting(power, key, c, before, m)
-        if c[m] + power[key[m] & STEPS] * w >= floor:
-            key[kept] = key[m]
-            c[kept] = c[m]
-            kept += 1
-    return kept
-
-
-# --- One move
+# --- Visits
 
 
 @njit(cache=True)
@@ -243,141 +140,135 @@ def consider(found: Floats, value: float, head: int, gain: float, weight: float)
 
 
 @njit(cache=True)
-def follow(
-    table: Table, ranges: Ranges, operators: Operators, symbol: int, move: int,
-    place: int, paid: float, steps: int, tolerance: float, found: Floats, end: int,
-) -> int:  # fmt: skip
-    """Offer the constants and lines of a move that replaces `symbol`; return the new end, or FULL.
+def rises(lines: Lines, begin: int, at: int, line: Line, floor: float, ranges: Ranges) -> bool:
+    """Return True if for some w a line is above the floor and all lines from `begin` on but number `at`.
 
-    The lines of the head begin where the lines in use end; `found` has its best constant and floor.
+    These lead to the same exit.
     """
-    states, symbols = table.silent.shape
     power = ranges.power
-    latest = len(power) - 1
-    counter = operators.counter
-    key = operators.key
-    c = operators.c
-    begin = counter[LINES]
-    state = table.target[move]
-    if state >= table.first_final:
-        consider(found, paid, NONE, paid, 0.0)
-        return end
-    pushes = table.pushes[move]
-    depth = pushes + 1 - table.pops[move]
-    e = int(place * states + state)
-    if depth == 0:
-        return add_line(key, c, begin, end, e, steps, paid, tolerance, found, ranges)
-    operators.work_key[0, 0] = e << SHIFT | steps
-    operators.work_c[0, 0] = paid
-    count = 1
-    for level in range(depth):
-        top = table.push[move, pushes - 1 - level] if level < pushes else symbol
-        now_key = operators.work_key[level % 2]
-        now_c = operators.work_c[level % 2]
-        then_key = operators.work_key[1 - level % 2]
-        then_c = operators.work_c[1 - level % 2]
-        produced = 0
-        for number in range(count):
-            e = now_key[number] >> SHIFT
-            t = now_key[number] & STEPS
-            gain = now_c[number]
-            if gain + power[t] * ranges.high[e] <= found[FLOOR] + tolerance:
-                continue
-            head = e * symbols + top
-            if not operators.met[head]:
-                meet(ranges, operators, head, symbols)
-            if operators.noted[head] != counter[CLOCK]:
-                at = counter[READS] + counter[NOTED]
-                if at >= len(operators.read):
-                    return FULL
-                operators.noted[head] = counter[CLOCK]
-                operators.read[at] = head
-                counter[NOTED] += 1
-            consider(found, gain + power[t] * operators.constant[head], head, gain, power[t])
-            first = operators.lines[head, FIRST]
-            for m in range(first, first + operators.lines[head, COUNT]):
-                e = key[m] >> SHIFT
-                later = t + (key[m] & STEPS)
-                after = gain + power[t] * c[m]
-                if later < latest:
-                    most = after + power[later] * ranges.high[e]
-                    if most <= found[FLOOR] + tolerance:
-                        continue
-                if level == depth - 1 or later >= latest:
-                    end = add_line(key, c, begin, end, e, later, after, tolerance, found, ranges)
-                    if end == FULL:
-                        return FULL
-                    continue
-                line = e << SHIFT | later
-                longer = offer(then_key, then_c, 0, produced, line, after, -math.inf, 0.0, ranges)
-                if longer == FULL:
-                    return FULL
-                if longer != NONE:
-                    produced = longer
-        count = produced
-    return end
+    e, t, c = line
+    low = max(ranges.low[e], (floor - c) / power[t])
+    high = ranges.high[e]
+    for number in range(begin, len(lines)):
+        _, u, d = lines[number]
+        if number != at:
+            if t == u and c <= d:
+                return False
+            if t < u:
+                low = max(low, (d - c) / (power[t] - power[u]))
+            elif t > u:
+                high = min(high, (c - d) / (power[u] - power[t]))
+    return bool(low < high)
+
+
+@njit(cache=True)
+def merge(
+    old: Lines, new: Lines, tolerance: float, found: Floats, ranges: Ranges
+) -> tuple[Lines, bool]:
+    """Return the lines that rise above the floor and all others, ordered by exit.
+
+    New ones must rise by more than the tolerance; also returns True if one does.
+    """
+    exits = np.empty(len(old) + len(new), np.int64)
+    for number in range(len(exits)):
+        exits[number] = old[number][0] if number < len(old) else new[number - len(old)][0]
+    kept = List.empty_list(LINE)
+    begin = 0
+    rose = False
+    for number in np.argsort(exits, kind="mergesort"):
+        is_new = number >= len(old)
+        e, t, c = line = new[number - len(old)] if is_new else old[number]
+        if begin < len(kept) and kept[begin][0] != e:
+            begin = len(kept)
+        raised = (e, t, c - tolerance) if is_new else line
+        if not rises(kept, begin, NONE, raised, found[FLOOR], ranges):
+            continue
+        rose = rose or is_new
+        kept.append(line)
+        found[FLOOR] = max(found[FLOOR], c + ranges.power[t] * ranges.low[e])
+        for at in range(len(kept) - 2, begin - 1, -1):
+            if not rises(kept, begin, at, kept[at], found[FLOOR], ranges):
+                kept.pop(at)
+    return kept, rose
 
 
 @njit(cache=True)
 def add_line(
-    key: Numbers, c: Floats, first: int, end: int, e: int, t: int, gain: float,
-    tolerance: float, found: Floats, ranges: Ranges,
-) -> int:  # fmt: skip
-    """Offer a line to the head that is visited; return the new end of its lines, or FULL."""
+    lines: Lines, e: int, t: int, c: float, tolerance: float, found: Floats, ranges: Ranges
+) -> None:
+    """List a line if it may rise above the floor; a long one counts as a constant."""
     power = ranges.power
     latest = len(power) - 1
     if t >= latest:
-        least = gain + power[latest] * ranges.low[e]
+        least = c + power[latest] * ranges.low[e]
         consider(found, least, NONE, least, 0.0)
-        return end
-    floor = found[FLOOR]
-    if gain + power[t] * ranges.high[e] <= floor + tolerance:
-        return end
-    line = e << SHIFT | t
-    new = offer(key, c, first, end, line, gain, floor, tolerance, ranges)
-    if new == NONE:
-        return end
-    found[ROSE] = 1.0
-    found[FLOOR] = max(floor, gain + power[t] * ranges.low[e])
-    return new
-
-
-# --- Visits
+    elif c + power[t] * ranges.high[e] > found[FLOOR] + tolerance:
+        lines.append((e, t, c))
 
 
 @njit(cache=True)
-def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
-    """Improve the operator of a head by one move; return False, nothing done, if room runs out."""
+def follow(
+    table: Table, ranges: Ranges, operators: Operators, symbol: int, move: int, place: int, paid: float,
+    steps: int, tolerance: float, found: Floats, lines: Lines, reads: list[int],
+) -> None:  # fmt: skip
+    """List the lines (exit, t, c) of a move that replaces `symbol`, and consider its constants."""
+    states, symbols = table.silent.shape
+    power = ranges.power
+    state = table.target[move]
+    if state >= table.first_final:
+        consider(found, paid, NONE, paid, 0.0)
+        return
+    pushes = table.pushes[move]
+    depth = pushes + 1 - table.pops[move]
+    e = int(place * states + state)
+    now = List.empty_list(LINE)  # lines through the symbols so far
+    add_line(now, e, steps, paid, tolerance, found, ranges)
+    for level in range(depth):
+        top = table.push[move, pushes - 1 - level] if level < pushes else symbol
+        through = List.empty_list(LINE)
+        for e, t, gain in now:
+            head = e * symbols + top
+            meet(ranges, operators, head, symbols)
+            reads.append(head)
+            consider(found, gain + power[t] * operators.constant[head], head, gain, power[t])
+            for after, u, c in operators.lines[head]:
+                add_line(through, after, t + u, gain + power[t] * c, tolerance, found, ranges)
+        if 0 < level < depth - 1:
+            through, _ = merge(List.empty_list(LINE), through, 0.0, found, ranges)
+        now = through
+    lines.extend(now)
+
+
+@njit(cache=True)
+def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> None:
+    """Improve the operator of a head by one move."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     place = head // symbols // states
     state = head // symbols % states
     counter = operators.counter
     counter[CLOCK] += 1
-    counter[NOTED] = 0
-    begin = counter[LINES]
-    old_first = operators.lines[head, FIRST]
-    old_count = operators.lines[head, COUNT]
-    if begin + old_count > len(operators.key):
-        return False
-    for m in range(old_count):
-        operators.key[begin + m] = operators.key[old_first + m]
-        operators.c[begin + m] = operators.c[old_first + m]
-    end = begin + old_count
-    found = np.array([-math.inf, 0.0, 0.0, 0.0, operators.floor[head], 0.0])
+    operators.visited[head] = counter[CLOCK]
+    constant = operators.constant[head]
+    lines = operators.lines[head]
+    found = np.array([-math.inf, 0.0, 0.0, 0.0, constant])
+    for e, t, c in lines:
+        found[FLOOR] = max(found[FLOOR], c + ranges.power[t] * ranges.low[e])
+    new = List.empty_list(LINE)
+    reads = List.empty_list(HEAD)
     silent = table.silent[state, symbol]
+    tolerance = ranges.tolerance
     if silent >= 0:
         tolerance = ranges.silent_tolerance
         paid = table.reward[silent]
-        end = follow(
-            table, ranges, operators, symbol, silent, place, paid, 0, tolerance, found, end
+        follow(
+            table, ranges, operators, symbol, silent, place, paid, 0, tolerance, found, new, reads
         )
+    elif world.terminal[place]:
+        consider(found, 0.0, NONE, 0.0, 0.0)
     else:
-        tolerance = ranges.tolerance
-        if world.terminal[place]:
-            consider(found, 0.0, NONE, 0.0, 0.0)
-        for action in range(0 if world.terminal[place] else world.next.shape[1]):
-            after = int(world.next[place, action])
+        for action in range(world.next.shape[1]):
+            after = world.next[place, action]
             if after == NONE:
                 continue
             move = table.move[state, world.label[place, action], symbol]
@@ -386,95 +277,52 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
                 counter[TRIED] = action
                 continue
             paid = ranges.power[1] * (world.reward[place, action] + table.reward[move])
-            end = follow(
-                table, ranges, operators, symbol, move, after, paid, 1, tolerance, found, end
+            follow(
+                table, ranges, operators, symbol, move, after, paid, 1, tolerance, found, new, reads
             )
-            if end == FULL:
-                return False
-    if end == FULL:
-        return False
-    if counter[READS] + 2 * counter[NOTED] > len(operators.read):
-        return False
-    if begin + 2 * (end - begin) > len(operators.key):
-        return False
-    operators.visited[head] = counter[CLOCK]
-    commit_reads(operators, head)
-    if found[BEST] > operators.constant[head] + tolerance:
+    operators.reads[head] = reads
+    better = found[BEST] > constant + tolerance
+    if better:
         operators.constant[head] = found[BEST]
         operators.leads_to[head] = int(found[TO])
         operators.gain[head] = found[GAIN]
         operators.weight[head] = found[WEIGHT]
         found[FLOOR] = max(found[FLOOR], found[BEST])
-        found[ROSE] = 1.0
-    if found[ROSE] > 0.0:
-        operators.floor[head] = found[FLOOR]
-        end = drop_low(operators.key, operators.c, begin, end, found[FLOOR], ranges)
-        span = operators.lines[head]
-        span[COUNT] = end - begin
-        if span[COUNT] > span[ROOM]:
-            span[FIRST] = begin
-            span[ROOM] = 2 * span[COUNT]
-            counter[LINES] += span[ROOM]
-        else:
-            for m in range(span[COUNT]):
-                operators.key[span[FIRST] + m] = operators.key[begin + m]
-                operators.c[span[FIRST] + m] = operators.c[begin + m]
+    merged, rose = merge(lines, new, tolerance, found, ranges)
+    if rose or better:
+        operators.lines[head] = merged
         counter[CLOCK] += 1
         operators.changed[head] = counter[CLOCK]
-    return True
-
-
-@njit(cache=True)
-def commit_reads(operators: Operators, head: int) -> None:
-    """Keep what the current visit has read."""
-    counter = operators.counter
-    span = operators.reads[head]
-    span[COUNT] = counter[NOTED]
-    if span[COUNT] > span[ROOM]:
-        span[FIRST] = counter[READS]
-        span[ROOM] = 2 * span[COUNT]
-        counter[READS] += span[ROOM]
-    else:
-        for m in range(span[COUNT]):
-            operators.read[span[FIRST] + m] = operators.read[counter[READS] + m]
 
 
 @njit(cache=True)
 def is_stale(operators: Operators, head: int) -> bool:
     """Return True if something that a head depends on has changed since its last visit."""
     visited = operators.visited[head]
-    if visited == 0:
-        return True
-    first = operators.reads[head, FIRST]
-    for m in range(first, first + operators.reads[head, COUNT]):
-        if operators.changed[operators.read[m]] > visited:
-            return True
-    return False
+    latest = 0
+    for read in operators.reads[head]:
+        latest = max(latest, operators.changed[read])
+    return bool(visited == 0 or latest > visited)
 
 
 @njit(cache=True)
-def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, budget: int) -> int:
-    """Visit all heads that are new, then all that are stale, the newest first: so goals come first."""
+def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, most: int) -> int:
+    """Visit heads that are new, then those that are stale, the newest first: so goals come first.
+
+    Returns the number of visits, at most `most`. Position AT says where to continue.
+    """
     counter = operators.counter
-    for _ in range(budget):
-        if counter[VISITED] < counter[MET]:
-            head = operators.order[counter[VISITED]]
-            if not visit(world, table, ranges, operators, head):
-                return MORE_ROOM
-            counter[VISITED] += 1
-            counter[VISITS] += 1
-            counter[AT] = counter[VISITED]
-            continue
+    for number in range(most):
+        if counter[SEEN] < counter[MET]:
+            counter[SEEN] += 1
+            counter[AT] = counter[SEEN]
         while counter[AT] > 0 and not is_stale(operators, operators.order[counter[AT] - 1]):
             counter[AT] -= 1
         if counter[AT] == 0:
-            counter[AT] = counter[MET]
-            return DONE
-        if not visit(world, table, ranges, operators, operators.order[counter[AT] - 1]):
-            return MORE_ROOM
-        counter[VISITS] += 1
+            return number
         counter[AT] -= 1
-    return PAUSED
+        visit(world, table, ranges, operators, operators.order[counter[AT]])
+    return most
 
 
 # --- Values
@@ -487,46 +335,35 @@ def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: 
     NaN says that a head was met for the first time: once it is settled, ask again.
     """
     symbols = table.silent.shape[1]
-    counter = operators.counter
-    first = np.zeros(len(stack) + 2, np.int64)
-    first[1] = 1
-    wanted = np.empty(64, np.int32)
-    wanted[0] = e
-    depth = 0
-    while first[depth + 1] > first[depth]:  # down: the exits that each level is asked about
-        counter[CLOCK] += 1
-        end = first[depth + 1]
-        for at in range(first[depth], first[depth + 1]):
-            head = wanted[at] * symbols + stack[depth]
+    wanted = [int(e)]
+    """The exits that each level is asked about, one level after the other."""
+    first = [0]
+    for symbol in stack:
+        end = len(wanted)
+        known = {NONE}
+        for at in range(first[-1], end):
+            head = wanted[at] * symbols + symbol
             meet(ranges, operators, head, symbols)
-            begin = operators.lines[head, FIRST]
-            for m in range(begin, begin + operators.lines[head, COUNT]):
-                e = operators.key[m] >> SHIFT
-                if operators.stamp[e] != counter[CLOCK]:
-                    operators.stamp[e] = counter[CLOCK]
-                    if end == len(wanted):
-                        wanted = np.concatenate((wanted, np.empty_like(wanted)))
-                    wanted[end] = e
-                    end += 1
-        depth += 1
-        first[depth + 1] = end
-        if depth == len(stack):
+            for after, _, _ in operators.lines[head]:
+                if after not in known:
+                    known.add(after)
+                    wanted.append(after)
+        first.append(end)
+        if len(wanted) == end:
             break
-    if counter[VISITED] < counter[MET]:
+    if operators.counter[SEEN] < operators.counter[MET]:
         return math.nan
-    value = np.empty(first[depth])
-    for level in range(depth - 1, -1, -1):  # up: their values
+    below = {NONE: 0.0}
+    for level in range(len(first) - 2, -1, -1):
+        values = {NONE: 0.0}
         for at in range(first[level], first[level + 1]):
             head = wanted[at] * symbols + stack[level]
             best = operators.constant[head]
-            begin = operators.lines[head, FIRST]
-            for m in range(begin, begin + operators.lines[head, COUNT]):
-                w = value[operators.slot[operators.key[m] >> SHIFT]]
-                best = max(best, operators.c[m] + ranges.power[operators.key[m] & STEPS] * w)
-            value[at] = best
-        for at in range(first[level], first[level + 1]):
-            operators.slot[wanted[at]] = at
-    return float(value[0])
+            for after, t, c in operators.lines[head]:
+                best = max(best, c + ranges.power[t] * below[after])
+            values[wanted[at]] = best
+        below = values
+    return below[e]
 
 
 @njit(cache=True)
@@ -551,6 +388,33 @@ def evaluate_actions(
             values[action] += evaluate(table, ranges, operators, e, symbols)
             known = known and not math.isnan(values[action])
     return known
+
+
+@njit(cache=True)
+def list_lines(
+    operators: Operators, first: Numbers, count: Numbers
+) -> tuple[Numbers, Numbers, Floats]:
+    """Return the exits, t and c of all lines; fill [head] with the first of its lines and their number."""
+    found = List.empty_list(LINE)
+    for head in operators.order[: operators.counter[MET]]:
+        first[head] = len(found)
+        count[head] = len(operators.lines[head])
+        found.extend(operators.lines[head])
+    exits = np.empty(len(found), np.int64)
+    t = np.empty(len(found), np.int64)
+    c = np.empty(len(found))
+    for number, line in enumerate(found):
+        exits[number], t[number], c[number] = line
+    return exits, t, c
+
+
+@njit(cache=True)
+def count_reads(operators: Operators) -> int:
+    """Return the number of heads that heads depend on."""
+    total = 0
+    for reads in operators.reads.values():
+        total += len(reads)
+    return total
 
 
 # --- Bounds that see the top symbol only

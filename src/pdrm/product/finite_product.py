@@ -6,10 +6,8 @@ nobody asked, are the frontier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, inf
 
 import numpy as np
 
@@ -34,8 +32,6 @@ from pdrm.product.finite_kernel import (
 )
 
 FIRST_ROOM = 1024
-FEW, MOST_GIB = 10_000, 64.0
-"""States that a search needs room for at least; and GiB that it makes sense to allow."""
 MEMORY = 4 * 2**30
 """Bytes that a product may take unless told otherwise."""
 
@@ -97,13 +93,12 @@ class FiniteProduct:
         survey: bool = False,
     ) -> None:
         """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
-        self.domain, self.machine, self.bound, self.memory = (
-            domain,
-            machine,
-            bound or Bound(),
-            memory,
-        )
-        self.table, self.survey = tabulate(machine, domain.labels), survey
+        self.domain = domain
+        self.machine = machine
+        self.bound = bound or Bound()
+        self.memory = memory
+        self.table = tabulate(machine, domain.labels)
+        self.survey = survey
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
         room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
@@ -115,8 +110,6 @@ class FiniteProduct:
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)
         """[start]"""
-        self.layers: list[int] = []
-        """The number of states after each step outwards."""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
         """[start]: its product state, or END if there is none or it has no chance."""
         self.start_paid = np.zeros(len(self.starts))
@@ -204,27 +197,17 @@ class FiniteProduct:
             here = int(self.next[here, action, outcome])
         return start, steps
 
-    def explore(
-        self,
-        depth: int | None = None,
-        most: int | None = None,
-        check: Callable[[], None] | None = None,
-    ) -> None:
+    def explore(self, depth: int | None = None, most: int | None = None) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
-        begin with more than `most` states. check: called before each round; it may raise."""
+        begin with more than `most` states."""
         edge = self.expandable(self.frontier)
         while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
             if most is not None and len(self) > most:
                 return
-            if check is not None:
-                check()
-            self._refuse_if_too_large(len(edge), depth)
+            self._refuse_if_too_large()
             before = len(self)
             self.expand(edge)
-            self.layers.append(len(self))
-            edge = self.expandable(
-                before + np.flatnonzero(~self.expanded[before:])
-            )  # all older ones are
+            edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
 
     def expand(self, chosen: Numbers, most: int | None = None) -> bool:
         """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
@@ -282,7 +265,6 @@ class FiniteProduct:
                         ended,
                     )
                 self.starts[k] = END if ended else x
-        self.layers.append(len(self))
 
     def _begin(self, label: int) -> tuple[int, int, float]:
         """The machine's state and stack at the first action, after the label at reset if there is one, and what it paid."""
@@ -306,39 +288,13 @@ class FiniteProduct:
         if made + each > capacity or made + min(wanted, capacity) > capacity:
             self.states = self.states.grow()
 
-    def _refuse_if_too_large(self, edge: int, depth: int | None) -> None:
-        """Guess from its growth how large the product becomes, and stop while it is still small."""
-        new = [after - before for before, after in pairwise(self.layers[-4:])]
-        growth = max(1.0, (new[-1] / max(1, new[0])) ** (1 / 2)) if len(new) == 3 else 1.0
-        if depth is not None:
-            further = depth - len(self.layers) + 1
-        else:
-            further = (
-                1 if self.bound.height is None else max(1, self.bound.height - len(self.layers))
-            )
-        estimate = len(self) + float(min(edge * self.next.shape[1] * self.next.shape[2], edge + 1))
-        if growth > 1.0:
-            try:
-                estimate = len(self) + edge * growth * (growth**further - 1) / (growth - 1)
-            except OverflowError:
-                estimate = float("inf")
-        size = estimate * self._bytes_each
-        if len(self) > self.most_states or (
-            growth > 1.0 and size > self.memory and len(self) > 10_000
-        ):
+    def _refuse_if_too_large(self) -> None:
+        if len(self) > self.most_states:
             raise ProductTooLarge(
-                f"the product of `{self.domain.name}` and `{self.machine.name}` would not fit: {len(self):,} states after"
-                f" {len(self.layers) - 1} steps, growing {growth:.2f} times a step; about {_format_count(estimate)}"
-                f" states, {_format_size(size)} of {_format_size(self.memory)} allowed",
-                fix=f"lower the depth or the height (--depth, --height), or allow more memory{self._name_memory(size)}",
+                f"the product of `{self.domain.name}` and `{self.machine.name}` does not fit in"
+                f" {self.memory / 2**30:.3g} GiB: it has more than {len(self):,} states",
+                fix="lower the depth or the height (--depth, --height), or allow more memory (--memory)",
             )
-
-    def _name_memory(self, size: float) -> str:
-        """The memory to suggest, unless it is far too much: the estimate, and at least what a few thousand states take."""
-        gib = (
-            ceil(100 * max(2 * size, FEW * self._bytes_each) / 2**30) / 100 if size < 2**60 else inf
-        )
-        return f": memory={gib:g} (--memory {gib:g})" if gib <= MOST_GIB else " (--memory)"
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
@@ -391,17 +347,3 @@ def format_word(word: Iterable[Label]) -> str:
 def _normalize(probability: Floats) -> Floats:
     """The probabilities, whose sums may be off by as much as a domain may round them."""
     return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))
-
-
-def _format_count(number: float) -> str:
-    return f"{number:,.0f}" if number < 1e15 else "more than 10^15"
-
-
-def _format_size(size: float) -> str:
-    if size >= 2**60:
-        return "more than a million TiB"
-    unit, power = next(
-        ((unit, power) for unit, power in (("GiB", 30), ("MiB", 20)) if size >= 2**power),
-        ("KiB", 10),
-    )
-    return f"{size / 2**power:,.1f} {unit}"
