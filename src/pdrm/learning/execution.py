@@ -77,7 +77,9 @@ class Workers:
             return self.gigabytes
         if self.address is not None:
             return inf
-        here = SHARE_OF_MEMORY * _gigabytes_here()
+        if "SC_PHYS_PAGES" not in os.sysconf_names:  # this machine cannot be asked
+            return LEAST_GIGABYTES
+        here = SHARE_OF_MEMORY * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
         return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, here))
 
     @property
@@ -161,13 +163,6 @@ def _package(name: str, extra: str) -> Any:
         raise MissingPackage(f"backend {extra} is not installed", fix=fix) from error
 
 
-def _gigabytes_here() -> float:
-    """The memory of this machine, if it can be asked."""
-    if "SC_PHYS_PAGES" not in os.sysconf_names:
-        return LEAST_GIGABYTES
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-
-
 # --- The order of runs
 
 
@@ -196,22 +191,22 @@ UNKNOWN_SECONDS = 1.0
 def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, list[Batch]]]:
     """Split runs into batches, and batches into rounds that come one after the other: in each as many at a time as the memory has
     room for, the most first."""
+
+    def turn(batch: Batch) -> tuple[bool, float]:
+        """Tables first, then networks; of either the longest first."""
+        return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
+
     batches: dict[Hashable, Batch] = {}
     for run in runs:
         batches.setdefault(run.spec.batch, []).append(run)
     rounds: dict[int, list[Batch]] = {}
-    for batch in sorted(batches.values(), key=_rank):
+    for batch in sorted(batches.values(), key=turn):
         largest = max(run.gigabytes for run in batch)
         fitting = workers.count
         while fitting > 1 and fitting * largest > workers.memory:
             fitting -= 1
         rounds.setdefault(fitting, []).append(batch)
     return sorted(rounds.items(), reverse=True)
-
-
-def _rank(batch: Batch) -> tuple[bool, float]:
-    """The turn of a batch: tables first, then networks, of either the longest first."""
-    return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
 
 
 # --- Training

@@ -120,8 +120,12 @@ class BuiltInAgent(ABC):
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
-        own = vars_of(self)
-        return {field.name: _plain(field, own[field.name]) for field in fields(self)}
+        own, record = vars_of(self), {}
+        for field in fields(self):
+            value = own[field.name]
+            is_whole = isinstance(value, Integral) and str(field.type).startswith("float")
+            record[field.name] = plain(float(value) if is_whole else value)
+        return record
 
 
 def vars_of(agent: object) -> dict[str, Any]:
@@ -131,15 +135,17 @@ def vars_of(agent: object) -> dict[str, Any]:
     return dict(vars(agent))
 
 
-def _plain(field: Field[Any], value: Any) -> Any:
-    """A setting as a JSON value: 1 and 1.0 are the same if the field is a float."""
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, bool) or not isinstance(value, Real):
+def plain(value: Any) -> Any:
+    """A JSON value, or a text of it."""
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, str | bool | None):
         return value
-    if isinstance(value, Integral) and not str(field.type).startswith("float"):
+    if isinstance(value, Integral):
         return int(value)
-    return float(value)
+    return float(value) if isinstance(value, Real) else repr(value)
 
 
 def _check_k(k: Any, *, none: bool) -> int | str:

@@ -117,12 +117,11 @@ def sink_for(tool: str, folder: Path, spec: RunSpec) -> Sink:
 @contextmanager
 def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
     """A watch that logs every evaluation of the runs that are not done with the tool of that name."""
+    sinks: dict[str, Sink] = {}
     with ExitStack() as stack:
-        sinks = {
-            spec.id: stack.enter_context(sink_for(tool, folder, spec))
-            for spec, folder in zip(specs, folders, strict=True)
-            if not is_done(folder)
-        }
+        for spec, folder in zip(specs, folders, strict=True):
+            if not is_done(folder):
+                sinks[spec.id] = stack.enter_context(sink_for(tool, folder, spec))
         yield lambda status: sinks[status.spec.id](status)
 
 
