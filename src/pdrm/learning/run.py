@@ -65,7 +65,7 @@ from pdrm.learning.run_folder import (
 )
 from pdrm.learning.run_loop import Watch
 from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
-from pdrm.learning.settings import FULL, check_count
+from pdrm.learning.settings import FULL, LENGTHS, check_count
 from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, task_for
@@ -338,15 +338,13 @@ def advise(task: Task, agent: AnyAgent) -> str:
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
     'train longer (episodes=6_000); pdrm.CpRM, which also learns from counterfactuals; or a larger k (pdrm.check_k says which is enough)'
     """
-    by_episodes = agent.unit == "episodes"
-    if not task.success or (by_episodes and agent.total < FEWEST_EPISODES):
+    if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
         return ""
     if not task.catalogued or task.text is not None:
         unreachable = sum(finding.code == UNREACHABLE for finding in inspect_task(task))
         if unreachable == len(task.success):
             return ""
-    setting = "episodes" if by_episodes else "total_timesteps"
-    tried = [f"train longer ({setting}={2 * agent.total:_})"]
+    tried = [f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"]
     is_finite = isinstance(task.domain, FiniteDomain)
     if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
         tried += ["pdrm.CpRM, which also learns from counterfactuals"]

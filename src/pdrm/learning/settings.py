@@ -30,6 +30,8 @@ FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
 TASK: Any = None
 """The default of a setting that depends on the task; `settled` fills it in when a run is made."""
+LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
+"""The units of training, and the settings that say how long it is."""
 TESTS_PER_RUN = 20
 """Unless an agent says how much training is between two."""
 Number = Any
@@ -95,9 +97,9 @@ class BuiltInAgent(ABC):
         return FullStack() if self.k == FULL else TopK(int(self.k))
 
     @property
-    @abstractmethod
     def total(self) -> int:
         """The length of training, in the agent's unit."""
+        return int(vars_of(self)[LENGTHS[self.unit]])
 
     @property
     def between_tests(self) -> int:
