@@ -23,7 +23,7 @@ from pdrm.language.source import decode
 from pdrm.learning.guest import agent_for
 from pdrm.learning.run_spec import resolve_seeds
 from pdrm.limits import LARGEST_STUDY
-from pdrm.task import find_machine, tuple_of
+from pdrm.task import find_machine
 
 # --- The line that an error is about: the standard library's reader tells it for syntax errors only.
 
@@ -190,7 +190,7 @@ def _read_panel(table: TomlTable, folder: Path, shared: dict[str, Any]) -> Panel
             title=record.get("title") or record.get("name") or Path(domain).name,
             lines=lines,
             machine=None if machine is None else find_machine(machine, folder),
-            success=tuple_of(success),
+            success=(success,) if isinstance(success, str) else tuple(success),
             settings={**shared, **record.get("settings", {})},
         )
         panel.task  # refuses what the machine cannot read
