@@ -272,7 +272,7 @@ def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
 
 
 def test_memory_is_for_this_machine_only():
-    assert Workers(count=2).memory == 14.0
+    assert 0 < Workers(count=2).memory < float("inf")
     assert replace(Workers(count=2), gigabytes=3.0).memory == 3.0
     assert Workers(backend="dask", address="tcp://127.0.0.1:9").memory == float("inf")
 

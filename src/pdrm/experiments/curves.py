@@ -122,35 +122,38 @@ class Curves:
         from pdrm.drawing.curve_plots import CurveLine
 
         check_axes(x, y)
-        scaled = self.scaled and y == "return"
-        values = self.success if y == "success" else self.normalised if scaled else self.returns
+        values, optimum = self.returns, self.highest
+        if y == "success":
+            values, optimum = self.success, 1.0
+        elif self.scaled:
+            values, optimum = self.normalised, 1.0
         return CurveLine(
             self.line.name,
             self.panel.heading,
             self.unit if x is None else UNIT_OF[x],
             self.training(x).astype(np.int64),
             *self.quartiles(values),
-            scaled,
+            self.scaled and y == "return",
             self.line.key,
             dashed=self.line.ours,
             quantity=y,
-            optimum=self._optimum(y),
+            optimum=optimum if np.isfinite(optimum) else None,
         )
-
-    def _optimum(self, y: str) -> float | None:
-        """The best value that a curve can reach, in its plot."""
-        if y == "success" or self.scaled:
-            return 1.0
-        return self.highest if np.isfinite(self.highest) else None
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; an evaluation counts by the mean of its episodes."""
         return quartiles(values.mean(axis=2))
 
     @property
+    def final_quartiles(self) -> tuple[float, float, float]:
+        """The quartiles over the seeds of the final evaluation's return."""
+        low, middle, high = (float(part[-1]) for part in self.quartiles(self.returns))
+        return low, middle, high
+
+    @property
     def final_median(self) -> float:
         """The median over the seeds of the final evaluation's return."""
-        return float(self.quartiles(self.returns).median[-1])
+        return self.final_quartiles[1]
 
     @property
     def final_returns(self) -> Numbers:
@@ -200,14 +203,12 @@ def return_range(task: Task) -> tuple[float, float]:
     >>> return_range(Task("water-20")), return_range(Task("letter"))
     ((0.0, 116001.0), (-3.0, 0.91))
     """
-    if not isinstance(task.domain, FiniteDomain):
-        known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)
-        return WATER_RETURNS if known else (nan, nan)
-    tested = task.domain.tested_on[0]
-    return (
-        nan if tested.lowest is None else tested.lowest,
-        nan if tested.highest is None else tested.highest,
-    )
+    if isinstance(task.domain, FiniteDomain):
+        tested = task.domain.tested_on[0]
+        lowest, highest = tested.lowest, tested.highest
+        return nan if lowest is None else lowest, nan if highest is None else highest
+    known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)
+    return WATER_RETURNS if known else (nan, nan)
 
 
 SHARE = 0.9

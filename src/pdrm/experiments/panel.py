@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -50,11 +50,9 @@ class AgentLine:
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, colour=self.colour)
-        estimates: dict[str, Any] = {"seconds": self.seconds, "gigabytes": self.gigabytes}
-        for name, value in estimates.items():
+        for name, value in (("seconds", self.seconds or 0), ("gigabytes", self.gigabytes)):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            unknown = name == "seconds" and value is None
-            if not unknown and not (is_number and 0 <= value < inf):
+            if not (is_number and 0 <= value < inf):
                 raise BadStudy(f"{name} is {value!r}, but must be a number from 0 on", fix="1.0")
 
     @property
@@ -85,18 +83,15 @@ def name_agents(agents: Sequence[AgentLike]) -> list[str]:
     for given, name, fields in zip(agents, names, own, strict=True):
         alike = [other for other, called in zip(own, names, strict=True) if called == name]
         differs = [
-            setting
-            for setting in fields
-            if any(one.get(setting) != fields[setting] for one in alike)
+            f", {setting}={value}"
+            for setting, value in fields.items()
+            if any(other.get(setting) != value for other in alike)
         ]
-        said = (
-            "" if isinstance(given, str) else "".join(f", {one}={fields[one]}" for one in differs)
-        )
-        found.append(name + said)
+        found.append(name if isinstance(given, str) else name + "".join(differs))
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """One set of axes: a task, and the agents that learn it.
 
@@ -120,7 +115,6 @@ class Panel:
     """The final machine states that mean success (default: as `Task` has it)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For all lines, unless a line says otherwise."""
-    _task: list[Task] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_texts(name=self.name, title=self.title, figure=self.figure)
@@ -128,17 +122,12 @@ class Panel:
         if not listed or self.machine is not None:
             self.task
 
-    @property
+    @cached_property
     def task(self) -> Task:
         """The task; that of a domain of the catalogue is built when it is first asked for."""
-        if not self._task:
-            if isinstance(self.domain, Task):
-                self._task.append(self.domain)
-            elif isinstance(self.domain, str) and self.machine is None and self.domain in names():
-                self._task.append(_catalogue_task(self.domain, self.success))
-            else:
-                self._task.append(Task(self.domain, self.machine, success=self.success))
-        return self._task[0]
+        if isinstance(self.domain, Task):
+            return self.domain
+        return Task(self.domain, self.machine, success=self.success)
 
     @property
     def heading(self) -> str:
@@ -177,14 +166,8 @@ def name_tasks(tasks: Sequence[Task]) -> list[str]:
     ]
 
 
-@cache
-def _catalogue_task(name: str, success: str | tuple[str, ...]) -> Task:
-    """Built once: panels of several studies share it."""
-    return Task(name, success=success)
-
-
 def check_texts(**given: object) -> None:
-    """Raise unless each is a text that a file can hold.
+    """Raise unless each is a text.
 
     >>> check_texts(title="a maze", name=3)
     Traceback (most recent call last):
@@ -193,7 +176,7 @@ def check_texts(**given: object) -> None:
       fix: name = "letter"
     """
     for name, value in given.items():
-        if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
+        if not isinstance(value, str):
             raise BadStudy(f"{name} is {value!r}, but must be a text", fix=f'{name} = "letter"')
 
 

@@ -75,7 +75,6 @@ SUMMARY_COLUMNS = (
 
 def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
     """The results of the final evaluations of a line."""
-    low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
     return ResultRow(
         study.name,
         curves.panel.name,
@@ -83,9 +82,7 @@ def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
         len(curves.seeds),
         int(curves.at[-1]),
         curves.unit,
-        low,
-        middle,
-        high,
+        *curves.final_quartiles,
         float(curves.final_success.mean()),
     )
 

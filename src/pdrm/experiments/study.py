@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,8 +101,8 @@ class Study:
 
     def _make_panels(self) -> tuple[Panel, ...]:
         """A panel for each task, with a line for each agent."""
-        given, agents = _list(self.tasks), _list(self.agents)
-        tasks = [task_for(task, self.machine, self.success) for task in given]
+        agents = _list(self.agents)
+        tasks = [task_for(task, self.machine, self.success) for task in _list(self.tasks)]
         names = list(self.agents) if isinstance(self.agents, Mapping) else name_agents(agents)
         lines = tuple(
             AgentLine(name=name, agent=agent) for name, agent in zip(names, agents, strict=True)
@@ -113,9 +114,10 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        panels, lines, seeds = len(self.panels), len(list(self.lines())), len(self.seed_numbers)
-        parts = ((panels, "panel"), (lines, "line"), (seeds, "seed"))
-        said = ", ".join(f"{count} {what}" + "s" * (count != 1) for count, what in parts)
+        parts = {"panel": self.panels, "line": list(self.lines()), "seed": self.seed_numbers}
+        said = ", ".join(
+            f"{len(each)} {one}" + "s" * (len(each) != 1) for one, each in parts.items()
+        )
         return f"<Study {self.name!r}: {said}>"
 
     def _repr_html_(self) -> str:
@@ -230,25 +232,22 @@ class Results:
     def __getitem__(self, name: str | tuple[str, str]) -> Curves:
         """The curves of a line by its name or its agent's, or by the names of panel and line."""
         names = (name,) if isinstance(name, str) else name
-        found = []
-        for _, curves in self.lines:
-            own = {curves.line.name, curves.line.agent_name, curves.panel.name}
-            if own.issuperset(names):
-                found.append(curves)
+        found = [
+            one
+            for _, one in self.lines
+            if {one.line.name, one.line.agent_name, one.panel.name}.issuperset(names)
+        ]
         if len(found) != 1:
-            known = [f"{one.panel.name}, {one.line.name}" for one in found or self._curves()]
+            near = found or [one for _, one in self.lines]
+            known = [f"{one.panel.name}, {one.line.name}" for one in near]
             count = "several lines" if found else "no line"
             fix = did_you_mean(", ".join(names), known)
             raise NotHere(f"there is {count} `{', '.join(names)}`", fix=fix)
         return found[0]
 
-    def _curves(self) -> list[Curves]:
-        return [curves for _, curves in self.lines]
-
     def __repr__(self) -> str:
-        runs = sum(len(curves.seeds) for curves in self._curves())
-        counts = {"line": len(self.lines), "run": runs}
-        said = ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
+        lines, runs = len(self.lines), sum(len(curves.seeds) for _, curves in self.lines)
+        said = f"{lines} line{'s' * (lines != 1)}, {runs} run{'s' * (runs != 1)}"
         failed = f", {len(self.failures)} failed" if self.failures else ""
         unlearnt = f", {len(self.notes)} never solved" if self.notes else ""
         return f"<Results in {self.folder}: {said}{failed}{unlearnt}>"
@@ -263,8 +262,14 @@ class Results:
     @property
     def notes(self) -> tuple[str, ...]:
         """A note for each line that no seed solves at the end: what to try. None for the paper's studies, which have claims instead."""
-        own = [curves for study, curves in self.lines if not study.of_the_paper]
-        return tuple(note for curves in own if (note := _note_failure(curves)))
+        found = []
+        for study, one in self.lines:
+            tests = count_last_tests(len(one.at))
+            if not study.of_the_paper and not one.success[:, -tests:].any():
+                advice = advise(one.panel.task, one.panel.agent(one.line))
+                said = f"`{one.line.name}` on {one.panel.heading}: no seed solves it; try {advice}"
+                found += [said] if advice else []
+        return tuple(found)
 
     def frame(self) -> Any:
         """The table as a pandas `DataFrame`."""
@@ -313,16 +318,6 @@ class Results:
         about = f"median and quartiles over the seeds, in {self.folder}"
         shown = picture(self.plot()._repr_png_(), "png", about)
         return self.table()._repr_html_() + shown + "".join(failed)
-
-
-def _note_failure(curves: Curves) -> str:
-    """A note that no seed of a line solves the task in its last evaluations, and what to try; nothing if one does."""
-    if curves.success[:, -count_last_tests(len(curves.at)) :].any():
-        return ""
-    advice = advise(curves.panel.task, curves.panel.agent(curves.line))
-    if not advice:
-        return ""
-    return f"`{curves.line.name}` on {curves.panel.heading}: no seed solves it; try {advice}"
 
 
 # --- Running studies
@@ -430,9 +425,8 @@ def _record_study(study: Study) -> dict[str, Any]:
         lines = []
         for line in panel.lines:
             runs = [spec.name for spec in panel.specs(line, study.seed_numbers)]
-            lines.append(
-                {"name": line.name, "colour": line.colour, "ours": line.ours, "runs": runs}
-            )
+            about = {"name": line.name, "colour": line.colour, "ours": line.ours}
+            lines.append({**about, "runs": runs})
         about = {"name": panel.name, "title": panel.title, "figure": panel.figure}
         panels.append({**about, "success": panel.task.success, "lines": lines})
     about = {"name": study.name, "title": study.title, "figure": study.figure}
@@ -444,38 +438,30 @@ def load_studies(folder: Path, store: Store) -> list[Study]:
     path = folder / STUDIES
     if not path.exists():
         return []
+    found = []
     try:
-        found = [_read_study(record, store) for record in parse_json(path.read_bytes())]
+        for record in parse_json(path.read_bytes()):
+            panels = [_read_panel(panel, store) for panel in record.pop("panels")]
+            there = tuple(panel for panel in panels if panel is not None)
+            if there:
+                found.append(Study(**{**record, "panels": there, "seeds": tuple(record["seeds"])}))
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
         fix = "study.run(folder), or pdrm run STUDY.toml, writes it again"
         raise BadRunFolder(fault, fix=fix) from error
-    return [study for study in found if study is not None]
-
-
-def _read_study(record: dict[str, Any], store: Store) -> Study | None:
-    found = [_read_panel(panel, store) for panel in record.pop("panels")]
-    panels = tuple(panel for panel in found if panel is not None)
-    seeds = tuple(record.pop("seeds"))
-    return Study(panels=panels, seeds=seeds, **record) if panels else None
+    return found
 
 
 def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
     """The panel, with the lines of which a run is there."""
     lines = []
-    tasks: list[Task] = []
+    success = tuple(record.pop("success"))
     for line in record.pop("lines"):
         places = [store.root / name for name in line.pop("runs")]
         place = next((one for one in places if one.is_dir()), None)
-        if place is not None:
-            try:
+        with suppress(BadRunFolder):  # of an agent or environment of somebody's own
+            if place is not None:
                 spec = read_spec(place)
-            except BadRunFolder:  # of an agent or environment of somebody's own
-                continue
-            tasks.append(spec.task)
-            lines.append(AgentLine(agent=spec.agent, **line))
-    if not tasks:
-        return None
-    success = tuple(record.pop("success"))
-    task = task_for(tasks[0], success=success)
-    return Panel(domain=task, lines=tuple(lines), **record)
+                lines.append(AgentLine(agent=spec.agent, **line))
+                task = task_for(spec.task, success=success)
+    return Panel(domain=task, lines=tuple(lines), **record) if lines else None

@@ -9,7 +9,7 @@ import tomllib
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -105,128 +105,124 @@ def read_toml_study(path: Path) -> Study:
         where = places.line(min(int(line), len(places.lines)) - 1, int(column))
         fault = f"this is not valid TOML: {why}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    return _TomlStudy(path, places).study(record)
+    return _read_study(TomlTable(record, "", places, (places.everywhere,)), path)
 
 
-class _TomlStudy:
-    """Turns tables into the parts of a study, with the place of each for messages."""
+@dataclass(frozen=True, slots=True)
+class TomlTable:
+    """A table of the file, and its place for messages."""
 
-    def __init__(self, path: Path, places: Places) -> None:
-        self.folder, self.stem, self.places = path.parent, path.stem, places
+    record: Any
+    path: str
+    """The name in messages, such as `panels[1].agents[2]`."""
+    places: Places
+    scopes: tuple[range, ...]
+    """Its lines, and those of the tables that it is in, the innermost first."""
 
-    def study(self, record: dict[str, Any]) -> Study:
-        scopes = [self.places.everywhere]
-        self.check(record, STUDY, "", scopes)
-        shared, seeds = record.get("settings", {}), record.get("seeds", TEN_SEEDS)
-        with self.located(scopes, "seeds"):
-            resolve_seeds(seeds)
-        panels = self.tables(record, "panels", "", scopes)
-        read = [self.panel(one, number, shared) for number, one in enumerate(panels)]
-        title, made = record.get("title", ""), _call_as_domains(panels, read)
-        with self.located(scopes):
-            return Study(name=record.get("name", self.stem), title=title, panels=made, seeds=seeds)
-
-    def panel(self, record: dict[str, Any], number: int, shared: dict[str, Any]) -> Panel:
-        everywhere = self.places.everywhere
-        own, path = self.places.table("panels", number, everywhere), f"panels[{number + 1}]"
-        scopes = [own, everywhere]
-        self.check(record, PANEL, path, scopes, required="domain")
-        agents = enumerate(self.tables(record, "agents", f"{path}.", scopes))
-        inner = [
-            (agent, f"{path}.agents[{place + 1}]", self.places.table("panels.agents", place, own))
-            for place, agent in agents
-        ]
-        domain, success = Path(record["domain"]), record.get("success", ())
-        with self.located(scopes):
-            machine = record.get("machine")
-            panel = Panel(
-                name=record.get("name", domain.stem),
-                domain=self.domain(record["domain"]),
-                title=record.get("title") or record.get("name") or domain.name,
-                lines=tuple(self.line(agent, path, [at, *scopes]) for agent, path, at in inner),
-                machine=None if machine is None else find_machine(machine, self.folder),
-                success=(success,) if isinstance(success, str) else tuple(success),
-                settings={**shared, **record.get("settings", {})},
-            )
-            panel.task  # refuses what the machine cannot read
-        for line, (_, _, at) in zip(panel.lines, inner, strict=True):
-            with self.located([at, *scopes]):
-                panel.specs(line, (0,))[0].check()
-        return panel
-
-    def line(self, record: dict[str, Any], path: str, scopes: Sequence[range]) -> AgentLine:
-        self.check(record, AGENT, path, scopes, required="agent")
-        with self.located(scopes):
-            agent = agent_for(record["agent"])
-            k = record.get("k", agent.k)
-            agent_for(agent, {"k": k})
-            return AgentLine(**{"name": f"{record['agent']} {k}", **record, "k": k})
-
-    def domain(self, name: str) -> str:
-        """A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is."""
-        if name in names() or (means_name(name, (), self.folder) and means_name(name, ())):
-            return name
-        return str(self.folder / name)
-
-    def check(
-        self, record: Any, known: Kinds, path: str, scopes: Sequence[range], required: str = ""
-    ) -> None:
+    def check(self, known: Kinds, required: str = "") -> None:
         """Raise unless all keys are known, of the right kind, and there."""
-        if not isinstance(record, dict):
-            raise self.fault("", f"{path} is {record!r}, not a table", SHAPE, scopes)
-        for key, value in record.items():
-            place = f"{path}.{key}".removeprefix(".")
+        if not isinstance(self.record, dict):
+            raise self.fault("", f"{self.path} is {self.record!r}, not a table", SHAPE)
+        for key, value in self.record.items():
+            place = f"{self.path}.{key}".removeprefix(".")
             if key not in known:
-                fix = did_you_mean(key, known)
-                raise self.fault(key, f"{place}: no such key", fix, scopes)
+                raise self.fault(key, f"{place}: no such key", did_you_mean(key, known))
             kinds = known[key]
             several = kinds if isinstance(kinds, tuple) else (kinds,)
             if not isinstance(value, several) or isinstance(value, bool):
                 wanted = " or ".join(KINDS[kind] for kind in several)
-                raise self.fault(key, f"{place} is {value!r}", f"give {wanted}", scopes)
-        if required and required not in record:
-            fix = f'add {required} = "…"'
-            raise self.fault("", f"{path} has no `{required}`", fix, scopes)
+                raise self.fault(key, f"{place} is {value!r}", f"give {wanted}")
+        if required and required not in self.record:
+            raise self.fault("", f"{self.path} has no `{required}`", f'add {required} = "…"')
 
-    def tables(
-        self, record: dict[str, Any], key: str, path: str, scopes: Sequence[range]
-    ) -> list[Any]:
-        found = record.get(key, [])
-        if not found:
-            raise self.fault("", f"{path}{key} is missing or empty", SHAPE, scopes)
-        return list(found)
+    def tables(self, key: str, header: str) -> list[TomlTable]:
+        """The tables of an array in this one; `header` is written above each."""
+        place = f"{self.path}.{key}".removeprefix(".")
+        if not (found := self.record.get(key)):
+            raise self.fault("", f"{place} is missing or empty", SHAPE)
+        tables = []
+        for number, record in enumerate(found):
+            own = self.places.table(header, number, self.scopes[0])
+            path = f"{place}[{number + 1}]"
+            tables.append(TomlTable(record, path, self.places, (own, *self.scopes)))
+        return tables
 
     @contextmanager
-    def located(self, scopes: Sequence[range], key: str = "") -> Iterator[None]:
+    def located(self, key: str = "") -> Iterator[None]:
         """Give an error that is raised inside its place in this file, by this key or by what it names."""
         try:
             yield
         except PdrmError as error:
             if error.where is None:
-                error.where = self.places.find(f"`{key}`" if key else error.message, scopes)
+                message = f"`{key}`" if key else error.message
+                error.where = self.places.find(message, self.scopes)
             raise
 
-    def fault(self, key: str, why: str, fix: str, scopes: Sequence[range]) -> BadStudy:
-        return BadStudy(why, where=self.places.find(f"`{key}`", scopes), fix=fix)
+    def fault(self, key: str, why: str, fix: str) -> BadStudy:
+        """An error at a key of the table."""
+        return BadStudy(why, where=self.places.find(f"`{key}`", self.scopes), fix=fix)
+
+
+def _read_study(table: TomlTable, file: Path) -> Study:
+    table.check(STUDY)
+    record, seeds = table.record, table.record.get("seeds", TEN_SEEDS)
+    with table.located("seeds"):
+        resolve_seeds(seeds)
+    tables = table.tables("panels", "panels")
+    shared = record.get("settings", {})
+    panels = _call_as_domains(tables, [_read_panel(one, file.parent, shared) for one in tables])
+    name, title = record.get("name", file.stem), record.get("title", "")
+    with table.located():
+        return Study(name=name, title=title, panels=panels, seeds=seeds)
+
+
+def _read_panel(table: TomlTable, folder: Path, shared: dict[str, Any]) -> Panel:
+    table.check(PANEL, required="domain")
+    record, agents = table.record, table.tables("agents", "panels.agents")
+    lines = tuple(_read_line(agent) for agent in agents)
+    domain, machine, success = record["domain"], record.get("machine"), record.get("success", ())
+    # A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is.
+    is_name = domain in names() or (means_name(domain, (), folder) and means_name(domain, ()))
+    with table.located():
+        panel = Panel(
+            name=record.get("name", Path(domain).stem),
+            domain=domain if is_name else str(folder / domain),
+            title=record.get("title") or record.get("name") or Path(domain).name,
+            lines=lines,
+            machine=None if machine is None else find_machine(machine, folder),
+            success=(success,) if isinstance(success, str) else tuple(success),
+            settings={**shared, **record.get("settings", {})},
+        )
+        panel.task  # refuses what the machine cannot read
+    for line, agent in zip(lines, agents, strict=True):
+        with agent.located():
+            panel.specs(line, (0,))[0].check()
+    return panel
+
+
+def _read_line(table: TomlTable) -> AgentLine:
+    table.check(AGENT, required="agent")
+    record = table.record
+    with table.located():
+        agent = agent_for(record["agent"])
+        k = record.get("k", agent.k)
+        agent_for(agent, {"k": k})
+        return AgentLine(**{"name": f"{record['agent']} {k}", **record, "k": k})
+
+
+def _call_as_domains(tables: Sequence[TomlTable], panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """The panels; those without a name have their domain's own name, not the file's, if that tells them apart."""
+    pairs = list(zip((table.record for table in tables), panels, strict=True))
+    names = [panel.name if "name" in record else panel.task.name for record, panel in pairs]
+    return tuple(
+        panel
+        if "name" in record or names.count(panel.task.name) > 1
+        else replace(panel, name=panel.task.name, title=record.get("title") or panel.task.name)
+        for record, panel in pairs
+    )
 
 
 # --- A file of either kind.
-
-
-def _call_as_domains(
-    records: Sequence[dict[str, Any]], panels: Sequence[Panel]
-) -> tuple[Panel, ...]:
-    """The panels; those without a name have their domain's own name, not the file's, if that tells them apart."""
-    names = [
-        panel.name if "name" in record else panel.task.name
-        for record, panel in zip(records, panels, strict=True)
-    ]
-    return tuple(
-        panel
-        if panel.name == name or names.count(name) > 1
-        else replace(panel, name=name, title=record.get("title") or name)
-        for record, panel, name in zip(records, panels, names, strict=True)
-    )
 
 
 def load_study(path: str | os.PathLike[str]) -> Study:

@@ -14,7 +14,7 @@ from pdrm.drawing.markup import Markup, html, join, table
 from pdrm.experiments.curves import Curves, TitledStudy
 from pdrm.experiments.page import Section, page
 from pdrm.experiments.store import Store
-from pdrm.experiments.study_section import seconds_of, study_section, with_optimum
+from pdrm.experiments.study_section import seconds_of, study_section
 from pdrm.files import ensure_folder, write_atomically
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
@@ -35,7 +35,7 @@ def write_own_report(
     panels: dict[tuple[str, str], list[CurveLine]] = {}
     for study, curves in lines:
         place = study.name, curves.panel.name
-        panels.setdefault(place, []).append(with_optimum(curves))
+        panels.setdefault(place, []).append(curves.to_plot())
     study_plot(list(panels.values())).save(folder / CURVES)
     sections = [
         study_section(study, mine, store, figures, with_tasks=True) for study, mine in studies

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,15 +48,17 @@ def figure_svg(
     stem: Path, panels: Sequence[Sequence[CurveLine]], make: Callable[[], Plot]
 ) -> bytes:
     """The SVG of a figure, which is also written as .svg and .pdf; drawn again if its numbers have changed."""
-    numbers = [asdict(line) for lines in panels for line in lines]
-    digest = hashlib.sha256()
-    for field in (field for line in numbers for field in line.items()):
-        digest.update(repr([np.asarray(part).tolist() for part in field]).encode())
+    numbers = [
+        [np.asarray(value).tolist() for value in asdict(line).values()]
+        for lines in panels
+        for line in lines
+    ]
+    digest = hashlib.sha256(repr(numbers).encode()).hexdigest()
     svg = stem.with_name(f"{stem.name}.svg")
-    if svg.exists() and digest.hexdigest().encode() in svg.read_bytes():
+    if svg.exists() and digest.encode() in svg.read_bytes():
         return svg.read_bytes()
     figure = make()
-    data = plot_bytes(figure, "svg", about=digest.hexdigest())
+    data = plot_bytes(figure, "svg", about=digest)
     write_atomically(svg.with_suffix(".pdf"), plot_bytes(figure, "pdf"))
     write_atomically(svg, data)
     return data
@@ -132,7 +134,7 @@ def _panel(
     panel: Panel, lines: Sequence[Curves], store: Store, folder: Path, task: Markup
 ) -> Markup:
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
-    drawn = [with_optimum(curves) for curves in lines]
+    drawn = [curves.to_plot() for curves in lines]
     svg = figure_svg(folder / plain_name(panel.name), [drawn], partial(panel_plot, drawn))
     cells = write_cells(results(lines, store))
     texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
@@ -148,12 +150,6 @@ def _panel(
     )
 
 
-def with_optimum(curves: Curves) -> CurveLine:
-    """The line of a plot, with the highest return that the task allows if nothing better is known."""
-    line = curves.to_plot()
-    return replace(line, optimum=1.0) if line.optimum is None and curves.scaled else line
-
-
 # --- The numbers behind the curves
 
 
@@ -165,7 +161,7 @@ def results(lines: Sequence[Curves], store: Store) -> list[dict[str, Any]]:
         {
             "agent": curves.line.name,
             "k": str(curves.panel.agent(curves.line).k),
-            "return (quartiles)": _interval(curves, *_final(curves)),
+            "return (quartiles)": _interval(curves, *curves.final_quartiles),
             "success": f"{curves.final_success.mean():.0%}",
             "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
             **_scaled(curves, measure),
@@ -176,12 +172,7 @@ def results(lines: Sequence[Curves], store: Store) -> list[dict[str, Any]]:
     ]
 
 
-def _final(curves: Curves) -> tuple[float, float, float]:
-    low, middle, high = (float(part[-1]) for part in curves.quartiles(curves.returns))
-    return middle, low, high
-
-
-def _interval(curves: Curves, value: float, low: float, high: float) -> str:
+def _interval(curves: Curves, low: float, value: float, high: float) -> str:
     """A value and its interval, which needs more than one seed."""
     if len(curves.seeds) == 1:
         return number(value)
@@ -194,10 +185,9 @@ def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
     if not curves.scaled:
         return {}
     learnt = training_to_learn(curves, learnt_at(measure))
+    value, low, high = interquartile_mean_interval([curves.final_scores])
     return {
-        "normalised (95 % interval)": _interval(
-            curves, *interquartile_mean_interval([curves.final_scores])
-        ),
+        "normalised (95 % interval)": _interval(curves, low, value, high),
         f"{curves.unit} to learn": "never" if learnt is None else number(learnt),
     }
 

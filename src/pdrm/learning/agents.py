@@ -114,10 +114,6 @@ class Tabular(BuiltInAgent):
             raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
     @property
-    def total(self) -> int:
-        return self.episodes
-
-    @property
     def seconds_per_episode(self) -> float | None:
         """Wall-clock seconds after which an episode is truncated; only a reading of the paper has them."""
         return None
@@ -323,10 +319,6 @@ class Summary(BuiltInAgent):
         if self.discount is not None and not self.discount < 1:
             raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
-    @property
-    def total(self) -> int:
-        return self.episodes
-
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The paper's discount in its own domains."""
         return {"discount": task.discount}
@@ -386,10 +378,6 @@ class Deep(BuiltInAgent):
         (2048, 128)
         """
         return cls(**{**SB3_SETTINGS[cls.name], **settings})
-
-    @property
-    def total(self) -> int:
-        return int(self.total_timesteps)
 
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The tuned settings in WaterWorld."""

@@ -163,18 +163,23 @@ class Episode(NamedTuple):
 # --- Any policy, on the task's environment
 
 
-def play_episode(env: Any, policy: Policy, seed: int | None = None) -> Episode:
-    """One episode of a policy on an environment of `Task.env`."""
-    observation, info = env.reset(seed=seed)
-    if isinstance(policy, Remembering):
-        policy.reset()
-    moments = [_moment(observation, None, info)]
-    terminated = truncated = False
-    while not (terminated or truncated):
-        action = policy.act(observation, info)
-        observation, _, terminated, truncated, info = env.step(action)
-        moments.append(_moment(observation, action, info))
-    return Episode(moments, bool(truncated) and not terminated)
+def play_policy(
+    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
+) -> Iterator[Episode]:
+    """Episodes of a policy, one after the other with one generator."""
+    env = task.env(k)
+    for number in range(episodes):
+        observation, info = env.reset(seed=None if number else seed)
+        if isinstance(policy, Remembering):
+            policy.reset()
+        moments = [_moment(observation, None, info)]
+        terminated = truncated = False
+        while not (terminated or truncated):
+            action = policy.act(observation, info)
+            observation, _, terminated, truncated, info = env.step(action)
+            moments.append(_moment(observation, action, info))
+        yield Episode(moments, bool(truncated) and not terminated)
+    env.close()
 
 
 def _moment(observation: Any, action: Any, info: Any) -> Moment:
@@ -188,16 +193,6 @@ def _moment(observation: Any, action: Any, info: Any) -> Moment:
         record["reward"],
         record["environment_reward"],
     )
-
-
-def play_policy(
-    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
-) -> Iterator[Episode]:
-    """Episodes of a policy, one after the other with one generator."""
-    env = task.env(k)
-    for number in range(episodes):
-        yield play_episode(env, policy, None if number else seed)
-    env.close()
 
 
 def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
@@ -302,7 +297,7 @@ class Trained:
             operations += step.moves
             if not self._affords(operations):
                 return
-            if step.after != here or (rule and self._completes(option, here, labels[number])):
+            if step.after != here or (rule and self._achieves(option, here, labels[number])):
                 option = None
             own, s, here = float(arrays.reward[s, a, o]), int(arrays.next[s, a, o]), step.after
             moment = Moment(s, here, a, labels[number], step.reward, own, rule)
@@ -320,7 +315,7 @@ class Trained:
             return int(values.argmax())
         return int(rng.choice(np.flatnonzero(values == values.max())))
 
-    def _completes(self, option: int | None, here: Configuration, label: Label) -> bool:
+    def _achieves(self, option: int | None, here: Configuration, label: Label) -> bool:
         """Return True if the machine takes the rule of the option."""
         assert option is not None
         assert isinstance(self.machine, PushdownRewardMachine)

@@ -15,28 +15,25 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
 
-from pdrm.errors import BadSetting, MissingPackage, PdrmError, WorkersLost, did_you_mean
+from pdrm.errors import BadSetting, PdrmError, WorkersLost, did_you_mean
 from pdrm.files import ensure_folder
 from pdrm.learning.curve import format_return
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import PROGRESS, RunProgress, is_done, read_progress
 from pdrm.learning.run_loop import Watch, execute
 from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.sinks import load_package, log_tests
 from pdrm.progress import COMPILING, duration, say, show_progress
 
 # --- The workers
 
 BACKENDS = ("loky", "dask", "ray")
-GIGABYTES_PER_WORKER = 7.0
-LEAST_GIGABYTES = 14.0
-"""Memory of concurrent runs by default: this much per worker, as far as the machine has it, and at least this."""
 SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
@@ -57,7 +54,7 @@ class Workers:
     address: str | None = None
     """Of a Dask scheduler or a Ray cluster."""
     gigabytes: float | None = None
-    """Memory of all runs at once (default: what this machine can give, or no limit with an address)."""
+    """Memory of all runs at once (default: 60 % of this machine's, or no limit with an address)."""
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -77,8 +74,9 @@ class Workers:
             return self.gigabytes
         if self.address is not None:
             return inf
-        here = SHARE_OF_MEMORY * _gigabytes_here()
-        return max(LEAST_GIGABYTES, min(GIGABYTES_PER_WORKER * self.count, here))
+        if "SC_PHYS_PAGES" not in os.sysconf_names:  # this machine cannot be asked
+            return inf
+        return SHARE_OF_MEMORY * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
 
     @property
     def in_process(self) -> bool:
@@ -117,7 +115,7 @@ def _leave_with(parent: int) -> None:
 
 @contextmanager
 def _dask(workers: Workers) -> Iterator[None]:
-    distributed = _package("distributed", "dask")
+    distributed = load_package("distributed", "'pdrm[dask]'")
     with ExitStack() as stack:
         found: Any = workers.address
         if found is None:
@@ -135,8 +133,8 @@ def _dask(workers: Workers) -> Iterator[None]:
 
 @contextmanager
 def _ray(workers: Workers) -> Iterator[None]:
-    ray = _package("ray", "ray")
-    _package("ray.util.joblib", "ray").register_ray()
+    ray = load_package("ray", "'pdrm[ray]'")
+    load_package("ray.util.joblib", "'pdrm[ray]'").register_ray()
     with ExitStack() as stack:
         if not ray.is_initialized():
             own = {"num_cpus": workers.count} if workers.address is None else {}
@@ -151,21 +149,6 @@ def _ray(workers: Workers) -> Iterator[None]:
         there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for if a node is gone
         stack.enter_context(joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)))
         yield
-
-
-def _package(name: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        fix = f"pip install 'pdrm[{extra}]'"
-        raise MissingPackage(f"backend {extra} is not installed", fix=fix) from error
-
-
-def _gigabytes_here() -> float:
-    """The memory of this machine, if it can be asked."""
-    if "SC_PHYS_PAGES" not in os.sysconf_names:
-        return LEAST_GIGABYTES
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
 
 
 # --- The order of runs
@@ -196,22 +179,22 @@ UNKNOWN_SECONDS = 1.0
 def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, list[Batch]]]:
     """Split runs into batches, and batches into rounds that come one after the other: in each as many at a time as the memory has
     room for, the most first."""
+
+    def turn(batch: Batch) -> tuple[bool, float]:
+        """Tables first, then networks; of either the longest first."""
+        return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
+
     batches: dict[Hashable, Batch] = {}
     for run in runs:
         batches.setdefault(run.spec.batch, []).append(run)
     rounds: dict[int, list[Batch]] = {}
-    for batch in sorted(batches.values(), key=_rank):
+    for batch in sorted(batches.values(), key=turn):
         largest = max(run.gigabytes for run in batch)
         fitting = workers.count
         while fitting > 1 and fitting * largest > workers.memory:
             fitting -= 1
         rounds.setdefault(fitting, []).append(batch)
     return sorted(rounds.items(), reverse=True)
-
-
-def _rank(batch: Batch) -> tuple[bool, float]:
-    """The turn of a batch: tables first, then networks, of either the longest first."""
-    return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
 
 
 # --- Training
@@ -331,8 +314,6 @@ class Job(NamedTuple):
             with ExitStack() as stack:
                 watch = self.watch
                 if self.log is not None:
-                    from pdrm.learning.sinks import log_tests
-
                     watch = stack.enter_context(log_tests(self.log, specs, folders))
                 policies = execute(specs, folders, watch, largest_policy=self.largest_policy)
         except Exception as error:

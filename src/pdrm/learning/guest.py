@@ -10,7 +10,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
 from pdrm.learning.agents import kind_of
 from pdrm.learning.protocol import Agent
-from pdrm.learning.settings import TESTS_PER_RUN, BuiltInAgent, check_count, vars_of
+from pdrm.learning.settings import TESTS_PER_RUN, BuiltInAgent, check_count, plain, vars_of
 from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.task import Task, hash_source
 
@@ -79,7 +79,7 @@ class GuestAgent:
     def record(self) -> dict[str, Any]:
         """The fields, the class with a hash of its source, and the length of training, as JSON values."""
         kind = type(self.agent)
-        own = {name: _plain(value) for name, value in vars_of(self.agent).items()}
+        own = {name: plain(value) for name, value in vars_of(self.agent).items()}
         schedule = {name: value for name, value in vars_of(self).items() if name in SCHEDULE}
         return {
             "class": f"{kind.__module__}.{kind.__qualname__}",
@@ -93,15 +93,6 @@ AnyAgent = BuiltInAgent | GuestAgent
 """An agent that a run can have."""
 AgentLike = AnyAgent | Agent | str
 """An agent, ours or anyone's, or the name of one of ours."""
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value, or a text of it."""
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
 
 
 def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAgent:

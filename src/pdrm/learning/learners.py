@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.deep.many_envs import Episodes
     from pdrm.learning.tabular.learner import TabularLearner
-    from pdrm.learning.tabular.policy import TabularPolicy
     from pdrm.learning.tabular.summary_learner import SummaryLearner
 
 
@@ -75,6 +74,8 @@ class TableLearner:
 
     def __init__(self, own: TabularLearner | SummaryLearner, total: int) -> None:
         self.own, self.total = own, total
+        self.policy, self.facts = own.policy, own.facts
+        self.save, self.load = own.save, own.load
 
     @property
     def episodes(self) -> int:
@@ -91,29 +92,13 @@ class TableLearner:
         while not until.reached(self) and self.episodes < self.total:
             self.own.advance(max(until.episodes or 0, self.episodes + 1))
 
-    def policy(self) -> TabularPolicy:
-        """The policy so far."""
-        return self.own.policy()
-
     def test(self, _episodes: int, _seed: int, /) -> Test:
         """Greedy episodes, with the run's own generator."""
         return self.own.test()
 
-    def save(self) -> Arrays:
-        """The state of the run, as arrays."""
-        return self.own.save()
-
-    def load(self, arrays: Arrays, /) -> None:
-        """Continue from there."""
-        self.own.load(arrays)
-
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the policy."""
         return self.own.policy(about).save(path)
-
-    def facts(self) -> dict[str, float]:
-        """The state of the run, in numbers."""
-        return self.own.facts()
 
 
 class NetworkLearner:

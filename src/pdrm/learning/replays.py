@@ -107,14 +107,10 @@ class Replay:
     @property
     def screens(self) -> list[str]:
         """Every moment as text: the grid, and to its right the machine's state and stack, top first."""
-        gained, screens = 0.0, []
-        for number, moment in enumerate(self.moments):
-            gained += moment.reward
-            stack = moment.configuration.stack
-            memory = list_stack(stack)
-            if self.counts:
-                memory = ["counters", *(f"  {one}" for one in self._counters(stack))]
-            right = [*self._describe(number, gained), *memory]
+        screens = []
+        for moment, right, memory in self._scenes():
+            shown = ["counters", *(f"  {one}" for one in memory)]
+            right += shown if self.counts else list_stack(moment.configuration.stack)
             left = draw_text(self.task.finite, moment.state).split("\n")
             width = max(len(line) for line in left) + 4
             lines = (
@@ -126,17 +122,20 @@ class Replay:
 
     def pictures(self, every: int = 1) -> list[Pixels]:
         """The first moment, one every n steps, and the last: the domain, next to the machine's state and stack."""
-        gained, pictures = 0.0, []
+        return [
+            draw_state(self.task.finite, moment.state, said, memory)
+            for number, (moment, said, memory) in enumerate(self._scenes())
+            if number % every == 0 or number == len(self) - 1
+        ]
+
+    def _scenes(self) -> Iterator[tuple[Moment, list[str], Sequence[str]]]:
+        """Every moment, the lines that describe it, and the stack or the counters."""
+        gained = 0.0
         for number, moment in enumerate(self.moments):
             gained += moment.reward
-            if number % every == 0 or number == len(self) - 1:
-                said, stack = self._describe(number, gained), moment.configuration.stack
-                shown = self._counters(stack) if self.counts else stack
-                pictures.append(draw_state(self.task.finite, moment.state, said, shown))
-        return pictures
-
-    def _counters(self, values: Sequence[str]) -> list[str]:
-        return [f"{number}: {value}" for number, value in enumerate(values, 1)]
+            memory = moment.configuration.stack
+            counters = [f"{place}: {value}" for place, value in enumerate(memory, 1)]
+            yield moment, self._describe(number, gained), counters if self.counts else memory
 
     def facts(self) -> dict[str, Any]:
         """The summary: return, steps and the machine's last state."""

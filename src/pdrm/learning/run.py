@@ -65,7 +65,7 @@ from pdrm.learning.run_folder import (
 )
 from pdrm.learning.run_loop import Watch
 from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
-from pdrm.learning.settings import FULL, check_count
+from pdrm.learning.settings import FULL, LENGTHS, check_count
 from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, task_for
@@ -174,7 +174,7 @@ class Run:
         ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
         if find_successes(ends, task.success).any():
             return None
-        (last, _), *_ = Counter(ends.ravel().tolist()).most_common(1)
+        last = Counter(ends.ravel().tolist()).most_common(1)[0][0]
         wanted = " or ".join(f"`{state}`" for state in task.success)
         how = "ended" if last in task.machine.final else "were truncated"
         tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
@@ -338,15 +338,13 @@ def advise(task: Task, agent: AnyAgent) -> str:
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
     'train longer (episodes=6_000); pdrm.CpRM, which also learns from counterfactuals; or a larger k (pdrm.check_k says which is enough)'
     """
-    by_episodes = agent.unit == "episodes"
-    if not task.success or (by_episodes and agent.total < FEWEST_EPISODES):
+    if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
         return ""
     if not task.catalogued or task.text is not None:
         unreachable = sum(finding.code == UNREACHABLE for finding in inspect_task(task))
         if unreachable == len(task.success):
             return ""
-    setting = "episodes" if by_episodes else "total_timesteps"
-    tried = [f"train longer ({setting}={2 * agent.total:_})"]
+    tried = [f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"]
     is_finite = isinstance(task.domain, FiniteDomain)
     if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
         tried += ["pdrm.CpRM, which also learns from counterfactuals"]
@@ -436,10 +434,9 @@ class Runs(list[Run]):
         spec, curves = self[0].spec, [run.curve for run in self]
         unit = spec.agent.unit if x is None else UNIT_OF[x]
         at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
+        values = [curve.returns for curve in curves]
         if y == "success":
             values = [find_successes(curve.ends, spec.task.success) for curve in curves]
-        else:
-            values = [curve.returns for curve in curves]
         several = np.array([one.mean(axis=1) for one in values]) if len(self) > 1 else values[0].T
         low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
         name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
@@ -519,9 +516,8 @@ def train(
     [0, 1, 2]
     """
     given = task_for(task, machine, success)
-    is_table = isinstance(given.domain, FiniteDomain)
-    called = (DEFAULT_TABLE if is_table else DEFAULT_DEEP) if agent is None else agent
-    chosen = agent_for(called, settings)
+    default = DEFAULT_TABLE if isinstance(given.domain, FiniteDomain) else DEFAULT_DEEP
+    chosen = agent_for(default if agent is None else agent, settings)
     check_count("seed", seed, 0)
     if seeds is not None and seed:
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
@@ -529,34 +525,30 @@ def train(
     numbers = (seed,) if seeds is None else resolve_seeds(seeds)
     specs = [RunSpec(given, chosen, one) for one in numbers]
     specs[0].check()
-    shown = is_shown() if progress is None else progress
     root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
-    runs = _train(specs, root, watch, shown=shown, temporary=folder is None)
-    _warn_of_failure(runs)
-    return runs[0] if seeds is None else runs
-
-
-def _train(
-    specs: Sequence[RunSpec], root: Path, watch: Watch | None, *, shown: bool, temporary: bool
-) -> Runs:
-    """Train runs that differ in their seed, in this process."""
     runs = Runs(Run(spec, root / spec.name) for spec in specs)
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
+    shown = is_shown() if progress is None else progress
     try:
         failures, policies = train_all(planned, root, watch=watch, shown=shown)
     except KeyboardInterrupt:
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
         said = f"what was learnt by then: {loads}" if loads else "there is nothing to keep yet"
-        later = 'with folder="runs" the same line resumes' if temporary else "the same line resumes"
+        later = (
+            'with folder="runs" the same line resumes'
+            if folder is None
+            else "the same line resumes"
+        )
         raise Interrupted(f"stopped; {said}; {later}") from None
     for failure in failures:
         assert failure.error is not None
         raise failure.error
     runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
-    if temporary:
+    if folder is None:
         for run in runs:
             weakref.finalize(run, _remove, run.folder)
-    return runs
+    _warn_of_failure(runs)
+    return runs[0] if seeds is None else runs
 
 
 def _remove(folder: Path) -> None:

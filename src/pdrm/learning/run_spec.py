@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pdrm.domains.domain_files import load_domain
-from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
@@ -21,7 +20,7 @@ from pdrm.learning.guest import SCHEDULE, AnyAgent, GuestAgent, agent_for
 from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent
 from pdrm.learning.run_folder import DOMAIN, SPEC, no_run
-from pdrm.task import Task
+from pdrm.task import DomainLike, Task
 
 MOST_SEEDS = 100_000
 
@@ -99,7 +98,7 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
         where, seed, settings = record["task"], record["seed"], record["settings"]
         need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
         found = _read_task(folder, where, record.get("success", ())) if task is None else task
-        spec = RunSpec(found, _kind_of(record["agent"], settings, agent), seed)
+        spec = RunSpec(found, _read_agent(record["agent"], settings, agent), seed)
     except BadRunFolder:
         raise
     except (*MALFORMED, PdrmError) as error:
@@ -116,7 +115,7 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     if "environment" in record:
         fix = f"give its task: pdrm.Run.load({str(folder)!r}, task=task)"
         raise BadRunFolder(f"{folder} was trained in a world of your own", fix=fix)
-    domain: FiniteDomain | WaterWorld | str = record["domain"]
+    domain: DomainLike = record["domain"]
     if "domain_sha256" in record:
         domain = load_domain(folder / DOMAIN)
     elif "world" in record:
@@ -124,7 +123,7 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     return Task(domain, record["machine"], success=success)
 
 
-def _kind_of(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
+def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
     """The agent of a record; somebody else's is given."""
     if "source" not in settings:
         return kind_of(name)(**settings) if given is None else agent_for(given)
@@ -145,10 +144,8 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
-    several: Any = seeds
-    if isinstance(several, int) and not isinstance(several, bool):
-        several = range(min(several, MOST_SEEDS + 1))
-    found = () if isinstance(several, str | bool) else tuple(several)
+    given: Any = range(min(seeds, MOST_SEEDS + 1)) if type(seeds) is int else seeds
+    found = tuple(given) if isinstance(given, Iterable) else ()
     right = all(type(seed) is int and seed >= 0 for seed in found)
     if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
         fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"

@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 def read_policy(spec: RunSpec, folder: Path) -> Any:
     """The policy of a run: a table, networks that act step by step, or the policy of an agent of your own."""
     task, agent = spec.task, spec.agent
-    _check_policy(spec, folder)
     if isinstance(agent, GuestAgent):
-        return _read_guest(agent, spec, folder / POLICY)
+        return _read_guest(agent, spec, find_policy(spec, folder))
     if isinstance(agent, Deep):
-        return _read_network(folder / POLICY, task, agent)
+        return _read_network(find_policy(spec, folder), task, agent)
     return _place(read_table(spec, folder, task).policy, task)
 
 
@@ -65,10 +64,11 @@ def _read_network(path: Path, task: Task, agent: Deep) -> DeepPolicy:
     return load_deep_policy(path, task.domain if isinstance(task.domain, JaxWorld) else task.finite)
 
 
-def _check_policy(spec: RunSpec, folder: Path) -> None:
-    """Raise if the run has no policy: it is not trained yet, or its policy was not kept."""
-    if (folder / POLICY).exists():
-        return
+def find_policy(spec: RunSpec, folder: Path) -> Path:
+    """The file of a run's policy; an error if it is not trained yet, or its policy was not kept."""
+    path = folder / POLICY
+    if path.exists():
+        return path
     if not is_done(folder):
         raise no_run(folder)
     fault = f"{folder} holds a run that is trained, but no {POLICY}"
@@ -82,14 +82,12 @@ def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     """The table of a run, to play episodes of a task with; it must have been learnt with the machine that the spec names."""
     agent = spec.agent
     assert isinstance(agent, Tabular | Summary)
-    _check_policy(spec, folder)
     machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
     where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
-    table = load_table(folder / POLICY)
+    trained = Trained(load_table(find_policy(spec, folder)), where, machine, agent.step_limit)
     if isinstance(agent, QLearning):
-        limits = agent.step_limit, agent.operations_per_episode
-        return Trained(table, where, machine, *limits, agent.ties)
-    return Trained(table, where, machine, agent.step_limit)
+        return replace(trained, operations=agent.operations_per_episode, ties=agent.ties)
+    return trained
 
 
 def load_policy(
@@ -147,9 +145,9 @@ def _find_task(
     if domain is not None:
         return Task(domain, description["machine"])
     where = description["about"].get("spec", {}).get("task", {})
-    if not where or "domain_sha256" in where or "world" in where or "environment" in where:
+    if not where.keys() <= {"domain", "machine"} or not where:
         return None
-    return Task(where["domain"], where.get("machine"))
+    return Task(where["domain"], where["machine"])
 
 
 def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:

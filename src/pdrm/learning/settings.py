@@ -30,6 +30,8 @@ FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
 TASK: Any = None
 """The default of a setting that depends on the task; `settled` fills it in when a run is made."""
+LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
+"""The units of training, and the settings that say how long it is."""
 TESTS_PER_RUN = 20
 """Unless an agent says how much training is between two."""
 Number = Any
@@ -95,9 +97,9 @@ class BuiltInAgent(ABC):
         return FullStack() if self.k == FULL else TopK(int(self.k))
 
     @property
-    @abstractmethod
     def total(self) -> int:
         """The length of training, in the agent's unit."""
+        return int(vars_of(self)[LENGTHS[self.unit]])
 
     @property
     def between_tests(self) -> int:
@@ -120,8 +122,12 @@ class BuiltInAgent(ABC):
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
-        own = vars_of(self)
-        return {field.name: _plain(field, own[field.name]) for field in fields(self)}
+        own, record = vars_of(self), {}
+        for field in fields(self):
+            value = own[field.name]
+            is_whole = isinstance(value, Integral) and str(field.type).startswith("float")
+            record[field.name] = plain(float(value) if is_whole else value)
+        return record
 
 
 def vars_of(agent: object) -> dict[str, Any]:
@@ -131,15 +137,17 @@ def vars_of(agent: object) -> dict[str, Any]:
     return dict(vars(agent))
 
 
-def _plain(field: Field[Any], value: Any) -> Any:
-    """A setting as a JSON value: 1 and 1.0 are the same if the field is a float."""
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, bool) or not isinstance(value, Real):
+def plain(value: Any) -> Any:
+    """A JSON value, or a text of it."""
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, str | bool | None):
         return value
-    if isinstance(value, Integral) and not str(field.type).startswith("float"):
+    if isinstance(value, Integral):
         return int(value)
-    return float(value)
+    return float(value) if isinstance(value, Real) else repr(value)
 
 
 def _check_k(k: Any, *, none: bool) -> int | str:

@@ -64,7 +64,7 @@ class TensorBoard(Sink):
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._writer = _loaded("tensorboard.summary", "tensorboard").Writer(str(folder))
+        self._writer = load_package("tensorboard.summary", "tensorboard").Writer(str(folder))
 
     def log(self, values: dict[str, float], done: int) -> None:
         for name, value in values.items():
@@ -86,7 +86,7 @@ class WeightsAndBiases(Sink):
     """
 
     def __init__(self, project: str, **options: Any) -> None:
-        self._run = _loaded("wandb", "wandb").init(project=project, **options)
+        self._run = load_package("wandb", "wandb").init(project=project, **options)
 
     def log(self, values: dict[str, float], done: int) -> None:
         self._run.log(values, step=done)
@@ -117,17 +117,16 @@ def sink_for(tool: str, folder: Path, spec: RunSpec) -> Sink:
 @contextmanager
 def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
     """A watch that logs every evaluation of the runs that are not done with the tool of that name."""
+    sinks: dict[str, Sink] = {}
     with ExitStack() as stack:
-        sinks = {
-            spec.id: stack.enter_context(sink_for(tool, folder, spec))
-            for spec, folder in zip(specs, folders, strict=True)
-            if not is_done(folder)
-        }
+        for spec, folder in zip(specs, folders, strict=True):
+            if not is_done(folder):
+                sinks[spec.id] = stack.enter_context(sink_for(tool, folder, spec))
         yield lambda status: sinks[status.spec.id](status)
 
 
-def _loaded(module: str, package: str) -> Any:
-    """A tool's module, by name: the package works without it."""
+def load_package(module: str, package: str) -> Any:
+    """A module of a package that pdrm works without; `package`: what pip installs."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
