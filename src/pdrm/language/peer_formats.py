@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
 from pdrm.language.document import Document
-from pdrm.language.json_form import Value, read_values
+from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
@@ -119,8 +119,18 @@ def _guard(line: Line, formula: str, start: int) -> Guard:
 # leads to `rejected`. The empty label is not a letter of the word and changes nothing. An automaton accepts when it passes
 # an accepting state on silent moves after the last letter; states that remember so are called `…-passed`.
 
-LISTS = ("states", "input_symbols", "stack_symbols", "final_states")
-NEEDED = (*LISTS, "transitions", "initial_state", "initial_stack_symbol")
+NAME = (Number, str)
+AUTOMATON = {
+    "states": [NAME],
+    "input_symbols": [str],
+    "stack_symbols": [str],
+    "final_states": [NAME],
+    "transitions": {str: {str: {str: list}}},
+    "initial_state": NAME,
+    "initial_stack_symbol": str,
+    "acceptance_mode?": str,
+}
+"""A state may be a number there; as a key of the table it is a text."""
 MODES = ("both", "final_state", "empty_stack")
 PASSED = "-passed"
 
@@ -143,20 +153,20 @@ def looks_like_automaton(text: str) -> bool:
 
 def read_automaton(text: str, document: Document) -> None:
     """Fill a document from such a dictionary."""
-    value = read_values(text, document.file)
-    where = value.where
-    members = value.members((*NEEDED, "acceptance_mode"), NEEDED)
-    mode = members["acceptance_mode"].text() if "acceptance_mode" in members else MODES[0]
+    automaton = read_values(text, document.file)
+    where = Where(document.file)
+    check_shape(automaton, AUTOMATON, where)
+    mode = automaton.get("acceptance_mode", MODES[0])
     if mode not in MODES:
-        place = members["acceptance_mode"].where
         fix = did_you_mean(mode, MODES)
-        raise BadShape(f"unknown acceptance mode `{mode[:40]}`", where=place, fix=fix)
-    states, letters, symbols, final = (list(map(_name, members[key].items())) for key in LISTS)
-    start = _name(members["initial_state"])
-    bottom = members["initial_stack_symbol"].text()
+        fault = f"unknown acceptance mode `{mode[:40]}`"
+        raise BadShape(fault, where=inside(where, "acceptance_mode"), fix=fix)
+    letters, symbols = automaton["input_symbols"], automaton["stack_symbols"]
+    states, final = automaton["states"], automaton["final_states"]
+    start, bottom = automaton["initial_state"], automaton["initial_stack_symbol"]
     if mode == "empty_stack":
         final = []
-    moves = list(_moves(members["transitions"]))
+    moves = list(_moves(automaton["transitions"], inside(where, "transitions")))
     passing = _passing(moves, final)
     states += [state + PASSED for state in states if state in passing]
     accepting = {*final, *(state + PASSED for state in passing)}
@@ -209,22 +219,18 @@ def read_automaton(text: str, document: Document) -> None:
     )
 
 
-def _name(value: Value) -> str:
-    """A state may be a number there; as a key of the table it is a text."""
-    return value.number() if isinstance(value.data, float) else value.text()
-
-
-def _moves(table: Value) -> Iterator[AutomatonMove]:
-    for source, letters in table.object().items():
-        for letter, tops in letters.object().items():
-            for top, move in tops.object().items():
-                parts = move.items()
-                if len(parts) != 2:
+def _moves(table: Any, where: Where) -> Iterator[AutomatonMove]:
+    for source, letters in table.items():
+        for letter, tops in letters.items():
+            for top, move in tops.items():
+                at = inside(inside(inside(where, source), letter), top)
+                if len(move) != 2:
                     fix = 'write ["q1", ["1", "0"]]'
-                    raise BadShape("a move is [STATE, PUSH]", where=move.where, fix=fix)
-                target, pushed = parts
-                push = tuple(pushed.data) if isinstance(pushed.data, str) else pushed.texts()
-                yield AutomatonMove(source, letter, top, _name(target), push, move.where)
+                    raise BadShape("a move is [STATE, PUSH]", where=at, fix=fix)
+                for number, shape in enumerate((NAME, (str, [str]))):
+                    check_shape(move[number], shape, inside(at, number))
+                target, push = move
+                yield AutomatonMove(source, letter, top, target, tuple(push), at)
 
 
 def _passing(moves: Iterable[AutomatonMove], final: Iterable[str]) -> set[str]:

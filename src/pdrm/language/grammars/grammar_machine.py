@@ -225,8 +225,7 @@ class Translation:
             raise self._explain(automaton)
         pays = any(one.reward for found in grammar.productions for one in found)
         if not pays and self.options.fail != IGNORE:
-            merged = automaton.merge()
-            automaton = automaton if merged.find_conflicts() else merged
+            automaton = automaton.merge() or automaton
         return BottomUp(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
