@@ -155,11 +155,11 @@ class _Reader:
             fault = f"loop variable `{variable}` is used by an outer `for`"
             raise DuplicateName(fault, where=variable.where, fix="rename it")
         self.variables.setdefault(variable.text, variable.where)
-        conditions = parser.next
+        conditions = parser.position
         for word in words:
             inner = values | {variable.text: word}
             parser.begin(inner)
-            parser.next = conditions
+            parser.position = conditions
             if parser.conditions():
                 for inside in block.inside:
                     self.read(inside, inner)
