@@ -68,9 +68,10 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     """
     file = _check_path(path)
     name = str(path)
-    if "\n" in name or (name in catalogue_names() and not file.exists()):
-        fix = "read a text with pdrm.parse(text)" if "\n" in name else f'pdrm.catalogue("{name}")'
-        raise CannotOpen(f"{name[:40]!r} is not a file", fix=fix)
+    if "\n" in name:
+        raise CannotOpen(f"{name[:40]!r} is not a file", fix="read a text with pdrm.parse(text)")
+    if name in catalogue_names() and not file.exists():
+        raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
@@ -165,14 +166,13 @@ SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """The boundary between two sentences."""
 
 
+CATALOGUE = files("pdrm.machines").joinpath("catalogue")
+
+
 def catalogue_names() -> list[str]:
     """The machines there are."""
-    folder = files("pdrm.machines").joinpath("catalogue")
-    return sorted(
-        entry.name.removesuffix(".pdrm")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".pdrm")
-    )
+    names = (entry.name for entry in CATALOGUE.iterdir())
+    return sorted(name.removesuffix(".pdrm") for name in names if name.endswith(".pdrm"))
 
 
 def catalogue_text(name: str) -> str:
@@ -180,7 +180,7 @@ def catalogue_text(name: str) -> str:
     if name not in catalogue_names():
         fix = did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
-    return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
+    return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 
 
 def catalogue_summary(name: str) -> str:
@@ -207,9 +207,7 @@ def catalogue(name: str | None = None) -> AnyMachine | list[str]:
     >>> catalogue()[:2]
     ['anbn', 'deliver']
     """
-    if name is None:
-        return catalogue_names()
-    return _parse_catalogue(name)
+    return catalogue_names() if name is None else _parse_catalogue(name)
 
 
 @cache

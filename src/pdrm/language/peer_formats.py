@@ -31,7 +31,7 @@ RULE = re.compile(
     r"\s*+(\w++)\(([^()]*+)\)\s*+\)\s*+,?+\s*+(#.*)?",
     re.ASCII,
 )
-FORMULA = re.compile(r"[\w!&| ]+", re.ASCII)
+FORMULA = re.compile(r" *+[\w!&|][\w!&| ]*+", re.ASCII)
 UNDEFINED = "undefined"
 
 
@@ -87,29 +87,25 @@ def _rule(line: Line) -> RuleSpec:
     if match is None:
         fix = "write (0,1,'a&!b',ConstantRewardFunction(1))"
         raise CannotRead("this line is not a transition", where=line.at(line.indent + 1), fix=fix)
-    source, target, single, double, function, value, _ = match.groups()
-    where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
-    if function != "ConstantRewardFunction":
-        place = line.at(match.start(5) + 1, len(function))
+
+    def at(group: int) -> Where:
+        return line.at(match.start(group) + 1, max(1, len(match[group])))
+
+    if match[5] != "ConstantRewardFunction":
         fix = "replace it by ConstantRewardFunction(NUMBER), and let the environment pay the rest"
-        raise NotConstant(f"`{function}` is code, not a number", where=place, fix=fix)
-    reward = number_of(value.strip(), line.at(match.start(6) + 1, max(1, len(value))))
-    formula = single if single is not None else double
-    guard = _guard(line, formula, match.start(3 if single is not None else 4))
-    return RuleSpec(f"u{source}", f"u{target}", guard, reward, where)
-
-
-def _guard(line: Line, formula: str, start: int) -> Guard:
-    where = line.at(start + 1, max(1, len(formula)))
-    if not FORMULA.fullmatch(formula) or not formula.strip():
-        raise CannotRead(
-            "this formula cannot be read", where=where, fix="use event names, `!`, `&` and `|` only"
-        )
-    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), formula)
+        raise NotConstant(f"`{match[5]}` is code, not a number", where=at(5), fix=fix)
+    reward = number_of(match[6].strip(), at(6))
+    formula = 4 if match[3] is None else 3
+    if not FORMULA.fullmatch(match[formula]):
+        fix = "use event names, `!`, `&` and `|` only"
+        raise CannotRead("this formula cannot be read", where=at(formula), fix=fix)
+    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
     try:
-        return read_guard(Line(line.file, line.number, words))
+        guard = read_guard(Line(line.file, line.number, words))
     except PdrmError as error:
-        raise type(error)(error.message, where=where, fix=error.fix) from None
+        raise type(error)(error.message, where=at(formula), fix=error.fix) from None
+    where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
+    return RuleSpec(f"u{match[1]}", f"u{match[2]}", guard, reward, where)
 
 
 # --- Deterministic pushdown automata as automata-lib keeps them: `json.dumps(dpda.input_parameters, default=list)`.
@@ -170,9 +166,9 @@ def read_automaton(text: str, document: Document) -> None:
     passing = _passing(moves, final)
     states += [state + PASSED for state in states if state in passing]
     accepting = {*final, *(state + PASSED for state in passing)}
-    begin, accepted, rejected = (
-        fresh_name(one, states) for one in ("begin", "accepted", "rejected")
-    )
+    begin = fresh_name("begin", states)
+    accepted = fresh_name("accepted", states)
+    rejected = fresh_name("rejected", states)
     end = fresh_name("end", letters)
     below = fresh_name("bottom", symbols)
     symbols = [bottom, *sorted(set(symbols) - {bottom})]
@@ -180,31 +176,30 @@ def read_automaton(text: str, document: Document) -> None:
     def add(
         source: str,
         target: str,
-        letter: str | None,
+        guard: Guard,
         top: str,
         push: tuple[str, ...],
         at: Where = where,
         reward: float = 0.0,
     ) -> None:
-        guard: Guard = SILENT
-        if letter is not None:
-            guard = Exactly(frozenset([letter] if letter else []))
         document.add_rule(RuleSpec(source, target, guard, reward, at, (top,), push))
 
     first, reading = start, states
     if any(move.top == bottom and move.push[-1:] != (bottom,) for move in moves):
-        add(begin, start, None, below, (bottom, below))  # the stack may be empty
+        add(begin, start, SILENT, below, (bottom, below))  # the stack may be empty
         first, symbols, states = begin, [below, *symbols], [begin, *states]
     for source, letter, top, target, push, at in moves:
+        guard = Exactly(frozenset([letter])) if letter else SILENT
         after = target + PASSED if not letter and target in passing else target
-        add(source, after if source in final else target, letter or None, top, push, at)
+        add(source, after if source in final else target, guard, top, push, at)
         if source in passing:
-            add(source + PASSED, after, letter or None, top, push, at)
+            add(source + PASSED, after, guard, top, push, at)
+    ended = Exactly(frozenset([end]))
     for state in reading:
-        add(state, state, "", ANY, (ANY,))
+        add(state, state, Exactly(frozenset()), ANY, (ANY,))
         top = ANY if state in accepting else below
         if state in accepting or (mode != "final_state" and below in symbols):
-            add(state, accepted, end, top, (top,), reward=1.0)
+            add(state, accepted, ended, top, (top,), reward=1.0)
     events = [*sorted(letters), end]
     _add_headers(
         document,

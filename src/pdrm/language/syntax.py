@@ -69,6 +69,11 @@ class RuleSpec:
     change: tuple[str, ...] | None = None
     vector: bool = False
 
+    @property
+    def ends(self) -> tuple[str, str, Guard]:
+        """Where it leads from and to, and what it reads."""
+        return self.source, self.target, self.guard
+
 
 def read_guard(line: Line) -> Guard:
     """The guard that a text of its own stands for: no loop variables, no maps, no comment."""
