@@ -32,6 +32,7 @@ from pdrm.language.peer_formats import (
 )
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
+from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import NAME
@@ -47,7 +48,7 @@ KINDS = {
     "ltlf": "pdrm.language.logic.temporal_logic",
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
-`read_task(text, file, name)` makes the machine."""
+`build(task)` makes the machine."""
 
 
 OTHERS = {r"^#{3,}$": "the map of a domain", r"^\[\[panels\]\]": "a study"}
@@ -99,7 +100,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     text = dedent(text)
     kind = kind_of(text, file)
     if kind is not None:
-        machine: AnyMachine = import_module(KINDS[kind]).read_task(text, file, name)
+        task = read_task_text(text, file, kind, name, TaskOptions())
+        machine: AnyMachine = import_module(KINDS[kind]).build(task)
         return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):

@@ -54,8 +54,6 @@ from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise
 
-KIND = "grammar"
-
 
 def from_grammar(
     text: str,
@@ -98,15 +96,11 @@ def from_grammar(
         [True, False]
     """
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
-    return _machine(read_task_text(text, "<grammar>", KIND, name, options))
+    return build(read_task_text(text, "<grammar>", "grammar", name, options))
 
 
-def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
-    """Make the machine of a grammar file."""
-    return _machine(read_task_text(text, file, KIND, name, TaskOptions()))
-
-
-def _machine(task: TaskText) -> PushdownRewardMachine:
+def build(task: TaskText) -> PushdownRewardMachine:
+    """The machine of a task's text."""
     rules = read_rules(task.body, task.file)
     if START not in rules:
         where = next((rule.where for rule in rules.values()), Where(task.file))
