@@ -232,17 +232,12 @@ class Translation:
             shown = f"word `{whole}`" if whole else "empty word"
             first, second = (tree[:LONGEST_SHOWN] for tree in ambiguity.trees)
             fault = f"the {shown} has two derivations: {first} and {second}"
-            where = self._place(names[ambiguity.symbol])
             fix = "write the rules so that each word has one derivation"
-            error = Undecidable(fault, where=where, fix=fix)
+            error = Undecidable(fault, where=self._place(names[ambiguity.symbol]), fix=fix)
             error.words = (whole, whole)
             return error
-        number, letter = automaton.find_conflicts()[0]
-        shared = ""
-        found = find_prefix(automaton)
-        if found is not None:
-            word, number, letter = found
-            shared = spell(word if letter == NO_MORE else (*word, letter))
+        word, number, letter = find_prefix(automaton)
+        shared = "" if word is None else spell(word if letter == NO_MORE else (*word, letter))
         name = names[automaton.states[number].reduce[letter][0].left]
         after = f"after `{shared}`, " if shared else ""
         fault = f"{after}one event of look-ahead does not say if `{name}` is complete"
