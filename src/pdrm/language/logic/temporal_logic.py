@@ -85,9 +85,7 @@ def build(task: TaskText) -> PushdownRewardMachine:
         events = (*(event for event in events if event != END), END)
     alphabet = Alphabet(events, options.exclusive or ())
     with placing(where := task.body[0].at(1) if task.body else Where(file)):
-        end = END if options.accept == "end" else None
-        acceptor = Progression(formula, alphabet, end).explore()
-        return reward_machine(acceptor, task.name, options, where)
+        return reward_machine(Progression(formula, alphabet).explore(), task.name, options, where)
 
 
 State = tuple[int, ...]
@@ -103,7 +101,7 @@ class Progression:
     (3, [False, False, True])
     """
 
-    def __init__(self, formula: Temporal, alphabet: Alphabet, end: str | None = None) -> None:
+    def __init__(self, formula: Temporal, alphabet: Alphabet) -> None:
         self.sets = LabelSets(alphabet)
         self.store = self.sets.store
         self.events = {event: number for number, event in enumerate(alphabet.events)}
@@ -123,17 +121,10 @@ class Progression:
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
         """The place in the state of what a past operator looks back to."""
-        self.possible = self.sets.all.node
-        if end is not None:
-            self.possible = self.store.choose(
-                self.store.variable(self.events[end]), FALSE, self.possible
-            )
-        now = self._express(
-            {part: self.store.variable(number) for part, number in self.variable.items()}
-        )
+        variables = {part: self.store.variable(one) for part, one in self.variable.items()}
+        self.now = self._express(variables)
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
-        first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
-        self.now = now
+        first = self.store.choose(self.store.variable(self.more), self.now[formula], nothing)
         self.start: State = (first, *[FALSE] * len(self.back))
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
@@ -184,7 +175,7 @@ class Progression:
         self.numbers = {self.start: 0}
         moves: list[int] = []
         for state in (order := [self.start]):
-            moves.append(self._split((self.possible, *self._read(state)), {}))
+            moves.append(self._split((self.sets.all.node, *self._read(state)), {}))
             order += islice(self.numbers, len(order), None)
             if len(order) > MOST_WORKED_OUT:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
