@@ -13,17 +13,15 @@ from pdrm.errors import (
     BadShape,
     CannotRead,
     DuplicateName,
-    PdrmError,
     TooDeep,
     Where,
     did_you_mean,
 )
 from pdrm.language.document import AnyMachine, Document
-from pdrm.language.source import Line, check_size
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
+from pdrm.language.source import check_size
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
 from pdrm.language.writer import header_of
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.guards import Guard
 from pdrm.machines.transitions import Transition
 
 # --- Writing a machine
@@ -219,19 +217,10 @@ def _read_rule(rule: Any, where: Where) -> RuleSpec:
     return RuleSpec(
         rule["from"],
         rule["to"],
-        _read_label(rule["label"], inside(where, "label")),
+        read_guard_at(rule["label"], inside(where, "label")),
         number_of(rule["reward"], inside(where, "reward")),
         where,
         tuple(look or ()) if vector or look else None,
         tuple(change or ()) if vector or change is not None else None,
         vector,
     )
-
-
-def _read_label(text: str, where: Where) -> Guard:
-    """The guard in a string, written as in a .pdrm file (without comments and maps)."""
-    try:
-        return read_guard(Line(where.file, 1, text))
-    except PdrmError as error:
-        fault = f"{error.message} in the label `{text[:60]}`"
-        raise type(error)(fault, where=where, fix=error.fix) from None

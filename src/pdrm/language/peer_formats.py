@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
+from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
 from pdrm.language.document import Document
 from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY
@@ -100,10 +100,7 @@ def _rule(line: Line) -> RuleSpec:
         fix = "use event names, `!`, `&` and `|` only"
         raise CannotRead("this formula cannot be read", where=at(formula), fix=fix)
     words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
-    try:
-        guard = read_guard(Line(line.file, line.number, words))
-    except PdrmError as error:
-        raise type(error)(error.message, where=at(formula), fix=error.fix) from None
+    guard = read_guard_at(words, at(formula))
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
     return RuleSpec(f"u{match[1]}", f"u{match[2]}", guard, reward, where)
 

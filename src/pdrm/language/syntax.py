@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pdrm.errors import BadReward, CannotRead, UnknownMap, Where, did_you_mean
+from pdrm.errors import BadReward, CannotRead, PdrmError, UnknownMap, Where, did_you_mean
 from pdrm.language.source import COMMENTS, Line, check_depth
 from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
 from pdrm.limits import LONGEST_LINE
@@ -84,6 +84,15 @@ def read_guard(line: Line) -> Guard:
     guard = parser.guard()
     parser.end()
     return guard
+
+
+def read_guard_at(text: str, where: Where) -> Guard:
+    """The guard in a text; its errors are shown at another place."""
+    try:
+        return read_guard(Line(where.file, 1, text))
+    except PdrmError as error:
+        fault = f"{error.message} in the label `{text[:60]}`"
+        raise type(error)(fault, where=where, fix=error.fix) from None
 
 
 class LineParser(Cursor):
