@@ -139,6 +139,12 @@ def test_reading_bottom_up_pays_with_the_last_event_and_notices_a_wrong_one_at_o
     ) == [0, 0, 0, 3]
 
 
+def test_a_part_ends_the_word_in_one_place_and_not_in_another():
+    text = 'start: "a" p | "b" p "c" | l "q"\nl: l "z" | "z"\np: "x" "y"'
+    machine = pdrm.from_grammar(text)
+    assert states(machine, "a x y", "b x y", "b x y c", "z z q") == ["done", "read", "done", "done"]
+
+
 def test_names_that_machines_use_themselves():
     for name in ("read", "done", "lost", "where", "z", "end"):
         machine = pdrm.from_grammar(
@@ -147,7 +153,7 @@ def test_names_that_machines_use_themselves():
         assert states(machine, "b b a end", "b a end") == ["done", "lost"]
         assert machine.start == "read"
         others = [state for state in machine.states if state not in ("read", "lost")]
-        assert [state.startswith(name) for state in others] == [True] * 3
+        assert [state.startswith(name) for state in others] == [True] * len(others)
         assert pdrm.parse(to_text(machine)) == machine
     machine = pdrm.from_grammar('start: "z" "." "#" "z"* "eps."')
     assert states(machine, "z . # z eps.", "z . # eps.", "z # . eps.") == ["done", "done", "lost"]

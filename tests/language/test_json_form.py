@@ -138,7 +138,7 @@ def test_long_lines_and_odd_names_are_read():
 
 
 def test_what_nests_too_deep_is_refused_with_its_place():
-    for deep in ('{"a": ' * 60 + "1" + "}" * 60, "[" * 60 + "]" * 60):
+    for deep in ('{"a": ' * 60_000 + "1" + "}" * 60_000, "[" * 60_000 + "]" * 60_000):
         with pytest.raises(TooDeep) as caught:
             parse(deep, "m.json")
         assert str(caught.value.where) == "m.json"

@@ -80,12 +80,12 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
     named: dict[str, AnyMachine] = {}
     if not isinstance(parts, Iterable):
         raise WrongKind(f"{str(parts)[:40]!r} is not several machines", fix=SEVERAL)
-    names = list(parts) if isinstance(parts, Mapping) else None
-    for number, machine in enumerate(parts.values() if isinstance(parts, Mapping) else parts):
+    pairs = parts.items() if isinstance(parts, Mapping) else [(None, one) for one in parts]
+    for called, machine in pairs:
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
             fix = 'pdrm.catalogue("letter"), pdrm.load("task.pdrm")'
             raise BadSetting(f"{str(machine)[:40]!r} is not a machine", fix=fix)
-        free = fresh_name(str(names[number]) if names else machine.name, named)
+        free = fresh_name(machine.name if called is None else str(called), named)
         if not NAME.fullmatch(free):
             raise BadSetting(f"`{free[:40]}` cannot name a part", fix="use a word")
         named[free] = machine

@@ -64,11 +64,7 @@ class Document:
 
     def add_header(self, keyword: Word, words: Iterable[Word]) -> None:
         """Keep a header line."""
-        header = Header(keyword, tuple(words))
-        if len(self.headers) >= MOST_RULES or len(header.words) > MOST_RULES:
-            fault = f"more than {MOST_RULES:,} header lines, or names on one"
-            raise TooLarge(fault, where=keyword.where, fix="build the machine in Python")
-        self.headers.append(header)
+        self.headers.append(Header(keyword, tuple(words)))
 
     def add_rule(self, rule: RuleSpec) -> None:
         """Keep a rule."""
@@ -131,9 +127,7 @@ def stack_rule(rule: RuleSpec) -> Transition:
         fault = "a rule of a machine with a stack names the top and what replaces it"
         raise CannotRead(fault, where=rule.where, fix=fix)
     push = tuple(symbol for symbol in rule.change if symbol != NONE)
-    return Transition(
-        rule.source, rule.target, rule.guard, rule.look[0], push, rule.reward, rule.where
-    )
+    return Transition(*rule.ends, rule.look[0], push, rule.reward, rule.where)
 
 
 def counter_rule(rule: RuleSpec) -> CountingTransition:
@@ -142,30 +136,22 @@ def counter_rule(rule: RuleSpec) -> CountingTransition:
         fix = (
             "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
         )
-        raise CannotRead(
-            "a rule of a counting automaton tests and changes its counters",
-            where=rule.where,
-            fix=fix,
-        )
+        fault = "a rule of a counting automaton tests and changes its counters"
+        raise CannotRead(fault, where=rule.where, fix=fix)
     for change in rule.change:
         if not INTEGER.fullmatch(change):
             fix = "use an integer such as +1, 0 or -2"
-            raise BadNumber(
-                f"`{change[:40]}` is not a counter change", where=rule.where, fix=fix, word=change
-            )
-    changes = tuple(int(change) for change in rule.change)
-    return CountingTransition(
-        rule.source, rule.target, rule.guard, rule.look, changes, rule.reward, rule.where
-    )
+            fault = f"`{change[:40]}` is not a counter change"
+            raise BadNumber(fault, where=rule.where, fix=fix, word=change)
+    changes = tuple(map(int, rule.change))
+    return CountingTransition(*rule.ends, rule.look, changes, rule.reward, rule.where)
 
 
 def plain_rule(rule: RuleSpec) -> Transition:
     """`u0 -> u1 : LABEL, REWARD`."""
     if rule.vector:
-        fix = "add a line such as `counters 1`"
-        raise BadNumber(
-            "the rule tests counters, but there is no `counters` line", where=rule.where, fix=fix
-        )
+        fault = "the rule tests counters, but there is no `counters` line"
+        raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")
     if rule.look is not None:
         fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
         raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
@@ -173,7 +159,7 @@ def plain_rule(rule: RuleSpec) -> Transition:
         fix = "let the rule read a label, or give the machine a `stack` line"
         fault = "a machine without a stack has no silent moves"
         raise CannotRead(fault, where=rule.where, fix=fix)
-    return Transition(rule.source, rule.target, rule.guard, NONE, (), rule.reward, rule.where)
+    return Transition(*rule.ends, NONE, (), rule.reward, rule.where)
 
 
 # --- Machines: which of the three kinds, and its fields from the header lines
@@ -224,8 +210,10 @@ class _Building:
         """The machine of the kind the header lines say."""
         name = str(self._single("name") or self.default_name)
         events = self._words("events")
-        states = self._words("states")
-        groups = tuple(tuple(map(str, one.words)) for one in self.document.lines("exclusive"))
+        rest = (
+            tuple(tuple(map(str, one.words)) for one in self.document.lines("exclusive")),
+            self._words("states"),
+        )
         start = self._single("start")
         if start is None and not self.document.lines("start"):
             self._fault(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
@@ -238,15 +226,13 @@ class _Building:
                 self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
             count = self._count(counters)
             counting = self._rules(counter_rule)
-            return CountingRewardAutomaton(name, events, count, *middle, counting, groups, states)
-        symbols: tuple[str, ...] = (BOTTOM,)
-        if stack is not None:
-            symbols = tuple(map(str, stack.words))
-        if not symbols and stack is not None:
+            return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
+        symbols = (BOTTOM,) if stack is None else self._words("stack")
+        if stack is not None and not symbols:
             fault = "the `stack` line names no bottom symbol"
             self._fault(NoBottom(fault, where=stack.keyword.where, fix=STACK_LINE))
         rules = self._rules(plain_rule if stack is None else stack_rule)
-        return PushdownRewardMachine(name, events, symbols, *middle, rules, groups, states)
+        return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
 
     def _fault(self, error: PdrmError) -> None:
         self.faults.setdefault((error.code, error.message), error)
@@ -288,10 +274,9 @@ class _Building:
             match [str(word) for word in line.words]:
                 case ["error"]:
                     return Otherwise("error", where=where)
-                case ["stay", reward]:
-                    return Otherwise("stay", None, number_of(reward, line.words[1].where), where)
-                case ["go", state, reward]:
-                    return Otherwise("go", state, number_of(reward, line.words[2].where), where)
+                case [("stay" | "go") as action, *state, reward] if len(state) == (action == "go"):
+                    paid = number_of(reward, line.words[-1].where)
+                    return Otherwise(action, "".join(state) or None, paid, where)
             fix = comment_fix(line.words) or OTHERWISE
             self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
         except PdrmError as error:

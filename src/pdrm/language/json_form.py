@@ -6,37 +6,28 @@ A fault in the JSON itself is reported with line and column, a fault in a value 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 from pdrm.errors import (
     BadShape,
     CannotRead,
     DuplicateName,
-    PdrmError,
     TooDeep,
     Where,
     did_you_mean,
 )
 from pdrm.language.document import AnyMachine, Document
-from pdrm.language.source import Line, check_size
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
-from pdrm.limits import DEEPEST
-from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import Guard
-from pdrm.machines.machine import states_of
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Otherwise, Transition
+from pdrm.language.source import check_size
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
+from pdrm.language.writer import header_of
+from pdrm.machines.counting import CountingTransition
+from pdrm.machines.transitions import Transition
 
 # --- Writing a machine
 
-VERSION = 1
+VERSION = "1"
 """The version of this form."""
-LISTS = ("events", "stack", "states", "final")
-KEYS = ("$schema", "pdrm", "name", *LISTS, "exclusive", "counters", "start", "otherwise", "rules")
-NEEDED = ("pdrm", "start", "otherwise", "rules")
-RULE_KEYS = ("from", "to", "label", "top", "push", "tests", "changes", "reward")
 
 
 def to_json(machine: AnyMachine) -> str:
@@ -47,124 +38,110 @@ def to_json(machine: AnyMachine) -> str:
     {
       "pdrm": 1
     """
-    head: dict[str, Any] = {"pdrm": VERSION, "name": machine.name, "events": machine.events}
-    if machine.exclusive:
-        head["exclusive"] = machine.exclusive
-    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
-        head["stack"] = machine.stack
-    elif isinstance(machine, CountingRewardAutomaton):
-        head["counters"] = machine.counters
-    if machine.states != states_of(machine.start, machine.final, machine.transitions):
-        head["states"] = machine.states
-    head |= {
-        "start": machine.start,
-        "final": machine.final,
-        "otherwise": _otherwise(machine.otherwise),
-    }
-    lines = [f"  {json.dumps(key)}: {_encode(value)}," for key, value in head.items()]
-    rules = [f"    {_encode(_rule(machine, rule))}" for rule in machine.transitions]
-    return "\n".join(["{", *lines, '  "rules": [', ",\n".join(rules), "  ]", "}", ""]).replace(
-        "[\n\n", "[\n"
-    )
+    otherwise = machine.otherwise
+    do: dict[str, Any] = {"do": otherwise.action}
+    if otherwise.target is not None:
+        do["to"] = otherwise.target
+    if otherwise.action != "error":
+        do["reward"] = otherwise.reward
+    head = {"pdrm": int(VERSION), **header_of(machine), "otherwise": do}
+    lines = [f"  {_encode(key)}: {_encode(value)}," for key, value in head.items()]
+    stacked = "stack" in head
+    rules = ",\n".join(f"    {_encode(_rule(rule, stacked))}" for rule in machine.transitions)
+    return "\n".join(["{", *lines, '  "rules": [', *([rules] if rules else []), "  ]", "}", ""])
 
 
 def _encode(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _otherwise(otherwise: Otherwise) -> dict[str, Any]:
-    go = {"to": otherwise.target} if otherwise.target is not None else {}
-    pay = {"reward": otherwise.reward} if otherwise.action != "error" else {}
-    return {"do": otherwise.action, **go, **pay}
-
-
-def _rule(machine: AnyMachine, rule: Transition | CountingTransition) -> dict[str, Any]:
+def _rule(rule: Transition | CountingTransition, stacked: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"from": rule.source, "to": rule.target, "label": str(rule.guard)}
-    if isinstance(rule, Transition) and not machine.leaves_stack:
-        record |= {"top": rule.top, "push": rule.push}
-    elif isinstance(rule, CountingTransition):
+    if isinstance(rule, CountingTransition):
         record |= {"tests": rule.tests, "changes": rule.changes}
+    elif stacked:
+        record |= {"top": rule.top, "push": rule.push}
     return {**record, "reward": rule.reward}
 
 
-# --- Reading JSON: values that know the keys that lead to them
+# --- Reading JSON
 
-KINDS = {
+
+class Number(str):
+    """A number as it is written."""
+
+
+KINDS: dict[type, str] = {
     dict: "an object",
     list: "an array",
     str: "a string",
-    float: "a number",
+    Number: "a number",
     bool: "true or false",
     type(None): "null",
 }
-T = TypeVar("T")
+Shape = Any
+"""A kind of value; `[shape]`, an array; `{key: shape}`, an object, with `?` after keys that may be missing, and
+`str` for any key; `(shape, …)`, one of several."""
+RULE = {
+    "from": str,
+    "to": str,
+    "label": str,
+    "top?": str,
+    "push?": [str],
+    "tests?": [str],
+    "changes?": [Number],
+    "reward": Number,
+}
+MACHINE = {
+    "$schema?": str,
+    "pdrm": Number,
+    "name?": str,
+    "events?": [str],
+    "stack?": [str],
+    "states?": [str],
+    "final?": [str],
+    "exclusive?": [[str]],
+    "counters?": Number,
+    "start": str,
+    "otherwise": {"do": str, "to?": str, "reward?": Number},
+    "rules": list,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A JSON value and the keys that lead to it."""
-
-    data: dict[str, Value] | list[Value] | str | float | bool | None
-    where: Where
-
-    def read(self, kind: type[T]) -> T:
-        """The value, or `BadShape` if it is of another kind."""
-        if isinstance(self.data, kind):
-            return self.data
-        fault = f"this must be {KINDS[kind]}, not {KINDS[type(self.data)]}"
-        raise BadShape(fault, where=self.where, fix="see the schema")
-
-    def text(self) -> str:
-        return self.read(str)
-
-    def number(self) -> str:
-        """A number as it may be written in a .pdrm file."""
-        number = self.read(float)
-        return f"{number:.0f}" if number.is_integer() and abs(number) < 1e16 else repr(number)
-
-    def items(self) -> list[Value]:
-        return self.read(list)
-
-    def texts(self) -> tuple[str, ...]:
-        return tuple(item.text() for item in self.items())
-
-    def object(self) -> dict[str, Value]:
-        return self.read(dict)
-
-    def members(self, known: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Value]:
-        """The value as an object with known keys, the needed ones among them."""
-        members = self.object()
-        for key, value in members.items():
-            if key not in known:
-                fix = did_you_mean(key, known)
-                raise BadShape(f"unknown key `{key[:40]}`", where=value.where, fix=fix)
-        for key in needed:
-            if key not in members:
-                fix = f'add "{key}": …'
-                raise BadShape(f"the key `{key}` is missing", where=self.where, fix=fix)
-        return members
+def inside(where: Where, key: str | int) -> Where:
+    """The place of a part of a value."""
+    path = f"{where.path}[{_encode(key if isinstance(key, int) else key[:40])}]"
+    if isinstance(key, str) and key.isidentifier() and len(key) <= 40:
+        path = f"{where.path}.{key}".removeprefix(".")
+    return replace(where, path=path)
 
 
-def read_values(text: str, file: str) -> Value:
-    """The JSON value of a text.
+def read_values(text: str, file: str) -> Any:
+    """The JSON value of a text, with numbers as they are written.
 
-    >>> rule = read_values('{"rules": [{"reward": 1}]}', "m.json").object()["rules"].items()[0].object()["reward"]
-    >>> rule.number(), str(rule.where)
-    ('1', 'm.json: rules[0].reward')
+    >>> read_values('{"rules": [{"reward": 1}]}', "m.json")
+    {'rules': [{'reward': '1'}]}
     """
     check_size(text, file)
+    where = Where(file)
 
-    def refuse(word: str) -> None:
-        raise CannotRead(f"`{word}` is not JSON", where=Where(file), fix="write a finite number")
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                fault = f"the key `{key[:40]}` appears twice in one object"
+                raise DuplicateName(fault, where=inside(where, key), fix="keep one of them")
+            found[key] = value
+        return found
 
-    try:  # objects are read as tuples of pairs, so that a key that appears twice is seen
-        data = json.loads(
+    try:
+        return json.loads(
             text,
-            parse_int=float,
-            parse_constant=refuse,
-            object_pairs_hook=tuple,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=Number,
+            object_pairs_hook=members,
         )
-        return _value(data, file, "", 0)
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         line = text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r")
@@ -172,29 +149,31 @@ def read_values(text: str, file: str) -> Value:
         fix = "check commas, quotes and brackets around this place"
         raise CannotRead(fault, where=where, fix=fix) from None
     except RecursionError:
-        fix = "is this a machine's JSON?"
-        raise TooDeep(f"nested more than {DEEPEST} deep", where=Where(file), fix=fix) from None
+        raise TooDeep("nested too deep", where=where, fix="is this a machine's JSON?") from None
 
 
-def _value(data: Any, file: str, path: str, depth: int) -> Value:
-    where = Where(file, path=path)
-    if depth > DEEPEST:
-        raise RecursionError
-    if isinstance(data, list):
-        items = [_value(one, file, f"{path}[{i}]", depth + 1) for i, one in enumerate(data)]
-        return Value(items, where)
-    if not isinstance(data, tuple):
-        return Value(data, where)
-    members: dict[str, Value] = {}
-    for key, one in data:
-        inside = f"{path}[{_encode(key[:40])}]"
-        if key.isidentifier() and len(key) <= 40:
-            inside = f"{path}.{key}".removeprefix(".")
-        if key in members:
-            fault = f"the key `{key[:40]}` appears twice in one object"
-            raise DuplicateName(fault, where=Where(file, path=inside), fix="keep one of them")
-        members[key] = _value(one, file, inside, depth + 1)
-    return Value(members, where)
+def check_shape(value: Any, shape: Shape, where: Where) -> None:
+    """Raise `BadShape` unless a value has this shape."""
+    shapes = shape if isinstance(shape, tuple) else (shape,)
+    kinds: dict[type, Shape] = {one if isinstance(one, type) else type(one): one for one in shapes}
+    if type(value) not in kinds:
+        fault = f"this must be {KINDS[[*kinds][-1]]}, not {KINDS[type(value)]}"
+        raise BadShape(fault, where=where, fix="see the schema")
+    one = kinds[type(value)]
+    if isinstance(one, list):
+        for number, item in enumerate(value):
+            check_shape(item, one[0], inside(where, number))
+    if isinstance(one, dict):
+        for key, item in value.items():
+            wanted = one.get(str) or one.get(key) or one.get(f"{key}?")
+            if wanted is None:
+                known = [name.rstrip("?") for name in one]
+                fault = f"unknown key `{key[:40]}`"
+                raise BadShape(fault, where=inside(where, key), fix=did_you_mean(key, known))
+            check_shape(item, wanted, inside(where, key))
+        for key in one:
+            if key is not str and not key.endswith("?") and key not in value:
+                raise BadShape(f"the key `{key}` is missing", where=where, fix=f'add "{key}": …')
 
 
 # --- Reading a machine
@@ -202,66 +181,46 @@ def _value(data: Any, file: str, path: str, depth: int) -> Value:
 
 def read_json(text: str, document: Document) -> None:
     """Fill a document from JSON."""
-    members = read_values(text, document.file).members(KEYS, NEEDED)
-    version = members["pdrm"]
-    if version.data != VERSION:
+    machine = read_values(text, document.file)
+    where = Where(document.file)
+    check_shape(machine, MACHINE, where)
+    if machine["pdrm"] != VERSION:
         fault = '"pdrm" must be 1, the version of this form'
-        raise BadShape(fault, where=version.where, fix='write "pdrm": 1')
-
-    for key, value in members.items():
-        match key:
-            case "name" | "start" | "counters":
-                _add(document, key, value, [value])
-            case "events" | "stack" | "states" | "final":
-                _add(document, key, value, value.items())
-            case "exclusive":
-                for group in value.items():
-                    _add(document, key, value, group.items())
-            case "otherwise":
-                do = value.members(("do", "to", "reward"), ("do",))
-                words = [do[one] for one in ("do", "to", "reward") if one in do]
-                _add(document, key, value, words)
-    for rule in members["rules"].items():
+        raise BadShape(fault, where=inside(where, "pdrm"), fix='write "pdrm": 1')
+    rules = machine.pop("rules")
+    for key in machine:
+        place = inside(where, key)
+        if key in ("pdrm", "$schema"):
+            continue
+        for line in machine[key] if key == "exclusive" else [machine[key]]:
+            document.add_header(Word(key, place), _words(line, place))
+    for number, rule in enumerate(rules):
         with document.noting():
-            document.add_rule(_read_rule(rule))
+            document.add_rule(_read_rule(rule, inside(inside(where, "rules"), number)))
 
 
-def _add(document: Document, key: str, value: Value, values: Iterable[Value]) -> None:
-    """Add a header line; numbers stand in `counters` and as the reward of `otherwise`."""
-    words = []
-    for one in values:
-        is_number = one.where.path in ("counters", "otherwise.reward")
-        words.append(Word(one.number() if is_number else one.text(), one.where))
-    document.add_header(Word(key, value.where), words)
+def _words(value: Any, where: Where) -> list[Word]:
+    """The words of a header line."""
+    if isinstance(value, str):
+        return [Word(value, where)]
+    if isinstance(value, list):
+        return [Word(word, inside(where, number)) for number, word in enumerate(value)]
+    keys = [key for key in ("do", "to", "reward") if key in value]
+    return [Word(value[key], inside(where, key)) for key in keys]
 
 
-def _read_rule(value: Value) -> RuleSpec:
-    record = value.members(RULE_KEYS, ("from", "to", "label", "reward"))
-    look: tuple[str, ...] | None = None
-    if "top" in record:
-        look = (record["top"].text(),)
-    change = record["push"].texts() if "push" in record else None
-    if vector := "tests" in record or "changes" in record:
-        look = record["tests"].texts() if "tests" in record else ()
-        changes = record["changes"].items() if "changes" in record else ()
-        change = tuple(item.number() for item in changes)
+def _read_rule(rule: Any, where: Where) -> RuleSpec:
+    check_shape(rule, RULE, where)
+    look = rule.get("tests", [rule["top"]] if "top" in rule else None)
+    change = rule.get("changes", rule.get("push"))
+    vector = "tests" in rule or "changes" in rule
     return RuleSpec(
-        record["from"].text(),
-        record["to"].text(),
-        _read_label(record["label"]),
-        number_of(record["reward"].number(), record["reward"].where),
-        value.where,
-        look,
-        change,
+        rule["from"],
+        rule["to"],
+        read_guard_at(rule["label"], inside(where, "label")),
+        number_of(rule["reward"], inside(where, "reward")),
+        where,
+        tuple(look or ()) if vector or look else None,
+        tuple(change or ()) if vector or change is not None else None,
         vector,
     )
-
-
-def _read_label(value: Value) -> Guard:
-    """The guard in a string, written as in a .pdrm file (without comments and maps)."""
-    text = value.text()
-    try:
-        return read_guard(Line(value.where.file, 1, text))
-    except PdrmError as error:
-        fault = f"{error.message} in the label `{text[:60]}`"
-        raise type(error)(fault, where=value.where, fix=error.fix) from None

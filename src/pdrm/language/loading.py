@@ -32,6 +32,7 @@ from pdrm.language.peer_formats import (
 )
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode, read_bytes
+from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import NAME
@@ -47,7 +48,7 @@ KINDS = {
     "ltlf": "pdrm.language.logic.temporal_logic",
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
-`read_task(text, file, name)` makes the machine."""
+`build(task)` makes the machine."""
 
 
 OTHERS = {r"^#{3,}$": "the map of a domain", r"^\[\[panels\]\]": "a study"}
@@ -68,9 +69,10 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
     """
     file = _check_path(path)
     name = str(path)
-    if "\n" in name or (name in catalogue_names() and not file.exists()):
-        fix = "read a text with pdrm.parse(text)" if "\n" in name else f'pdrm.catalogue("{name}")'
-        raise CannotOpen(f"{name[:40]!r} is not a file", fix=fix)
+    if "\n" in name:
+        raise CannotOpen(f"{name[:40]!r} is not a file", fix="read a text with pdrm.parse(text)")
+    if name in catalogue_names() and not file.exists():
+        raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 
@@ -98,7 +100,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     text = dedent(text)
     kind = kind_of(text, file)
     if kind is not None:
-        machine: AnyMachine = import_module(KINDS[kind]).read_task(text, file, name)
+        task = read_task_text(text, file, kind, name, TaskOptions())
+        machine: AnyMachine = import_module(KINDS[kind]).build(task)
         return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
@@ -165,14 +168,13 @@ SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """The boundary between two sentences."""
 
 
+CATALOGUE = files("pdrm.machines").joinpath("catalogue")
+
+
 def catalogue_names() -> list[str]:
     """The machines there are."""
-    folder = files("pdrm.machines").joinpath("catalogue")
-    return sorted(
-        entry.name.removesuffix(".pdrm")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".pdrm")
-    )
+    names = (entry.name for entry in CATALOGUE.iterdir())
+    return sorted(name.removesuffix(".pdrm") for name in names if name.endswith(".pdrm"))
 
 
 def catalogue_text(name: str) -> str:
@@ -180,7 +182,7 @@ def catalogue_text(name: str) -> str:
     if name not in catalogue_names():
         fix = did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
-    return files("pdrm.machines").joinpath("catalogue", f"{name}.pdrm").read_text(encoding="utf-8")
+    return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 
 
 def catalogue_summary(name: str) -> str:
@@ -207,9 +209,7 @@ def catalogue(name: str | None = None) -> AnyMachine | list[str]:
     >>> catalogue()[:2]
     ['anbn', 'deliver']
     """
-    if name is None:
-        return catalogue_names()
-    return _parse_catalogue(name)
+    return catalogue_names() if name is None else _parse_catalogue(name)
 
 
 @cache

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pdrm.errors import BadShape, CannotRead, NotConstant, PdrmError, Where, did_you_mean
+from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
 from pdrm.language.document import Document
-from pdrm.language.json_form import Value, read_values
+from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard
+from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY
@@ -31,7 +31,7 @@ RULE = re.compile(
     r"\s*+(\w++)\(([^()]*+)\)\s*+\)\s*+,?+\s*+(#.*)?",
     re.ASCII,
 )
-FORMULA = re.compile(r"[\w!&| ]+", re.ASCII)
+FORMULA = re.compile(r" *+[\w!&|][\w!&| ]*+", re.ASCII)
 UNDEFINED = "undefined"
 
 
@@ -87,29 +87,22 @@ def _rule(line: Line) -> RuleSpec:
     if match is None:
         fix = "write (0,1,'a&!b',ConstantRewardFunction(1))"
         raise CannotRead("this line is not a transition", where=line.at(line.indent + 1), fix=fix)
-    source, target, single, double, function, value, _ = match.groups()
-    where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
-    if function != "ConstantRewardFunction":
-        place = line.at(match.start(5) + 1, len(function))
+
+    def at(group: int) -> Where:
+        return line.at(match.start(group) + 1, max(1, len(match[group])))
+
+    if match[5] != "ConstantRewardFunction":
         fix = "replace it by ConstantRewardFunction(NUMBER), and let the environment pay the rest"
-        raise NotConstant(f"`{function}` is code, not a number", where=place, fix=fix)
-    reward = number_of(value.strip(), line.at(match.start(6) + 1, max(1, len(value))))
-    formula = single if single is not None else double
-    guard = _guard(line, formula, match.start(3 if single is not None else 4))
-    return RuleSpec(f"u{source}", f"u{target}", guard, reward, where)
-
-
-def _guard(line: Line, formula: str, start: int) -> Guard:
-    where = line.at(start + 1, max(1, len(formula)))
-    if not FORMULA.fullmatch(formula) or not formula.strip():
-        raise CannotRead(
-            "this formula cannot be read", where=where, fix="use event names, `!`, `&` and `|` only"
-        )
-    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), formula)
-    try:
-        return read_guard(Line(line.file, line.number, words))
-    except PdrmError as error:
-        raise type(error)(error.message, where=where, fix=error.fix) from None
+        raise NotConstant(f"`{match[5]}` is code, not a number", where=at(5), fix=fix)
+    reward = number_of(match[6].strip(), at(6))
+    formula = 4 if match[3] is None else 3
+    if not FORMULA.fullmatch(match[formula]):
+        fix = "use event names, `!`, `&` and `|` only"
+        raise CannotRead("this formula cannot be read", where=at(formula), fix=fix)
+    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
+    guard = read_guard_at(words, at(formula))
+    where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
+    return RuleSpec(f"u{match[1]}", f"u{match[2]}", guard, reward, where)
 
 
 # --- Deterministic pushdown automata as automata-lib keeps them: `json.dumps(dpda.input_parameters, default=list)`.
@@ -119,8 +112,18 @@ def _guard(line: Line, formula: str, start: int) -> Guard:
 # leads to `rejected`. The empty label is not a letter of the word and changes nothing. An automaton accepts when it passes
 # an accepting state on silent moves after the last letter; states that remember so are called `…-passed`.
 
-LISTS = ("states", "input_symbols", "stack_symbols", "final_states")
-NEEDED = (*LISTS, "transitions", "initial_state", "initial_stack_symbol")
+NAME = (Number, str)
+AUTOMATON = {
+    "states": [NAME],
+    "input_symbols": [str],
+    "stack_symbols": [str],
+    "final_states": [NAME],
+    "transitions": {str: {str: {str: list}}},
+    "initial_state": NAME,
+    "initial_stack_symbol": str,
+    "acceptance_mode?": str,
+}
+"""A state may be a number there; as a key of the table it is a text."""
 MODES = ("both", "final_state", "empty_stack")
 PASSED = "-passed"
 
@@ -143,26 +146,26 @@ def looks_like_automaton(text: str) -> bool:
 
 def read_automaton(text: str, document: Document) -> None:
     """Fill a document from such a dictionary."""
-    value = read_values(text, document.file)
-    where = value.where
-    members = value.members((*NEEDED, "acceptance_mode"), NEEDED)
-    mode = members["acceptance_mode"].text() if "acceptance_mode" in members else MODES[0]
+    automaton = read_values(text, document.file)
+    where = Where(document.file)
+    check_shape(automaton, AUTOMATON, where)
+    mode = automaton.get("acceptance_mode", MODES[0])
     if mode not in MODES:
-        place = members["acceptance_mode"].where
         fix = did_you_mean(mode, MODES)
-        raise BadShape(f"unknown acceptance mode `{mode[:40]}`", where=place, fix=fix)
-    states, letters, symbols, final = (list(map(_name, members[key].items())) for key in LISTS)
-    start = _name(members["initial_state"])
-    bottom = members["initial_stack_symbol"].text()
+        fault = f"unknown acceptance mode `{mode[:40]}`"
+        raise BadShape(fault, where=inside(where, "acceptance_mode"), fix=fix)
+    letters, symbols = automaton["input_symbols"], automaton["stack_symbols"]
+    states, final = automaton["states"], automaton["final_states"]
+    start, bottom = automaton["initial_state"], automaton["initial_stack_symbol"]
     if mode == "empty_stack":
         final = []
-    moves = list(_moves(members["transitions"]))
+    moves = list(_moves(automaton["transitions"], inside(where, "transitions")))
     passing = _passing(moves, final)
     states += [state + PASSED for state in states if state in passing]
     accepting = {*final, *(state + PASSED for state in passing)}
-    begin, accepted, rejected = (
-        fresh_name(one, states) for one in ("begin", "accepted", "rejected")
-    )
+    begin = fresh_name("begin", states)
+    accepted = fresh_name("accepted", states)
+    rejected = fresh_name("rejected", states)
     end = fresh_name("end", letters)
     below = fresh_name("bottom", symbols)
     symbols = [bottom, *sorted(set(symbols) - {bottom})]
@@ -170,31 +173,30 @@ def read_automaton(text: str, document: Document) -> None:
     def add(
         source: str,
         target: str,
-        letter: str | None,
+        guard: Guard,
         top: str,
         push: tuple[str, ...],
         at: Where = where,
         reward: float = 0.0,
     ) -> None:
-        guard: Guard = SILENT
-        if letter is not None:
-            guard = Exactly(frozenset([letter] if letter else []))
         document.add_rule(RuleSpec(source, target, guard, reward, at, (top,), push))
 
     first, reading = start, states
     if any(move.top == bottom and move.push[-1:] != (bottom,) for move in moves):
-        add(begin, start, None, below, (bottom, below))  # the stack may be empty
+        add(begin, start, SILENT, below, (bottom, below))  # the stack may be empty
         first, symbols, states = begin, [below, *symbols], [begin, *states]
     for source, letter, top, target, push, at in moves:
+        guard = Exactly(frozenset([letter])) if letter else SILENT
         after = target + PASSED if not letter and target in passing else target
-        add(source, after if source in final else target, letter or None, top, push, at)
+        add(source, after if source in final else target, guard, top, push, at)
         if source in passing:
-            add(source + PASSED, after, letter or None, top, push, at)
+            add(source + PASSED, after, guard, top, push, at)
+    ended = Exactly(frozenset([end]))
     for state in reading:
-        add(state, state, "", ANY, (ANY,))
+        add(state, state, Exactly(frozenset()), ANY, (ANY,))
         top = ANY if state in accepting else below
         if state in accepting or (mode != "final_state" and below in symbols):
-            add(state, accepted, end, top, (top,), reward=1.0)
+            add(state, accepted, ended, top, (top,), reward=1.0)
     events = [*sorted(letters), end]
     _add_headers(
         document,
@@ -209,22 +211,18 @@ def read_automaton(text: str, document: Document) -> None:
     )
 
 
-def _name(value: Value) -> str:
-    """A state may be a number there; as a key of the table it is a text."""
-    return value.number() if isinstance(value.data, float) else value.text()
-
-
-def _moves(table: Value) -> Iterator[AutomatonMove]:
-    for source, letters in table.object().items():
-        for letter, tops in letters.object().items():
-            for top, move in tops.object().items():
-                parts = move.items()
-                if len(parts) != 2:
+def _moves(table: Any, where: Where) -> Iterator[AutomatonMove]:
+    for source, letters in table.items():
+        for letter, tops in letters.items():
+            for top, move in tops.items():
+                at = inside(inside(inside(where, source), letter), top)
+                if len(move) != 2:
                     fix = 'write ["q1", ["1", "0"]]'
-                    raise BadShape("a move is [STATE, PUSH]", where=move.where, fix=fix)
-                target, pushed = parts
-                push = tuple(pushed.data) if isinstance(pushed.data, str) else pushed.texts()
-                yield AutomatonMove(source, letter, top, _name(target), push, move.where)
+                    raise BadShape("a move is [STATE, PUSH]", where=at, fix=fix)
+                for number, shape in enumerate((NAME, (str, [str]))):
+                    check_shape(move[number], shape, inside(at, number))
+                target, push = move
+                yield AutomatonMove(source, letter, top, target, tuple(push), at)
 
 
 def _passing(moves: Iterable[AutomatonMove], final: Iterable[str]) -> set[str]:

@@ -8,7 +8,6 @@ their tops by equally many symbols, as visibly pushdown automata over the same c
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -263,18 +262,17 @@ class Product:
         return (*together, EMPTY) if head[1] == EMPTY else together
 
     def _apart(self, head: Head, pushes: list[Stack | None], labels: int | None) -> CannotCombine:
+        kept = int(head[1] != EMPTY)
         does = []
         for number, push in zip(self.stacked, pushes, strict=True):
             if push is not None:
-                height = len(push) - (head[1] != EMPTY)
-                verb = "pops" if height < 0 else "pushes" if height else "keeps its stack"
+                verb = "pops" if len(push) < kept else "pushes"
+                verb = "keeps its stack" if len(push) == kept else verb
                 does.append(f"`{self.parts[number].name}` {verb}")
         at = "silently"
         if labels is not None:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
-        pairs = zip(self.parts, head[0].states, strict=True)
-        places = ", ".join(f"`{part.name}` is in `{state}`" for part, state in pairs)
-        fault = f"the stacks do not move together, where {places}: {at}, {' and '.join(does)}"
+        fault = f"the stacks do not move together: {at}, {' and '.join(does)}"
         fix = (
             "let both push and pop at the same labels, or combine one with machines without a stack"
         )
@@ -282,12 +280,10 @@ class Product:
 
     def _find_apart(self, error: CannotCombine) -> CannotCombine:
         """The refusal after a shortest word, if one is found soon."""
-        stack: tuple[Symbol, ...] = (self.bottom, EMPTY)
-        word: tuple[str, ...] = ()
-        waiting = deque([(self.start, stack, word)])
-        seen = {(self.start, stack)}
-        while waiting and len(seen) < MOST_TRIED:
-            place, stack, word = waiting.popleft()
+        words: dict[tuple[Place, tuple[Symbol, ...]], tuple[str, ...]] = {}
+        words[self.start, (self.bottom, EMPTY)] = ()
+        for place, stack in (order := list(words)):
+            word = words[place, stack]
             try:
                 moves = self._moves((place, stack[0]))
             except CannotCombine as first:
@@ -296,11 +292,10 @@ class Product:
                 return first
             for move in moves:
                 after = move.target, move.push + stack[1:]
-                if after not in seen:
-                    seen.add(after)
-                    read: tuple[str, ...] = ()
+                if after not in words and len(words) < MOST_TRIED:
+                    words[after] = word
+                    order.append(after)
                     if move.labels is not None:
                         label = LabelSet(self.sets, move.labels).example()
-                        read = ("+".join(sorted(label)) or "-",)
-                    waiting.append((*after, word + read))
+                        words[after] += ("+".join(sorted(label)) or "-",)
         return error

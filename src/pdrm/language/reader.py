@@ -84,15 +84,11 @@ class _Reader:
         return found
 
     def _check_indent(self, line: Line, indent: int) -> None:
-        where = line.at(1, max(1, line.indent))
-        with self.document.noting():
-            if line.code[: line.indent].strip(" "):
-                fault = "this line is indented with a character that is not a space"
-                raise BadIndentation(fault, where=where, fix="indent with spaces only")
-            if line.indent != indent:
-                fault = "the indentation of this line matches no block above it"
-                fix = "indent the lines of one `for` block alike, and no others"
-                raise BadIndentation(fault, where=where, fix=fix)
+        if line.indent != indent or line.code[:indent].strip(" "):
+            fault = "the indentation of this line matches no block above it"
+            fix = "indent the lines of one `for` block alike, with spaces, and no others"
+            where = line.at(1, max(1, line.indent))
+            self.document.note(BadIndentation(fault, where=where, fix=fix))
 
     def read(self, block: Block, values: Values) -> None:
         """Take in one block; a fault in it is noted and reading continues."""
@@ -121,10 +117,10 @@ class _Reader:
         for keyword in ("events", "stack", "states", "final", "start"):
             words = {word.text for header in self.document.lines(keyword) for word in header.words}
             for variable in self.variables.keys() & words:
-                with self.document.noting():
-                    fault = f"loop variable `{variable}` is also on the `{keyword}` line"
-                    where = self.variables[variable]
-                    raise DuplicateName(fault, where=where, fix="rename the loop variable")
+                fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+                where = self.variables[variable]
+                fix = "rename the loop variable"
+                self.document.note(DuplicateName(fault, where=where, fix=fix))
 
     def _header(self, keyword: Word, *words: Word) -> None:
         if keyword.text not in KEYWORDS:
@@ -155,11 +151,11 @@ class _Reader:
             fault = f"loop variable `{variable}` is used by an outer `for`"
             raise DuplicateName(fault, where=variable.where, fix="rename it")
         self.variables.setdefault(variable.text, variable.where)
-        conditions = parser.next
+        conditions = parser.position
         for word in words:
             inner = values | {variable.text: word}
             parser.begin(inner)
-            parser.next = conditions
+            parser.position = conditions
             if parser.conditions():
                 for inside in block.inside:
                     self.read(inside, inner)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where, WrongKind
@@ -14,9 +15,9 @@ COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
 """The message about a comment that begins with another sign."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
-    """One line of a source: its number, its text as it stands, and the text before the comment.
+    """One line of a source: its number, and its text as it stands.
 
     >>> line = Line("t.pdrm", 3, "    a -> b  // why")
     >>> line.indent, line.code, str(line.at(5))
@@ -26,19 +27,22 @@ class Line:
     file: str
     number: int
     text: str
-    code: str = field(init=False, compare=False)
-    """The line without its comment and trailing space."""
-    comment: str = field(init=False, compare=False)
-    """The comment with its slashes, or nothing."""
-    indent: int = field(init=False, compare=False)
-    """Blank characters before the first word."""
 
-    def __post_init__(self) -> None:
-        code, slashes, words = self.text.partition(COMMENT)
-        code = code.rstrip()
-        object.__setattr__(self, "code", code)
-        object.__setattr__(self, "comment", f"{slashes}{words}".rstrip())
-        object.__setattr__(self, "indent", len(code) - len(code.lstrip()))
+    @cached_property
+    def code(self) -> str:
+        """The line without its comment and trailing space."""
+        return self.text.partition(COMMENT)[0].rstrip()
+
+    @property
+    def comment(self) -> str:
+        """The comment with its slashes, or nothing."""
+        _, slashes, words = self.text.partition(COMMENT)
+        return f"{slashes}{words}".rstrip()
+
+    @property
+    def indent(self) -> int:
+        """Blank characters before the first word."""
+        return len(self.code) - len(self.code.lstrip())
 
     def at(self, column: int, width: int = 1) -> Where:
         """A place in this line (columns count from 1)."""
@@ -81,11 +85,9 @@ def split_lines(text: str, file: str) -> list[Line]:
     ]
     for line in lines:
         if len(line.text) > LONGEST_LINE:
-            raise TooLarge(
-                f"line {line.number} is {len(line.text):,} characters long or more; {LONGEST_LINE:,} is the most",
-                where=Where(file, line.number, LONGEST_LINE + 1, line.text[: LONGEST_LINE + 1]),
-                fix="is this a .pdrm file? Its lines are short",
-            )
+            where = Where(file, line.number, LONGEST_LINE + 1, line.text[: LONGEST_LINE + 1])
+            fault = f"a line of more than {LONGEST_LINE:,} characters"
+            raise TooLarge(fault, where=where, fix="is this a .pdrm file? Its lines are short")
     return lines
 
 

@@ -19,14 +19,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from pdrm.errors import BadReward, CannotRead, UnknownMap, Where, did_you_mean
+from pdrm.errors import BadReward, CannotRead, PdrmError, UnknownMap, Where, did_you_mean
 from pdrm.language.source import COMMENTS, Line, check_depth
+from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
+from pdrm.limits import LONGEST_LINE
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
-SIGN_OR_WORD = r"[ \t]*+(?:({signs})|((?:(?!->)[^\s{{}}()\[\],:/&|!<>=])++)|(\S|\s))"
+SIGN_OR_WORD = (
+    r"[ \t]*+(?:(?P<sign>{signs})|(?P<name>(?:(?!->)[^\s{{}}()\[\],:/&|!<>=])++)|(?P<odd>\S|\s))"
+)
 RULE_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|[{}()\[\],:/&|!]"))
 LOOP_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|==|!=|[{}()\[\],:/&|!]"))
 """A sign, a word, or a character that is neither."""
@@ -66,6 +69,11 @@ class RuleSpec:
     change: tuple[str, ...] | None = None
     vector: bool = False
 
+    @property
+    def ends(self) -> tuple[str, str, Guard]:
+        """Where it leads from and to, and what it reads."""
+        return self.source, self.target, self.guard
+
 
 def read_guard(line: Line) -> Guard:
     """The guard that a text of its own stands for: no loop variables, no maps, no comment."""
@@ -78,13 +86,16 @@ def read_guard(line: Line) -> Guard:
     return guard
 
 
-class _RuleToken(NamedTuple):
-    text: str
-    is_word: bool
-    column: int
+def read_guard_at(text: str, where: Where) -> Guard:
+    """The guard in a text; its errors are shown at another place."""
+    try:
+        return read_guard(Line(where.file, 1, text))
+    except PdrmError as error:
+        fault = f"{error.message} in the label `{text[:60]}`"
+        raise type(error)(fault, where=where, fix=error.fix) from None
 
 
-class LineParser:
+class LineParser(Cursor):
     """The tokens of a line, taken one after the other; words are replaced by what they stand for.
 
     Without maps, these are kept as they are written: the line is only checked.
@@ -98,16 +109,12 @@ class LineParser:
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
         pattern = LOOP_TOKEN if self.shape == "loop" else RULE_TOKEN
-        self.tokens = list[_RuleToken]()
-        for found in pattern.finditer(line.code):
-            kind = found.lastindex or 0
-            self.tokens.append(_RuleToken(found[kind], kind == 2, found.start(kind) + 1))
-        self.tokens.append(_RuleToken("", False, len(line.code) + 1))
+        super().__init__(scan([line], line.file, pattern, LONGEST_LINE))
         self.begin({})
 
     def begin(self, values: Mapping[str, str]) -> None:
         """Return to the first token, with these values of loop variables."""
-        self.next = 0
+        self.position = 0
         self.values = values
 
     def check(self) -> None:
@@ -125,41 +132,36 @@ class LineParser:
 
     # Tokens
 
-    def sees(self, sign: str) -> bool:
-        """Return True if the next token is this sign."""
-        token = self.tokens[self.next]
-        return token.text == sign and not token.is_word
+    def sees(self, kind: str, text: str | None = None) -> bool:
+        """Return True if the next token is of this kind, and has this text."""
+        return self.here.kind == kind and text in (None, self.here.text)
 
-    def take(self, *signs: str) -> str:
+    def expect(self, *texts: str) -> str:
         """Take one of these signs or keywords."""
-        token = self.tokens[self.next]
-        if token.text not in signs or not token.text:
-            raise self.refuse(*(f"`{sign}`" for sign in signs))
-        self.next += 1
-        return token.text
+        if self.here.text not in texts or self.sees(END_OF_TEXT):
+            raise self.refuse(*(f"`{text}`" for text in texts))
+        return self.next().text
 
-    def skip(self, sign: str) -> bool:
-        """Take a sign if it is the next one."""
-        found = self.sees(sign)
-        self.next += found
-        return found
+    def name(self) -> Token:
+        """Take a word as it is written."""
+        if not self.sees("name"):
+            raise self.refuse("a name")
+        return self.next()
 
     def word(self) -> Word:
-        """Take a word as it is written."""
-        token = self.tokens[self.next]
-        if not token.is_word:
-            raise self.refuse("a name")
-        self.next += 1
-        return Word(token.text, self.line.at(token.column, len(token.text)))
+        """Take a word as it is written, with its place."""
+        token = self.name()
+        return Word(token.text, token.where)
 
     def end(self) -> None:
-        if self.tokens[self.next].text:
+        if not self.sees(END_OF_TEXT):
             raise self.refuse("the end of the line")
 
     def refuse(self, *expected: str) -> CannotRead:
         """The error that the next token does not fit."""
-        token, code = self.tokens[self.next], self.line.code
-        before = self.tokens[self.next - 1] if self.next else token
+        token = self.here
+        code = self.line.code
+        before = self.tokens[self.position - 1] if self.position else token
         fault = (
             f"`{token.text[:40]}` does not belong here" if token.text else "the line ends too early"
         )
@@ -171,74 +173,74 @@ class LineParser:
         ended = token.text.startswith("#") and "the end of the line" in expected
         if ended or code.lstrip().startswith(("#", "--", ";", "/*")):
             fix = COMMENTS
-        where = self.line.at(token.column, max(1, len(token.text)))
-        return CannotRead(f"{fault}; expected {' or '.join(expected)}", where=where, fix=fix)
+        fault = f"{fault}; expected {' or '.join(expected)}"
+        return CannotRead(fault, where=token.where, fix=fix)
 
     # Lines
 
     def header(self) -> list[Word]:
         """A keyword and the words after it."""
         words = [self.word()]
-        while self.tokens[self.next].text:
+        while not self.sees(END_OF_TEXT):
             words.append(self.word())
         return words
 
     def mapping(self) -> tuple[Word, list[tuple[Word, Word]]]:
         """The name of a map, and its keys with their values."""
-        self.take("map")
+        self.expect("map")
         name, pairs = self.word(), list[tuple[Word, Word]]()
-        while not pairs or self.tokens[self.next].text:
+        while not pairs or not self.sees(END_OF_TEXT):
             key = self.word()
-            self.take(":")
+            self.expect(":")
             pairs.append((key, self.word()))
         return name, pairs
 
     def loop(self) -> tuple[Word, list[str]]:
         """The variable of a `for` and its values; the conditions follow."""
-        self.take("for")
+        self.expect("for")
         variable = self.word()
-        self.take("in")
+        self.expect("in")
         words = [self.term()]
-        while self.tokens[self.next].is_word and self.tokens[self.next].text != "where":
+        while self.sees("name") and self.here.text != "where":
             words.append(self.term())
         return variable, words
 
     def conditions(self) -> bool:
         """Return True if the conditions of a `for` hold for the values."""
         holds = True
-        if self.take("where", ":") == "where":
+        if self.expect("where", ":") == "where":
             following = "and"
             while following == "and":
                 left = self.term()
-                equal = self.take("==", "!=") == "=="
+                equal = self.expect("==", "!=") == "=="
                 holds &= (left == self.term()) == equal
-                following = self.take("and", ":")
+                following = self.expect("and", ":")
         self.end()
         return holds
 
     def rule(self) -> RuleSpec:
         source = self.term()
-        self.take("->")
+        self.expect("->")
         target = self.term()
-        self.take(":")
+        self.expect(":")
         guard = self.guard()
-        self.take(",")
+        self.expect(",")
         look: tuple[str, ...] | None = None
         change: tuple[str, ...] | None = None
-        vector = self.sees("[")
-        begin = self.next
+        vector = self.sees("sign", "[")
+        begin = self.position
         paid = "" if vector else self.term()
-        if vector or self.sees("/"):
+        if vector or self.sees("sign", "/"):
             look = self.vector() if vector else (paid,)
-            self.take("/")
-            change = self.vector() if self.sees("[") else self.terms()
-            self.take(",")
-            begin = self.next
+            self.expect("/")
+            change = self.vector() if self.sees("sign", "[") else self.terms()
+            self.expect(",")
+            begin = self.position
             paid = self.term()
         line = self.line
         reward = 0.0
         column = self.tokens[begin].column
-        last = self.tokens[self.next - 1]
+        last = self.tokens[self.position - 1]
         self.end()
         if self.maps is not None:
             reward = number_of(paid, line.at(column, last.column + len(last.text) - column))
@@ -249,18 +251,16 @@ class LineParser:
 
     def term(self) -> str:
         """A word, or a map applied to a term: `back(a)`."""
-        token = self.tokens[self.next]
-        if not token.is_word:
-            raise self.refuse("a name")
-        self.next += 1
+        token = self.name()
         name = token.text
-        if not self.skip("("):
+        if not self.take("("):
             return self.values.get(name, name)
         key = self.term()
-        self.take(")")
+        self.expect(")")
         if self.maps is None:
             return f"{name}({key})"
-        where = self.line.at(token.column, self.tokens[self.next - 1].column + 1 - token.column)
+        width = self.tokens[self.position - 1].column + 1 - token.column
+        where = self.line.at(token.column, width)
         if name not in self.maps:
             fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
             raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
@@ -271,47 +271,47 @@ class LineParser:
 
     def terms(self) -> tuple[str, ...]:
         found = [self.term()]
-        while self.tokens[self.next].is_word:
+        while self.sees("name"):
             found.append(self.term())
         return tuple(found)
 
     def vector(self) -> tuple[str, ...]:
         """The tests or the changes of counters."""
-        self.take("[")
+        self.expect("[")
         entries = [self.word().text]
-        while self.take(",", "]") == ",":
+        while self.expect(",", "]") == ",":
             entries.append(self.word().text)
         return tuple(entries)
 
     def guard(self) -> Guard:
-        if not self.skip("{"):
+        if not self.take("{"):
             formula = self.formula()
             return SILENT if formula == Event("eps") else formula
         events: set[str] = set()
-        if not self.skip("}"):
+        if not self.take("}"):
             events.add(self.term())
-            while self.take(",", "}") == ",":
+            while self.expect(",", "}") == ",":
                 events.add(self.term())
         return Exactly(frozenset(events))
 
     def formula(self) -> Formula:
         parts = [self.conjunction()]
-        while self.skip("|"):
+        while self.take("|"):
             parts.append(self.conjunction())
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def conjunction(self) -> Formula:
         parts = [self.literal()]
-        while self.skip("&"):
+        while self.take("&"):
             parts.append(self.literal())
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def literal(self) -> Formula:
-        if self.skip("!"):
+        if self.take("!"):
             return Not(self.literal())
-        if self.skip("("):
+        if self.take("("):
             inner = self.formula()
-            self.take(")")
+            self.expect(")")
             return inner
         name = self.term()
         return CONSTANTS.get(name) or Event(name)

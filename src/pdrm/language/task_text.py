@@ -144,20 +144,21 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
 
 def _read_header(line: Line, given: dict[str, Any], where: dict[str, Where]) -> None:
     """Keep the setting of a header line, and its place."""
-    keyword, *words = line.code.split()
-    place = line.at(line.indent + 1, len(keyword))
+    pieces = re.finditer(r'"[^"]*"|\S+', line.code)
+    (keyword, place), *rest = [(one[0], line.at(one.start() + 1, len(one[0]))) for one in pieces]
+    words = [word for word, _ in rest]
     if keyword in given and keyword not in REPEATED:
         raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
     where.setdefault(keyword, place)
     match keyword, words:
         case ("accept", ["first" | "end"]) | ("fail", ["ignore"]):
             given[keyword] = words[0]
-        case (("reward" | "step" | "fail"), [number]):
-            given[keyword] = number_of(number, _place(line, number))
-        case "complete", [_, *_, number]:
-            paid = number_of(number, _place(line, number))
-            for part in re.findall(r'"[^"]*"|[^\s"]+', line.code)[1:-1]:
-                where.setdefault(part, _place(line, part))
+        case (("reward" | "step" | "fail"), [_]):
+            given[keyword] = number_of(*rest[-1])
+        case "complete", [_, *_, _]:
+            paid = number_of(*rest[-1])
+            for part, there in rest[:-1]:
+                where.setdefault(part, there)
                 given.setdefault(keyword, {})[part] = paid
         case "events", [_, *_]:
             given[keyword] = (*given.get(keyword, ()), *words)
@@ -166,12 +167,6 @@ def _read_header(line: Line, given: dict[str, Any], where: dict[str, Where]) -> 
         case _:
             fix = f"write {SHAPES[keyword]}"
             raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)
-
-
-def _place(line: Line, word: str) -> Where:
-    """The last place of a word in a line: by itself, not within another."""
-    alone = [found.start() for found in re.finditer(rf"(?<!\S){re.escape(word)}(?!\S)", line.code)]
-    return line.at((alone[-1] if alone else line.code.rfind(word)) + 1, len(word))
 
 
 def add_rewards(*rewards: float) -> float:

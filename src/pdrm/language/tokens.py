@@ -15,7 +15,13 @@ class Token(NamedTuple):
 
     kind: str
     text: str
-    where: Where
+    line: Line
+    column: int
+
+    @property
+    def where(self) -> Where:
+        """The place of the token."""
+        return self.line.at(self.column, max(1, len(self.text)))
 
 
 END_OF_TEXT = "end"
@@ -34,13 +40,12 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
     for last in lines:
         for found in pattern.finditer(last.code):
             kind = str(found.lastgroup)
-            where = last.at(found.start(kind) + 1, len(found[kind]))
-            tokens.append(Token(kind, found[kind], where))
+            tokens.append(Token(kind, found[kind], last, found.start(kind) + 1))
             if len(tokens) > most:
                 fault = f"more than {most:,} words and signs"
                 fix = "split the task, and combine its machines"
-                raise TooLarge(fault, where=where, fix=fix)
-    return [*tokens, Token(END_OF_TEXT, "", last.at(len(last.code) + 1))]
+                raise TooLarge(fault, where=tokens[-1].where, fix=fix)
+    return [*tokens, Token(END_OF_TEXT, "", last, len(last.code) + 1)]
 
 
 class Cursor:

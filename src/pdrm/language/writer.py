@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 from pdrm.language.document import AnyMachine
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import LineParser
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import states_of
-from pdrm.machines.pushdown import PushdownRewardMachine
 
 # --- Layout: spacing and columns are made regular; words, order, blocks and comments are kept
 
@@ -119,6 +119,7 @@ def space_out(code: str) -> str:
 def to_text(machine: AnyMachine) -> str:
     """The machine as a .pdrm file, every rule on its own line.
 
+    >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Otherwise
     >>> print(to_text(PushdownRewardMachine("idle", ("a",), ("#",), "u", (), Otherwise.stay(0), ())), end="")
     name      idle
@@ -127,18 +128,25 @@ def to_text(machine: AnyMachine) -> str:
     final
     otherwise stay 0
     """
-    lines = [f"name {machine.name}", f"events {' '.join(machine.events)}"]
-    lines += [f"exclusive {' '.join(group)}" for group in machine.exclusive]
-    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
-        lines.append(f"stack {' '.join(machine.stack)}")
-    elif isinstance(machine, CountingRewardAutomaton):
-        lines.append(f"counters {machine.counters}")
-    if machine.states != states_of(machine.start, machine.final, machine.transitions):
-        lines.append(f"states {' '.join(machine.states)}")
-    lines += [
-        f"start {machine.start}",
-        f"final {' '.join(machine.final)}",
-        f"otherwise {machine.otherwise}",
+    lines = [
+        f"{keyword} {' '.join(words) if isinstance(words, tuple) else words}"
+        for keyword, value in header_of(machine).items()
+        for words in (value if keyword == "exclusive" else [value])
     ]
     rules = [machine.rule_text(rule) for rule in machine.transitions]
     return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)
+
+
+def header_of(machine: AnyMachine) -> dict[str, Any]:
+    """The header lines of a machine that it needs: one value, or several words."""
+    header: dict[str, Any] = {"name": machine.name, "events": machine.events}
+    if machine.exclusive:
+        header["exclusive"] = machine.exclusive
+    if isinstance(machine, CountingRewardAutomaton):
+        header["counters"] = machine.counters
+    elif not machine.leaves_stack:
+        header["stack"] = machine.stack
+    if machine.states != states_of(machine.start, machine.final, machine.transitions):
+        header["states"] = machine.states
+    ends = {"final": machine.final, "otherwise": machine.otherwise}
+    return {**header, "start": machine.start, **ends}

@@ -155,7 +155,7 @@ class PushdownRewardMachine(PushdownRules):
             pushed = [symbol for symbol in rule.push if symbol != ANY]
             symbols = dict.fromkeys([*tops, *pushed])
             yield from find_unknown(UnknownSymbol, symbols, self.stack, place, rule.where)
-            if ANY in rule.push and rule.top in (NONE, *self.stack):
+            if ANY in rule.push and rule.top != ANY and rule.top in (NONE, *self.stack):
                 fault = f"`z` is pushed, but the rule does not look at `z`: {place}"
                 fix = "look at `z` instead, or push the symbol itself"
                 yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)

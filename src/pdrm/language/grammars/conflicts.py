@@ -100,8 +100,8 @@ def find_ambiguity(automaton: Automaton) -> Ambiguity | None:
     return None
 
 
-def find_prefix(automaton: Automaton) -> tuple[Word, int, int] | None:
-    """A shortest word to a state with a conflict, the state, and the letter that does not decide."""
+def find_prefix(automaton: Automaton) -> tuple[Word | None, int, int]:
+    """A shortest word to a state with a conflict (None: a long one), the state, and the letter that does not decide."""
     conflicts = dict(reversed(automaton.find_conflicts()))
     grammar = automaton.grammar
     reached: set[int] = set()
@@ -122,7 +122,7 @@ def find_prefix(automaton: Automaton) -> tuple[Word, int, int] | None:
                 steps.append((_complete(grammar, (symbol,), Form((), (), ()))[0], after))
         for more, after in steps:
             heappush(waiting, (len(word + more), word + more, after))
-    return None
+    return None, *automaton.find_conflicts()[0]
 
 
 def find_prefix_word(grammar: Grammar) -> tuple[Word, Word] | None:

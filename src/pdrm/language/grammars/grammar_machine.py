@@ -54,8 +54,6 @@ from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise
 
-KIND = "grammar"
-
 
 def from_grammar(
     text: str,
@@ -98,15 +96,11 @@ def from_grammar(
         [True, False]
     """
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
-    return _machine(read_task_text(text, "<grammar>", KIND, name, options))
+    return build(read_task_text(text, "<grammar>", "grammar", name, options))
 
 
-def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
-    """Make the machine of a grammar file."""
-    return _machine(read_task_text(text, file, KIND, name, TaskOptions()))
-
-
-def _machine(task: TaskText) -> PushdownRewardMachine:
+def build(task: TaskText) -> PushdownRewardMachine:
+    """The machine of a task's text."""
     rules = read_rules(task.body, task.file)
     if START not in rules:
         where = next((rule.where for rule in rules.values()), Where(task.file))
@@ -225,8 +219,7 @@ class Translation:
             raise self._explain(automaton)
         pays = any(one.reward for found in grammar.productions for one in found)
         if not pays and self.options.fail != IGNORE:
-            merged = automaton.merge()
-            automaton = automaton if merged.find_conflicts() else merged
+            automaton = automaton.merge() or automaton
         return BottomUp(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
@@ -239,17 +232,12 @@ class Translation:
             shown = f"word `{whole}`" if whole else "empty word"
             first, second = (tree[:LONGEST_SHOWN] for tree in ambiguity.trees)
             fault = f"the {shown} has two derivations: {first} and {second}"
-            where = self._place(names[ambiguity.symbol])
             fix = "write the rules so that each word has one derivation"
-            error = Undecidable(fault, where=where, fix=fix)
+            error = Undecidable(fault, where=self._place(names[ambiguity.symbol]), fix=fix)
             error.words = (whole, whole)
             return error
-        number, letter = automaton.find_conflicts()[0]
-        shared = ""
-        found = find_prefix(automaton)
-        if found is not None:
-            word, number, letter = found
-            shared = spell(word if letter == NO_MORE else (*word, letter))
+        word, number, letter = find_prefix(automaton)
+        shared = "" if word is None else spell(word if letter == NO_MORE else (*word, letter))
         name = names[automaton.states[number].reduce[letter][0].left]
         after = f"after `{shared}`, " if shared else ""
         fault = f"{after}one event of look-ahead does not say if `{name}` is complete"

@@ -62,16 +62,15 @@ class TopDown:
             return [DraftMove(None, DONE, (prediction,), paid)]
         found = []
         for letter, labels in enumerate(self.grammar.letters.labels):
-            read = self._read(prediction, letter)
-            if read is None:
+            if (read := self._read(prediction, letter)) is None:
                 continue
             rest, reward = read
             paid = add_rewards(self.options.step, reward)
+            move = DraftMove(labels, READ, self._cut(rest), paid)
             if not rest and self.end in prediction:
                 paid = add_rewards(paid, self.options.reward)
-                found.append(DraftMove(labels, DONE, (prediction,), paid))
-            else:
-                found.append(DraftMove(labels, READ, self._cut(rest), paid))
+                move = DraftMove(labels, DONE, (prediction,), paid)
+            found.append(move)
         return found
 
     def _cut(self, symbols: Prediction) -> tuple[Symbol, ...]:

@@ -69,30 +69,44 @@ class Automaton:
             if len(ways) > 1 or letter in state.shift
         ]
 
-    def merge(self) -> Automaton:
+    def merge(self) -> Automaton | None:
         """The automaton with one state for those that differ in lookahead alone (as in LALR(1)).
 
-        A wrong letter may be noticed only after some reductions. States in which the word is
-        complete are not merged with others.
+        A wrong letter may be noticed only after some reductions. It is not one (None) if that is not
+        enough to decide, or to know that the word is complete.
         """
         merged = copy(self)
+        goes_on = {
+            frozenset(state.kernel)
+            for number, state in enumerate(self.states)
+            if number not in self.ends
+        }
+        ends = {
+            number
+            for number in self.ends
+            if len(self.states[number].closure) > 1
+            or frozenset(self.states[number].kernel) not in goes_on
+        }
+        """The others are merged with states that reduce the same production whatever comes."""
         cores: dict[object, int] = {}
         merged.states = []
         becomes: list[int] = []
         for number, state in enumerate(self.states):
-            core = frozenset(state.kernel), number in self.ends
+            core = frozenset(state.kernel), number in ends
             becomes.append(cores.setdefault(core, len(cores)))
         for state, number in zip(self.states, becomes, strict=True):
             if number == len(merged.states):
                 merged.states.append(ParserState(state.kernel, state.begins, state.closure))
             union = merged.states[number]
-            union.shift |= {letter: becomes[after] for letter, after in state.shift.items()}
-            union.goto |= {symbol: becomes[after] for symbol, after in state.goto.items()}
+            for mine, theirs in ((union.shift, state.shift), (union.goto, state.goto)):
+                for symbol, after in theirs.items():
+                    if mine.setdefault(symbol, becomes[after]) != becomes[after]:
+                        return None
             for letter, ways in state.reduce.items():
                 known = union.reduce.setdefault(letter, [])
                 known += [way for way in ways if way not in known]
-        merged.ends = {becomes[number] for number in self.ends}
-        return merged
+        merged.ends = {becomes[number] for number in ends}
+        return None if merged.find_conflicts() else merged
 
     def _add(self, kernel: Items, begins: bool = False) -> int:
         """The number of the state with this kernel, which may be new."""
@@ -188,56 +202,52 @@ class BottomUp:
         only = self.states[top].only_reduction() if top else None
         if only is not None:
             letter = NO_MORE if top in self.automaton.ends else None
-            return [self._begin(only, letter, top, (top,), None, 0.0)]
-        found = []
-        for letter, labels in enumerate(self.grammar.letters.labels):
-            move = self._act(top, (top,), letter, labels, self.options.step)
-            if move is not None:
-                found.append(move)
-        return found
+            return [self._begin(only, letter, (top,), None, 0.0)]
+        moves = (
+            self._act(top, (top,), letter, labels, self.options.step)
+            for letter, labels in enumerate(self.grammar.letters.labels)
+        )
+        return [move for move in moves if move is not None]
 
     def _act(
-        self, number: int, stack: tuple[int, ...], letter: int, read: int | None, paid: float
+        self, number: int, stack: tuple[int, ...], letter: int, labels: int | None, paid: float
     ) -> DraftMove | None:
-        """Shift a letter in a state of the parser, or reduce by it; `read` is the labels that the move reads."""
+        """Shift a letter in a state of the parser, or reduce by it; the move reads the labels."""
         state = self.states[number]
-        if letter in state.shift:
-            after = state.shift[letter]
-            paid = add_rewards(paid, self._reward_of(state, letter))
-            if after in self.automaton.ends and self.automaton.whole.right[1:]:
-                return DraftMove(read, DONE, stack, add_rewards(paid, self.options.reward))
-            return DraftMove(read, READ, (after, *stack), paid)
         if letter in state.reduce:
-            return self._begin(state.reduce[letter][0], letter, number, stack, read, paid)
-        return None
+            return self._begin(state.reduce[letter][0], letter, stack, labels, paid)
+        after = state.shift.get(letter)
+        if after is None:
+            return None
+        paid = add_rewards(paid, self._reward_of(state, letter))
+        if after in self.automaton.ends and self.automaton.whole.right[1:]:
+            return DraftMove(labels, DONE, stack, add_rewards(paid, self.options.reward))
+        return DraftMove(labels, READ, (after, *stack), paid)
 
     def _begin(
         self,
         production: Production,
         letter: int | None,
-        number: int,
         stack: tuple[int, ...],
-        read: int | None,
+        labels: int | None,
         paid: float,
     ) -> DraftMove:
         """Begin a reduction."""
         if production == self.automaton.whole:
-            return DraftMove(read, DONE, stack, add_rewards(paid, self.options.reward))
+            return DraftMove(labels, DONE, stack, add_rewards(paid, self.options.reward))
         pops = Reduction(production.left, letter, len(production.right))
-        return DraftMove(read, pops, stack, add_rewards(paid, production.reward))
+        return DraftMove(labels, pops, stack, add_rewards(paid, production.reward))
 
     def _reduce(self, reduction: Reduction, top: int) -> list[DraftMove]:
         """Pop a symbol, or go to the state after the nonterminal."""
         left, letter, pops = reduction
         if pops:
-            return [DraftMove(None, Reduction(left, letter, pops - 1), (), 0.0)]
+            return [DraftMove(None, reduction._replace(pops=pops - 1), (), 0.0)]
         after = self.states[top].goto.get(left)
         if after is None:  # no stack has this state there
             return []
         stack = (after, top)
-        move = None
-        if letter is not None:
-            move = self._act(after, stack, letter, None, 0.0)
+        move = None if letter is None else self._act(after, stack, letter, None, 0.0)
         if move is None and letter not in (None, NO_MORE) and self.options.fail != IGNORE:
             return [DraftMove(None, LOST, stack, self.options.paid_for_failing)]
         return [move or DraftMove(None, READ, stack, 0.0)]

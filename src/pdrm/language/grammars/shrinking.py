@@ -56,11 +56,8 @@ def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
             raise TooLarge(fault, fix="use fewer rules")
         return [(move.target, move.push) for move in known[head]]
 
-    def rank(head: Head) -> tuple[bool, str, Any]:
-        return head != start, str(head[0]), head[1]
-
     saturate(explore, [(start[0], (start[1],))])
-    return {head: known[head] for head in sorted(known, key=rank)}
+    return known
 
 
 def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:

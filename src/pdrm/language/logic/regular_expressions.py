@@ -20,8 +20,6 @@ from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
-KIND = "regex"
-
 
 def from_regex(
     expression: str,
@@ -58,15 +56,11 @@ def from_regex(
     """
     groups = None if exclusive is None else groups_of(exclusive)
     options = TaskOptions(accept, reward, fail, step, {}, names_of("events", events), groups)
-    return _build(read_task_text(expression, "<regex>", KIND, name, options))
+    return build(read_task_text(expression, "<regex>", "regex", name, options))
 
 
-def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
-    """Make the machine of a `.regex` file."""
-    return _build(read_task_text(text, file, KIND, name, TaskOptions()))
-
-
-def _build(task: TaskText) -> PushdownRewardMachine:
+def build(task: TaskText) -> PushdownRewardMachine:
+    """The machine of a task's text."""
     if not task.body:
         fix = 'write events in double quotes: `"a" "b"*`'
         raise BadGrammar("the expression is empty", where=Where(task.file), fix=fix)

@@ -27,7 +27,7 @@ class Temporal:
     """A formula: an event, or an operator (`true ! & X U Y S`) and what it is of; made by `temporal`.
 
     >>> a, b = temporal("event", name="a"), temporal("event", name="b")
-    >>> print(until(a, b), always(a), eventually(either(a, b)), sep="   ")
+    >>> print(until(a, b), dual(eventually)(a), eventually(either(a, b)), sep="   ")
     (a U b)   !(true U !a)   (true U !(!a & !b))
     """
 
@@ -91,29 +91,38 @@ def both(*parts: Temporal) -> Temporal:
     return temporal("&", tuple(flat)) if len(flat) > 1 else next(iter(flat), HOLDS)
 
 
-def either(*parts: Temporal) -> Temporal:
-    """The disjunction."""
-    return negate(both(*map(negate, parts)))
+Operator = Callable[..., Temporal]
 
 
-def after(part: Temporal) -> Temporal:
-    """There is a next label, and it holds there."""
-    return FAILS if part == FAILS else temporal("X", (part,))
+def dual(operator: Operator) -> Operator:
+    """The operator that says the same of negations, negated: `G` of `F`."""
+    return lambda *parts: negate(operator(*map(negate, parts)))
 
 
-def before(part: Temporal) -> Temporal:
-    """There was a label before, and it held there."""
-    return FAILS if part == FAILS else temporal("Y", (part,))
+def _kept(name: str) -> Operator:
+    """An operator of which nothing is left if its last part never holds."""
+
+    def make(*parts: Temporal) -> Temporal:
+        return FAILS if parts[-1] == FAILS else temporal(name, parts)
+
+    return make
+
+
+either = dual(both)
+after = _kept("X")
+"""There is a next label, and it holds there."""
+before = _kept("Y")
+"""There was a label before, and it held there."""
 
 
 def until(part: Temporal, goal: Temporal) -> Temporal:
     """`part U goal`: the goal holds here or later, and the part until then."""
-    return goal if goal in (HOLDS, FAILS) else temporal("U", (part, goal))
+    return goal if goal == HOLDS else _kept("U")(part, goal)
 
 
 def since(part: Temporal, goal: Temporal) -> Temporal:
     """`part S goal`: the goal held here or before, and the part since then."""
-    return goal if goal in (HOLDS, FAILS) else temporal("S", (part, goal))
+    return goal if goal == HOLDS else _kept("S")(part, goal)
 
 
 def eventually(goal: Temporal) -> Temporal:
@@ -121,37 +130,32 @@ def eventually(goal: Temporal) -> Temporal:
     return until(HOLDS, goal)
 
 
-def always(part: Temporal) -> Temporal:
-    """`G part`."""
-    return negate(eventually(negate(part)))
+def once(goal: Temporal) -> Temporal:
+    """`O goal`."""
+    return since(HOLDS, goal)
 
 
-def release(part: Temporal, kept: Temporal) -> Temporal:
-    """`part R kept`: what is kept holds up to and with where the part holds, or to the end."""
-    return negate(until(negate(part), negate(kept)))
-
-
-UNARY: dict[str, Callable[[Temporal], Temporal]] = {
+UNARY: dict[str, Operator] = {
     "!": negate,
     "X": after,
-    "WX": lambda part: negate(after(negate(part))),
-    "N": lambda part: negate(after(negate(part))),
+    "WX": dual(after),
+    "N": dual(after),
     "F": eventually,
-    "G": always,
+    "G": dual(eventually),
     "Y": before,
-    "Z": lambda part: negate(before(negate(part))),
-    "O": lambda part: since(HOLDS, part),
-    "H": lambda part: negate(since(HOLDS, negate(part))),
+    "Z": dual(before),
+    "O": once,
+    "H": dual(once),
 }
-TEMPORAL_BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
+TEMPORAL_BINARY: dict[str, Operator] = {
     "U": until,
-    "R": release,
-    "W": lambda part, goal: release(goal, either(part, goal)),
+    "R": dual(until),
+    "W": lambda part, goal: dual(until)(goal, either(part, goal)),
     "M": lambda part, kept: until(kept, both(part, kept)),
     "S": since,
-    "T": lambda part, kept: negate(since(negate(part), negate(kept))),
+    "T": dual(since),
 }
-BINARY: dict[str, Callable[[Temporal, Temporal], Temporal]] = {
+BINARY: dict[str, Operator] = {
     **TEMPORAL_BINARY,
     "&": both,
     "|": either,
@@ -171,7 +175,6 @@ PLACES = {
     "last": negate(after(HOLDS)),
 }
 PAST = frozenset(("Y", "Z", "O", "H", "S", "T", "first"))
-WORDS = (*(word for word in UNARY if word != "!"), *TEMPORAL_BINARY)
 
 
 def events_in(formula: Temporal) -> list[str]:
@@ -334,9 +337,10 @@ class _FormulaParser(Cursor):
             inside = self.binary(0, depth)
             self.expect(")", token)
             return inside
-        is_name = token.kind == "name" and text not in TEMPORAL_BINARY
-        if is_name or (token.kind == "quoted" and NAME.fullmatch(text)):
-            opened = self.take("(") if is_name else None
+        if token.kind == "quoted" and NAME.fullmatch(text):
+            return self.event(token)
+        if token.kind == "name" and text not in TEMPORAL_BINARY:
+            opened = self.take("(")
             return self.event(token) if opened is None else self.call(token, opened, depth)
         found = f"`{token.text}`" if token.text else "the end"
         fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'

@@ -22,8 +22,8 @@ from pdrm.language.logic.temporal_formulas import (
     parse_task,
     subformulas,
 )
-from pdrm.language.source import Line, split_lines
-from pdrm.language.task_text import END, TaskOptions, placing, read_task_text
+from pdrm.language.source import split_lines
+from pdrm.language.task_text import END, TaskOptions, TaskText, placing
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -67,12 +67,16 @@ def from_ltlf(
     options = TaskOptions(
         accept, reward, fail, step, {}, names_of("events", events or ()), groups_of(exclusive)
     )
-    return build(split_lines(formula, FORMULA), FORMULA, name, options)
+    return build(TaskText(name, options, tuple(split_lines(formula, FORMULA)), {}, FORMULA))
 
 
-def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> PushdownRewardMachine:
-    """The machine of the formula in some lines; the events of the options, if any, are all that there are."""
-    formula = parse_task(lines, options.events or None, file)
+def build(task: TaskText) -> PushdownRewardMachine:
+    """The machine of a task's text; the events of the options, if any, are all that there are."""
+    options, file = task.options, task.file
+    if options.complete:
+        fault = "a formula has no parts that are completed"
+        raise BadSetting(fault, where=task.where.get("complete"), fix="leave `complete` out")
+    formula = parse_task(list(task.body), options.events or None, file)
     events = options.events or tuple(events_in(formula))
     if options.accept == "end":
         if END in events_in(formula):
@@ -80,24 +84,8 @@ def build(lines: list[Line], file: str, name: str, options: TaskOptions) -> Push
             raise BadSetting(fault, where=Where(file), fix="use another name, or accept first")
         events = (*(event for event in events if event != END), END)
     alphabet = Alphabet(events, options.exclusive or ())
-    with placing(where := lines[0].at(1) if lines else Where(file)):
-        end = END if options.accept == "end" else None
-        acceptor = Progression(formula, alphabet, end).explore()
-        return reward_machine(acceptor, name, options, where)
-
-
-KIND = "ltlf"
-
-
-def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
-    """The machine of an `.ltlf` file."""
-    task = read_task_text(text, file, KIND, name, TaskOptions(exclusive=()))
-    if task.options.complete:
-        where = task.where["complete"]
-        raise BadSetting(
-            "a formula has no parts that are completed", where=where, fix="leave `complete` out"
-        )
-    return build(list(task.body), file, task.name, task.options)
+    with placing(where := task.body[0].at(1) if task.body else Where(file)):
+        return reward_machine(Progression(formula, alphabet).explore(), task.name, options, where)
 
 
 State = tuple[int, ...]
@@ -113,7 +101,7 @@ class Progression:
     (3, [False, False, True])
     """
 
-    def __init__(self, formula: Temporal, alphabet: Alphabet, end: str | None = None) -> None:
+    def __init__(self, formula: Temporal, alphabet: Alphabet) -> None:
         self.sets = LabelSets(alphabet)
         self.store = self.sets.store
         self.events = {event: number for number, event in enumerate(alphabet.events)}
@@ -133,17 +121,10 @@ class Progression:
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
         """The place in the state of what a past operator looks back to."""
-        self.possible = self.sets.all.node
-        if end is not None:
-            self.possible = self.store.choose(
-                self.store.variable(self.events[end]), FALSE, self.possible
-            )
-        now = self._express(
-            {part: self.store.variable(number) for part, number in self.variable.items()}
-        )
+        variables = {part: self.store.variable(one) for part, one in self.variable.items()}
+        self.now = self._express(variables)
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
-        first = self.store.choose(self.store.variable(self.more), now[formula], nothing)
-        self.now = now
+        first = self.store.choose(self.store.variable(self.more), self.now[formula], nothing)
         self.start: State = (first, *[FALSE] * len(self.back))
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
@@ -194,7 +175,7 @@ class Progression:
         self.numbers = {self.start: 0}
         moves: list[int] = []
         for state in (order := [self.start]):
-            moves.append(self._split((self.possible, *self._read(state)), {}))
+            moves.append(self._split((self.sets.all.node, *self._read(state)), {}))
             order += islice(self.numbers, len(order), None)
             if len(order) > MOST_WORKED_OUT:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
