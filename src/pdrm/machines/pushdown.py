@@ -23,7 +23,7 @@ from pdrm.errors import (
 from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import Head, PushdownRules, replace_top
+from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
 from pdrm.machines.machine import (
     RESERVED,
@@ -90,8 +90,12 @@ class PushdownRewardMachine(PushdownRules):
         return Step(None, before, tuple(self._silent_moves(before)))
 
     def step(self, configuration: Configuration, label: Label) -> Step:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
-        machine is. label: a set of events."""
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+
+        Args:
+            configuration: Where the machine is.
+            label: A set of events.
+        """
         self.check_state(configuration.state)
         for symbol in configuration.stack:
             if symbol not in self.stack:
@@ -103,7 +107,11 @@ class PushdownRewardMachine(PushdownRules):
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label] | str) -> MachineRun[Step]:
-        """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
+        """Read a word from the start, up to the final state if one is reached.
+
+        Args:
+            word: Labels, or a text such as "a b+c -".
+        """
         return read_word(
             word,
             self.alphabet,
@@ -155,7 +163,8 @@ class PushdownRewardMachine(PushdownRules):
             pushed = [symbol for symbol in rule.push if symbol != ANY]
             symbols = dict.fromkeys([*tops, *pushed])
             yield from find_unknown(UnknownSymbol, symbols, self.stack, place, rule.where)
-            if ANY in rule.push and rule.top in (NONE, *self.stack):
+            looks = rule.top == ANY or rule.top not in (NONE, *self.stack)
+            if ANY in rule.push and not looks:
                 fault = f"`z` is pushed, but the rule does not look at `z`: {place}"
                 fix = "look at `z` instead, or push the symbol itself"
                 yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
@@ -202,14 +211,13 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
     """An example of silent moves that never end, or would take years to end, if there is one."""
     silent = machine.silent_rules()
 
-    def moves(head: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
-        rule = silent.get(Head(*head))
-        return [] if rule is None else [replace_top(head, rule)]
+    def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
+        return [replace_top(head, silent[head])] if head in silent else []
 
-    waiting = saturate(moves, [(head.state, (head.top,)) for head in silent])
+    waiting = saturate(moves, [(state, (top,)) for state, top in silent])
     above = list_above(waiting)
     after = {head: [one for one, _ in above[head]] for head in waiting}
-    counts: dict[tuple[str, str | None], int] = {}
+    counts: dict[AnyHead, int] = {}
     try:
         for head in TopologicalSorter(after).static_order():
             counts[head] = (head in silent) + sum(counts[one] for one in after[head])
@@ -225,11 +233,11 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
 
 
 def _refuse_silent_moves(
-    said: str, heads: list[tuple[str, str | None]], silent: dict[Head, Transition]
+    said: str, heads: list[AnyHead], silent: dict[AnyHead, Transition]
 ) -> EndlessSilentMoves:
     """The error about silent moves at these heads."""
     state, top = heads[0]
-    rules = [silent[Head(*head)] for head in heads]
+    rules = [silent[head] for head in heads]
     shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
     if len(rules) > MOST_SHOWN:
         shown.append(f"\n    … ({len(rules)} moves before it repeats)")
