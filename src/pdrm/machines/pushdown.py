@@ -5,7 +5,6 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -171,14 +170,22 @@ class PushdownRewardMachine(PushdownRules):
 
     def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
-        by_top: dict[str, list[Reading]] = defaultdict(list)
-        for reading in readings:
-            by_top[reading.rule.top].append(reading)
-        yield by_top[NONE]
-        not_named = [top for top in self.stack if top not in by_top]
-        for top in self.stack:
-            if top in by_top or top in not_named[:1]:
-                yield [*by_top[top], *_not_beaten(by_top[ANY], by_top[top]), *by_top[NONE]]
+        named_tops = {reading.rule.top for reading in readings}
+        tops = sorted(self.stack, key=lambda top: top not in named_tops)
+        for top in (None, *tops[: len(named_tops.intersection(tops)) + 1]):
+            there = [one for one in readings if one.rule.looks_at(top)]
+            named = [one for one in there if one.rule.top == top]
+            if any(one.rule.silent for one in named):  # they beat those with `z`
+                there = [one for one in there if one.rule.top != ANY]
+            elif named:
+                read = join_labels(named)
+                there = [
+                    one._replace(labels=one.labels - read)
+                    if one.rule.top == ANY and not one.rule.silent
+                    else one
+                    for one in there
+                ]
+            yield there
 
     def meeting_place(self, one: Transition, other: Transition) -> str:
         """The top at which two rules apply, the more exact of theirs."""
@@ -186,16 +193,6 @@ class PushdownRewardMachine(PushdownRules):
         exact = [top for top in tops if top not in (ANY, NONE)]
         top = exact[0] if exact else ANY if ANY in tops else NONE
         return "" if self.leaves_stack else f" and top {top}"
-
-
-def _not_beaten(any_top: list[Reading], named: list[Reading]) -> list[Reading]:
-    """The rules with `z` at a top that other rules name: these beat them."""
-    if not named:
-        return any_top
-    if any(reading.rule.silent for reading in named):
-        return []
-    read = join_labels(named)
-    return [one if one.rule.silent else one._replace(labels=one.labels - read) for one in any_top]
 
 
 # --- Endless silent moves, decided exactly
