@@ -18,7 +18,8 @@ from typing import NamedTuple
 from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.machines.guards import Label
-from pdrm.machines.reach import Head, HeadMove, Move, move_at, saturate
+from pdrm.machines.heads import Acting, AnyHead, replace_top, rule_at
+from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -149,14 +150,14 @@ class Check:
     # --- Steps
 
     @cache
-    def move(self, u: str, top: str | None, label: Label | None) -> HeadMove | None:
+    def move(self, u: str, top: str | None, label: Label | None) -> Acting | None:
         """The move at a head that reads a label, or the silent one."""
-        return None if u in self.machine.final else move_at(self.machine, Head(u, top), label)
+        return None if u in self.machine.final else rule_at(self.machine, (u, top), label)
 
-    def read(self, head: Head, label: int) -> tuple[Fraction, str, TopSymbols]:
+    def read(self, head: AnyHead, label: int) -> tuple[Fraction, str, TopSymbols]:
         """Read a label: pay, target, and what replaces the top symbol."""
         move = need(self.move(*head, self.domain.labels[label]), "the machine has no move")
-        return Fraction(move.reward), *head.after(move)
+        return Fraction(move.reward), *replace_top(head, move)
 
     @cache
     def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
@@ -169,7 +170,7 @@ class Check:
             merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
             for o, chance in enumerate(chances):
                 if chance > 0:
-                    paid, after, pushed = self.read(Head(u, top), int(arrays.label[s, action, o]))
+                    paid, after, pushed = self.read((u, top), int(arrays.label[s, action, o]))
                     paid += Fraction(float(arrays.reward[s, action, o]))
                     outcome = paid, (int(arrays.next[s, action, o]), after), pushed
                     merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
@@ -180,7 +181,7 @@ class Check:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
         (s, u), paid = e, Fraction(0)
         while symbols and (move := self.move(u, symbols[0], None)):
-            u, pushed = Head(u, symbols[0]).after(move)
+            u, pushed = replace_top((u, symbols[0]), move)
             paid, symbols = paid + Fraction(move.reward), pushed + symbols[1:]
         return paid, ((s, u), symbols)
 
@@ -197,18 +198,18 @@ class Check:
                 s, label = int(arrays.start_state[place]), int(arrays.start_label[place])
                 _, view = self.rest((s, self.machine.start), (self.machine.stack[0], None))
                 if label != NO_LABEL and view[0][1] not in self.machine.final:
-                    head = Head(view[0][1], view[1][0])
+                    head = view[0][1], view[1][0]
                     _, u, pushed = self.read(head, label)
                     _, view = self.rest((s, u), pushed + view[1][1:])
                 yield chance / sum(chances), view
 
     # --- Which heads occur
 
-    def after(self, e: Exit, top: str | None) -> list[Move[Exit, str | None]]:
+    def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
         """Every end of a move at a head, the silent one included."""
         silent = self.move(e[1], top, None)
         if silent is not None:
-            u, pushed = Head(e[1], top).after(silent)
+            u, pushed = replace_top((e[1], top), silent)
             return [((e[0], u), pushed)]
         return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 
@@ -220,7 +221,7 @@ class Check:
         def pile(symbols: TopSymbols, below: TopSymbols) -> tuple[TopSymbols, ...]:
             return tuple((symbols[i:] + below)[:size] for i in range(len(symbols)))
 
-        def moves(view: View) -> list[Move[Exit, TopSymbols]]:
+        def moves(view: View) -> list[tuple[Exit, tuple[TopSymbols, ...]]]:
             self.on_step()
             e, symbols = view
             return [(to, pile(pushed, symbols[1:])) for to, pushed in self.after(e, symbols[0])]
