@@ -156,7 +156,7 @@ class Check:
 
     def read(self, head: AnyHead, label: int) -> tuple[Fraction, str, TopSymbols]:
         """Read a label: pay, target, and what replaces the top symbol."""
-        move = need(self.move(*head, self.domain.labels[label]), "the machine has no move")
+        move: Acting = need(self.move(*head, self.domain.labels[label]), "the machine has no move")
         return Fraction(move.reward), *replace_top(head, move)
 
     @cache
