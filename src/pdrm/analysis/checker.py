@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import Acting, AnyHead, replace_top, rule_at
+from pdrm.machines.heads import AnyHead, replace_top, rule_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
@@ -33,6 +33,8 @@ CONSTANT = (None, 0)
 BITS = 400
 """Powers of the discount are rounded to this many bits; what that changes is part of every bound."""
 LONGEST_LINE = 100_000
+MachineMove = tuple[Fraction, str, TopSymbols]
+"""Pay, target, and what replaces the top symbol."""
 
 
 class Effect(NamedTuple):
@@ -150,14 +152,14 @@ class Check:
     # --- Steps
 
     @cache
-    def move(self, u: str, top: str | None, label: Label | None) -> Acting | None:
+    def move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
         """The move at a head that reads a label, or the silent one."""
-        return None if u in self.machine.final else rule_at(self.machine, (u, top), label)
+        rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
+        return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
-    def read(self, head: AnyHead, label: int) -> tuple[Fraction, str, TopSymbols]:
-        """Read a label: pay, target, and what replaces the top symbol."""
-        move: Acting = need(self.move(*head, self.domain.labels[label]), "the machine has no move")
-        return Fraction(move.reward), *replace_top(head, move)
+    def read(self, head: AnyHead, label: int) -> MachineMove:
+        """Read a label."""
+        return need(self.move(*head, self.domain.labels[label]), "the machine has no move")
 
     @cache
     def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
@@ -181,8 +183,8 @@ class Check:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
         (s, u), paid = e, Fraction(0)
         while symbols and (move := self.move(u, symbols[0], None)):
-            u, pushed = replace_top((u, symbols[0]), move)
-            paid, symbols = paid + Fraction(move.reward), pushed + symbols[1:]
+            reward, u, pushed = move
+            paid, symbols = paid + reward, pushed + symbols[1:]
         return paid, ((s, u), symbols)
 
     def over(self, e: Exit) -> bool:
@@ -209,7 +211,7 @@ class Check:
         """Every end of a move at a head, the silent one included."""
         silent = self.move(e[1], top, None)
         if silent is not None:
-            u, pushed = replace_top((e[1], top), silent)
+            _, u, pushed = silent
             return [((e[0], u), pushed)]
         return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 
