@@ -421,7 +421,7 @@ class Finding:
 
 WARNINGS = {
     "W0601": "A state cannot be reached from the start by any word. A rule that should lead there is missing, never applies (W0603), or names another state. Remove the state, or check the rules that should lead to it.",
-    "W0602": "Labels for which no rule applies: the `otherwise` line decides. This is no fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
+    "W0602": "Labels for which no rule applies: the `otherwise` line decides. This is not a fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
     "W0603": "A rule never applies: its formula holds for no label, as `a & !a` does, or `a & b` where the two are exclusive; or its state and top of stack never occur together; or rules that name the top beat it, which go before those with `z`.",
     "W0604": "An event, a stack symbol or a rule of a grammar is declared and never used. Most often a rule is missing, or its name is misspelt: `events key door` with a rule that reads `Key` is an error, but with no rule for `door` the door simply does not matter. An event that the domain emits has to be declared even if no rule reads it; then all is well. Remove a symbol that nothing pushes.",
     "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some continuations are in "

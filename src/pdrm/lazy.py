@@ -6,6 +6,7 @@ same lines, so that a name and its home are written once. `__all__` repeats the 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -79,25 +80,11 @@ def _suggest(package: str, name: str) -> str:
 @cache
 def _find_homes(package: str) -> dict[str, str]:
     """The module that each public name comes from."""
-    import ast
-
     found = find_spec(package)
     loader: Any = None if found is None else found.loader
-    blocks = [
-        node for node in ast.parse(loader.get_source(package)).body if isinstance(node, ast.If)
-    ]
-    lines = [
-        line
-        for block in blocks
-        if ast.unparse(block.test).endswith("TYPE_CHECKING")
-        for line in block.body
-    ]
-    return {
-        name.name: str(line.module)
-        for line in lines
-        if isinstance(line, ast.ImportFrom)
-        for name in line.names
-    }
+    imports = loader.get_source(package).partition("TYPE_CHECKING:")[2].partition("__all__")[0]
+    lines = re.findall(r"from (\S+) import (\([^)]*\)|.*)", imports)
+    return {name: module for module, names in lines for name in re.findall(r"\w+", names)}
 
 
 # --- Values that show themselves in a notebook

@@ -24,7 +24,6 @@ from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
     BadSetting,
-    CannotTranslate,
     DoesNotApply,
     NoMachine,
     UnknownChoice,
@@ -38,6 +37,7 @@ from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
 from pdrm.lazy import Displayed
+from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -194,14 +194,9 @@ class Task(Displayed):
         machine = self.machine
         if self.text is None and machine.name in COUNTED:
             machine = catalogue(COUNTED[machine.name])
-        match machine:
-            case CountingRewardAutomaton():
-                return machine
-            case PushdownRewardMachine():
-                from pdrm.machines.conversions import pushdown_to_counting
-
-                return pushdown_to_counting(machine)
-        raise CannotTranslate(f"`{machine.name}` counts nothing", fix="use agent `q`")
+        if isinstance(machine, CountingRewardAutomaton):
+            return machine
+        return pushdown_to_counting(machine)
 
     @cached_property
     def catalogued(self) -> bool:
@@ -463,6 +458,4 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     found = find_machine(machine)
     if isinstance(found, PushdownRewardMachine):
         return found
-    from pdrm.machines import conversions
-
-    return conversions.counting_to_pushdown(found)
+    return counting_to_pushdown(found)

@@ -16,11 +16,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate, need
+from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
-from pdrm.errors import BadCertificate
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import Acting, Head, replace_top, rule_at
+from pdrm.machines.heads import AnyHead, replace_top, rule_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
@@ -37,6 +36,8 @@ BITS = 1600
 ROUNDING = Fraction(1, 1 << 400)
 """More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
 LONGEST_LINE = 100_000
+MachineMove = tuple[Fraction, str, TopSymbols]
+"""Pay, target, and what replaces the top symbol."""
 
 
 class Effect(NamedTuple):
@@ -148,29 +149,27 @@ class Check:
     # --- Steps
 
     @cache
-    def rule(self, u: str, top: str | None, label: Label | None) -> Acting | None:
-        """The rule at a head that reads a label, or the silent one."""
-        return None if u in self.machine.final else rule_at(self.machine, Head(u, top), label)
+    def move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
+        """The move at a head that reads a label, or the silent one."""
+        rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
+        return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
-    def read(self, head: Head, label: int) -> tuple[Fraction, str, TopSymbols]:
-        """Read a label: pay, target, and what replaces the top symbol."""
-        rule = self.rule(*head, self.domain.labels[label])
-        if rule is None:
-            raise BadCertificate("the machine has no move", fix=AGAIN)
-        return Fraction(rule.reward), *replace_top(head, rule)
+    def read(self, head: AnyHead, label: int) -> MachineMove:
+        """Read a label."""
+        return need(self.move(*head, self.domain.labels[label]), "the machine has no move")
 
     @cache
     def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
         """The outcomes of each action at a head, before silent moves; nothing if there is no choice of an action."""
         (s, u), arrays, found = e, self.domain.arrays, []
-        if self.over(e) or self.rule(u, top, None) is not None:
+        if self.over(e) or self.move(u, top, None) is not None:
             return ()
         for action in range(len(self.domain.actions)):
             chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
             merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
             for o, chance in enumerate(chances):
                 if chance > 0:
-                    paid, after, pushed = self.read(Head(u, top), int(arrays.label[s, action, o]))
+                    paid, after, pushed = self.read((u, top), int(arrays.label[s, action, o]))
                     paid += Fraction(float(arrays.reward[s, action, o]))
                     outcome = paid, (int(arrays.next[s, action, o]), after), pushed
                     merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
@@ -180,9 +179,9 @@ class Check:
     def rest(self, e: Exit, symbols: TopSymbols) -> tuple[Fraction, View]:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
         (s, u), paid = e, Fraction(0)
-        while symbols and (rule := self.rule(u, symbols[0], None)):
-            u, pushed = replace_top((u, symbols[0]), rule)
-            paid, symbols = paid + Fraction(rule.reward), pushed + symbols[1:]
+        while symbols and (move := self.move(u, symbols[0], None)):
+            reward, u, pushed = move
+            paid, symbols = paid + reward, pushed + symbols[1:]
         return paid, ((s, u), symbols)
 
     def over(self, e: Exit) -> bool:
@@ -198,7 +197,7 @@ class Check:
                 s, label = int(arrays.start_state[place]), int(arrays.start_label[place])
                 _, view = self.rest((s, self.machine.start), (self.machine.stack[0], None))
                 if label != NO_LABEL and view[0][1] not in self.machine.final:
-                    head = Head(view[0][1], view[1][0])
+                    head = view[0][1], view[1][0]
                     _, u, pushed = self.read(head, label)
                     _, view = self.rest((s, u), pushed + view[1][1:])
                 yield chance / sum(chances), view
@@ -207,9 +206,9 @@ class Check:
 
     def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
         """Every end of a move at a head, the silent one included."""
-        silent = self.rule(e[1], top, None)
+        silent = self.move(e[1], top, None)
         if silent is not None:
-            u, pushed = replace_top((e[1], top), silent)
+            _, u, pushed = silent
             return [((e[0], u), pushed)]
         return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 

@@ -1,12 +1,12 @@
 """Reward machines: they read labels and pay (Sections 2, 3 and 5 of the paper).
 
 Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule), `configurations`
-(state and stack, steps, words and runs) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a
-pushdown machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory
-allows it. A machine is checked when it is built: by `machine` (names, and at most one rule applies) and by `reach` (which heads
-occur, and silent moves end); `findings` and `paying_loops` warn of what is allowed and probably not meant. `stack_bounds` bounds
-the stack. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/`
-holds the paper's machines.
+(state and stack, steps, words and runs), `machine` (what all kinds share, and the checks when one is built), `heads` (what happens
+at a state and a top of the stack) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
+machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows it.
+`reach` finds the heads that occur; `findings` and `paying_loops` warn of what is allowed and probably not meant, and
+`stack_bounds` bounds the stack. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba
+step. `catalogue/` holds the paper's machines.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

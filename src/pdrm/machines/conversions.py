@@ -260,7 +260,8 @@ def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> 
                 yield target, labels.formula(), "--", (0, 0), rule.reward
             continue
         # rules that name the top come first, and an automaton knows no precedence
-        guard = rule.guard if labels == sets.of(rule.guard) else labels.formula()
+        is_whole = labels & sets.all == sets.of(rule.guard)
+        guard = rule.guard if is_whole else labels.formula()
         pushed = rule.replacement(head.top)
         target = Stage(DIVIDE, Head(rule.target, None))
         if pushed:

@@ -219,7 +219,13 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
     ) -> CountingTransition | None:
-        """The one rule that applies. state: of the automaton. label: None: the silent rule. counters: their values."""
+        """The one rule that applies.
+
+        Args:
+            state: A state of the automaton.
+            label: The label that is read (None for the silent rule).
+            counters: The counters' values.
+        """
         for rule in self._from[state]:
             if (rule.silent if label is None else rule.guard.holds(label)) and rule.allows(
                 counters
@@ -228,8 +234,11 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
         return None
 
     def begin(self, most_silent: int = MOST_SILENT_MOVES) -> CountingStep:
-        """The start: initial state, counters at zero, and the silent moves before the first label. most_silent: how many of
-        these there may be."""
+        """The start: initial state, counters at zero, and the silent moves before the first label.
+
+        Args:
+            most_silent: The most silent moves that there may be.
+        """
         before = CountingConfiguration(self.start, (0,) * self.counters)
         return self._after_silent(CountingStep(None, before, None, before, 0.0, 0), most_silent)
 
@@ -239,8 +248,13 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
         label: Label,
         most_silent: int = MOST_SILENT_MOVES,
     ) -> CountingStep:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
-        automaton is. label: a set of events. most_silent: how many silent moves there may be."""
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+
+        Args:
+            configuration: Where the automaton is.
+            label: A set of events.
+            most_silent: The most silent moves that there may be.
+        """
         self.check_state(configuration.state)
         if len(configuration.counters) != self.counters or any(
             value < 0 for value in configuration.counters
@@ -255,8 +269,12 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     def run(
         self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES
     ) -> MachineRun[CountingStep]:
-        """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -".
-        most_silent: silent moves that one step may make."""
+        """Read a word from the start, up to the final state if one is reached.
+
+        Args:
+            word: Labels, or a text such as "a b+c -".
+            most_silent: The most silent moves that one step may make.
+        """
         first = self.begin(most_silent)
         return read_word(
             word,

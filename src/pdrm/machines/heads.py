@@ -45,21 +45,28 @@ class PushdownRules(Machine[Transition]):
         return rule.plain_text if self.leaves_stack else str(rule)
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
-        silent rule. top: the topmost symbol (None if the stack is empty)."""
+        """The one rule that applies; a rule that names the top beats a rule with `z`.
+
+        Args:
+            state: A state of the machine.
+            label: The label that is read (None for the silent rule).
+            top: The topmost symbol (None if the stack is empty).
+        """
         for looked in (NONE,) if top is None else (top, NONE, ANY):
             for rule in self._at.get((state, looked, label is None), ()):
                 if label is None or rule.guard.holds(label):
                     return rule
         return None
 
-    def silent_rules(self) -> dict[Head, Transition]:
+    def silent_rules(self) -> dict[AnyHead, Transition]:
         """The heads with a silent move, in the order of states and tops, and the rule of each."""
         sources = {rule.source for rule in self.transitions if rule.silent}
         states = [state for state in self.states if state in sources]
-        heads = map(Head._make, product(states, (*self.stack, None)))
-        found = ((head, self.rule(head.state, None, head.top)) for head in heads)
-        return {head: rule for head, rule in found if rule is not None}
+        found = {
+            (state, top): self.rule(state, None, top)
+            for state, top in product(states, (*self.stack, None))
+        }
+        return {head: rule for head, rule in found.items() if rule is not None}
 
 
 class Head(NamedTuple):
@@ -69,11 +76,13 @@ class Head(NamedTuple):
     top: str | None
 
 
+AnyHead = tuple[str, str | None]
+"""A head, or its two parts as a plain tuple, as `saturate` has it."""
 Acting = Transition | Otherwise
 """A rule, or the machine's `otherwise`."""
 
 
-def replace_top(head: tuple[str, str | None], rule: Acting) -> tuple[str, TopSymbols]:
+def replace_top(head: AnyHead, rule: Acting) -> tuple[str, TopSymbols]:
     """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
     below all others, which is never popped."""
     state, top = head
@@ -81,7 +90,7 @@ def replace_top(head: tuple[str, str | None], rule: Acting) -> tuple[str, TopSym
     return rule.target or state, pushed if top is not None else (*pushed, None)
 
 
-def rule_at(machine: PushdownRules, head: Head, label: Label | None) -> Acting | None:
+def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> Acting | None:
     """Return the rule that applies at a head, or `otherwise` if it leads on.
 
     Args:
@@ -97,19 +106,21 @@ def rule_at(machine: PushdownRules, head: Head, label: Label | None) -> Acting |
         >>> print(rule_at(catalogue("letter"), Head("u0", "#"), frozenset("A")))
         u0 -> u0 : {A}, z / A z, -0.01
     """
-    rule = machine.rule(head.state, label, head.top)
+    state, top = head
+    rule = machine.rule(state, label, top)
     if rule is None and label is not None and machine.otherwise.action != "error":
         return machine.otherwise
     return rule
 
 
 def readings_at(
-    machine: PushdownRules, sets: LabelSets, head: Head
+    machine: PushdownRules, sets: LabelSets, head: AnyHead
 ) -> list[tuple[Acting, LabelSet]]:
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
-    rules = [rule for rule in machine.rules_from(head.state) if rule.looks_at(head.top)]
-    silent = machine.rule(head.state, None, head.top)
+    state, top = head
+    rules = [rule for rule in machine.rules_from(state) if rule.looks_at(top)]
+    silent = machine.rule(state, None, top)
     if silent is not None:
         return [(silent, sets.none)]
     named = [rule.guard for rule in rules if rule.top != ANY]
@@ -121,7 +132,7 @@ def readings_at(
             labels &= free
         if labels and sets.satisfiable(rule.guard):
             found.append((rule, labels))
-    return found + labels_left(machine, sets, head.state, rules)
+    return found + labels_left(machine, sets, state, rules)
 
 
 # --- The heads that occur
@@ -131,9 +142,8 @@ def explore_machine(machine: PushdownRules) -> Waiting[str, str | None]:
     """The heads that occur from the start on, as `saturate` finds them."""
     sets = LabelSets(machine.alphabet)
 
-    def moves(head: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
-        readings = readings_at(machine, sets, Head(*head))
-        return [replace_top(head, rule) for rule, _ in readings]
+    def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
+        return [replace_top(head, rule) for rule, _ in readings_at(machine, sets, head)]
 
     return saturate(moves, [(machine.start, (machine.stack[0], None))])
 
@@ -156,13 +166,12 @@ def heads_in_play(
     emitted = tuple(labels)
     waiting = set[Head]()
 
-    def moves(at: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
-        head = Head(*at)
-        if head.state in machine.final:
+    def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
+        if head[0] in machine.final:
             return []
         rules = [rule_at(machine, head, None)]
         if rules == [None]:
-            waiting.add(head)
+            waiting.add(Head(*head))
             rules = [rule_at(machine, head, label) for label in emitted]
         return [replace_top(head, rule) for rule in rules if rule is not None]
 

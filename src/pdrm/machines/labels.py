@@ -256,32 +256,38 @@ class Diagrams:
 
     def substitute(self, node: int, given: Mapping[int, int], done: dict[int, int]) -> int:
         """The function with variables replaced by functions; `done` is shared by calls with the same ones."""
-        if self.variable_of[node] == LEAF:
-            return node
-        found = done.get(node)
-        if found is None:
-            variable = self.variable_of[node]
-            low = self.substitute(self.low[node], given, done)
-            high = self.substitute(self.high[node], given, done)
-            asked = given.get(variable)
-            condition = self.variable(variable) if asked is None else asked
-            found = done[node] = self.choose(condition, high, low)
-        return found
+
+        def ask(variable: int, low: int, high: int) -> int:
+            condition = given[variable] if variable in given else self.variable(variable)
+            return self.choose(condition, high, low)
+
+        return self._rebuild(node, lambda leaf: leaf, ask, done)
 
     def rename_leaves(
         self, node: int, rename: Callable[[Hashable], Hashable], done: dict[int, int]
     ) -> int:
         """The function with other values in its leaves; `done` is shared by calls with the same names."""
-        found = done.get(node)
-        if found is None:
-            if self.variable_of[node] == LEAF:
-                found = self.leaf(rename(self.value[node]))
+        return self._rebuild(
+            node, lambda leaf: self.leaf(rename(self.value[leaf])), self.node, done
+        )
+
+    def _rebuild(
+        self,
+        node: int,
+        leaf: Callable[[int], int],
+        branch: Callable[[int, int, int], int],
+        done: dict[int, int],
+    ) -> int:
+        """The function with leaves and branches made again, each once."""
+        if node not in done:
+            variable = self.variable_of[node]
+            if variable == LEAF:
+                done[node] = leaf(node)
             else:
-                low = self.rename_leaves(self.low[node], rename, done)
-                high = self.rename_leaves(self.high[node], rename, done)
-                found = self.node(self.variable_of[node], low, high)
-            done[node] = found
-        return found
+                low = self._rebuild(self.low[node], leaf, branch, done)
+                high = self._rebuild(self.high[node], leaf, branch, done)
+                done[node] = branch(variable, low, high)
+        return done[node]
 
     def leaves(self, node: int) -> list[Hashable]:
         """The values in the leaves of a function, each once, in the order of the labels."""

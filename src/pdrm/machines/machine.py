@@ -323,7 +323,7 @@ def _find_clashes(machine: Machine[Rule]) -> list[PdrmError]:
 
 
 def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
-    """The pairs among these rules that share a label: within each half, then between the halves."""
+    """The pairs among these rules, in their order, that share a label: within each half, then between the halves."""
     if len(readings) < 2:
         return
     middle = len(readings) // 2
@@ -336,8 +336,7 @@ def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
         for other in facing if one.labels & met else ():
             shared = one.labels & other.labels & met
             if shared:
-                first, second = sorted((one, other), key=lambda reading: reading.number)
-                yield first, second, shared
+                yield one, other, shared
 
 
 def join_labels(readings: Sequence[Reading]) -> LabelSet:

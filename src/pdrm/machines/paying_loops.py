@@ -58,7 +58,7 @@ def advance(machine: PushdownRules, view: View, label: Label) -> tuple[View, flo
         >>> advance(catalogue("letter"), View("u0", ("#", BOTTOM)), frozenset("A"))
         (View(state='u0', known=('A', '#', None)), -0.01)
     """
-    head = Head(view.state, view.known[0])
+    head = view.state, view.known[0]
     rule = rule_at(machine, head, label)
     if rule is None:
         return None

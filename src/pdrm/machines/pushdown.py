@@ -5,7 +5,6 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -23,7 +22,7 @@ from pdrm.errors import (
 from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import Head, PushdownRules, replace_top
+from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
 from pdrm.machines.machine import (
     RESERVED,
@@ -90,8 +89,12 @@ class PushdownRewardMachine(PushdownRules):
         return Step(None, before, tuple(self._silent_moves(before)))
 
     def step(self, configuration: Configuration, label: Label) -> Step:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies. configuration: where the
-        machine is. label: a set of events."""
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+
+        Args:
+            configuration: Where the machine is.
+            label: A set of events.
+        """
         self.check_state(configuration.state)
         for symbol in configuration.stack:
             if symbol not in self.stack:
@@ -103,7 +106,11 @@ class PushdownRewardMachine(PushdownRules):
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label] | str) -> MachineRun[Step]:
-        """Read a word from the start, up to the final state if one is reached. word: labels, or a text such as "a b+c -"."""
+        """Read a word from the start, up to the final state if one is reached.
+
+        Args:
+            word: Labels, or a text such as "a b+c -".
+        """
         return read_word(
             word,
             self.alphabet,
@@ -162,14 +169,22 @@ class PushdownRewardMachine(PushdownRules):
 
     def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
-        by_top: dict[str, list[Reading]] = defaultdict(list)
-        for reading in readings:
-            by_top[reading.rule.top].append(reading)
-        yield by_top[NONE]
-        not_named = [top for top in self.stack if top not in by_top]
-        for top in self.stack:
-            if top in by_top or top in not_named[:1]:
-                yield [*by_top[top], *_not_beaten(by_top[ANY], by_top[top]), *by_top[NONE]]
+        named_tops = {reading.rule.top for reading in readings}
+        tops = sorted(self.stack, key=lambda top: top not in named_tops)
+        for top in (None, *tops[: len(named_tops.intersection(tops)) + 1]):
+            there = [one for one in readings if one.rule.looks_at(top)]
+            named = [one for one in there if one.rule.top == top]
+            if any(one.rule.silent for one in named):  # they beat those with `z`
+                there = [one for one in there if one.rule.top != ANY]
+            elif named:
+                read = join_labels(named)
+                there = [
+                    one._replace(labels=one.labels - read)
+                    if one.rule.top == ANY and not one.rule.silent
+                    else one
+                    for one in there
+                ]
+            yield there
 
     def meeting_place(self, one: Transition, other: Transition) -> str:
         """The top at which two rules apply, the more exact of theirs."""
@@ -177,16 +192,6 @@ class PushdownRewardMachine(PushdownRules):
         exact = [top for top in tops if top not in (ANY, NONE)]
         top = exact[0] if exact else ANY if ANY in tops else NONE
         return "" if self.leaves_stack else f" and top {top}"
-
-
-def _not_beaten(any_top: list[Reading], named: list[Reading]) -> list[Reading]:
-    """The rules with `z` at a top that other rules name: these beat them."""
-    if not named:
-        return any_top
-    if any(reading.rule.silent for reading in named):
-        return []
-    read = join_labels(named)
-    return [one if one.rule.silent else one._replace(labels=one.labels - read) for one in any_top]
 
 
 # --- Endless silent moves, decided exactly
@@ -202,14 +207,13 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
     """An example of silent moves that never end, or would take years to end, if there is one."""
     silent = machine.silent_rules()
 
-    def moves(head: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
-        rule = silent.get(Head(*head))
-        return [] if rule is None else [replace_top(head, rule)]
+    def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
+        return [replace_top(head, silent[head])] if head in silent else []
 
-    waiting = saturate(moves, [(head.state, (head.top,)) for head in silent])
+    waiting = saturate(moves, [(state, (top,)) for state, top in silent])
     above = list_above(waiting)
     after = {head: [one for one, _ in above[head]] for head in waiting}
-    counts: dict[tuple[str, str | None], int] = {}
+    counts: dict[AnyHead, int] = {}
     try:
         for head in TopologicalSorter(after).static_order():
             counts[head] = (head in silent) + sum(counts[one] for one in after[head])
@@ -225,11 +229,11 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
 
 
 def _refuse_silent_moves(
-    said: str, heads: list[tuple[str, str | None]], silent: dict[Head, Transition]
+    said: str, heads: list[AnyHead], silent: dict[AnyHead, Transition]
 ) -> EndlessSilentMoves:
     """The error about silent moves at these heads."""
     state, top = heads[0]
-    rules = [silent[Head(*head)] for head in heads]
+    rules = [silent[head] for head in heads]
     shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
     if len(rules) > MOST_SHOWN:
         shown.append(f"\n    … ({len(rules)} moves before it repeats)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf
 
-from pdrm.machines.heads import Head, Settled, explore_machine, readings_at, replace_top, settle
+from pdrm.machines.heads import AnyHead, Settled, explore_machine, readings_at, replace_top, settle
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import list_above
@@ -23,8 +23,7 @@ def _greatest_gains(
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
     settled = [
-        (head.state, settle(machine, Settled(head.state, (head.top,))))
-        for head in machine.silent_rules()
+        (state, settle(machine, Settled(state, (top,)))) for state, top in machine.silent_rules()
     ]
     for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
         before = dict(greatest)
@@ -98,10 +97,10 @@ def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int
     silent = waiting.keys() & machine.silent_rules().keys()
     heights = dict.fromkeys(waiting, 1)
 
-    def highest(head: tuple[str, str | None] | None) -> int:
+    def highest(head: AnyHead | None) -> int:
         return max((below + heights[one] for one, below in above[head]), default=0)
 
-    def climb(heads: Iterable[tuple[str, str | None]]) -> dict[tuple[str, str | None], int]:
+    def climb(heads: Iterable[AnyHead]) -> dict[AnyHead, int]:
         """The heights with one more move above these heads."""
         return heights | {head: min(most, max(heights[head], highest(head))) for head in heads}
 
@@ -160,7 +159,7 @@ def stack_growth(machine: PushdownRewardMachine) -> StackGrowth:
     below = _greatest_gains(machine, lambda settled: len(settled.known) - 1)
     step = 0.0
     for head in explore_machine(machine):
-        for rule, labels in readings_at(machine, sets, Head(*head)):
+        for rule, labels in readings_at(machine, sets, head):
             if not labels:  # a silent move is part of another step
                 continue
             settled = settle(machine, Settled(*replace_top(head, rule)))

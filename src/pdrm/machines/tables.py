@@ -18,7 +18,7 @@ from pdrm.errors import BadSetting, MachineFinished, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
-from pdrm.machines.heads import Acting, Head, rule_at
+from pdrm.machines.heads import Acting, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 
@@ -83,13 +83,12 @@ class TableRow(NamedTuple):
     """A reward of -0.0 is paid as 0.0, as in every sum from 0.0."""
 
     @classmethod
-    def of(cls, rule: Acting, head: Head) -> TableRow:
+    def of(cls, rule: Acting, state: str, top: str | None) -> TableRow:
         """The row of a rule at a head."""
-        pushed = rule.replacement(head.top)
-        kept = head.top is not None and pushed[-1:] == (head.top,)
-        pops = head.top is not None and not kept
-        target = rule.target or head.state
-        return cls(target, pops, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
+        pushed = rule.replacement(top)
+        kept = top is not None and pushed[-1:] == (top,)
+        pops = top is not None and not kept
+        return cls(rule.target or state, pops, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -114,9 +113,9 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
     for state, top in product(machine.states, symbols):
         for column, read in enumerate((None, *labels)):
-            rule = rule_at(machine, Head(state, top), read)
+            rule = rule_at(machine, (state, top), read)
             if rule is not None:
-                row = TableRow.of(rule, Head(state, top))
+                row = TableRow.of(rule, state, top)
                 number = rows.setdefault(row, len(rows))
                 numbers[states[state], column, symbols[top]] = number
     push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
@@ -181,8 +180,8 @@ class LazyTable:
                 self.machine.alphabet.check(label)
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            rule = rule_at(self.machine, Head(state, top), label)
-            self._known[key] = None if rule is None else TableRow.of(rule, Head(state, top))
+            rule = rule_at(self.machine, (state, top), label)
+            self._known[key] = None if rule is None else TableRow.of(rule, state, top)
         return self._known[key]
 
 

@@ -58,8 +58,7 @@ class Shaping:
     """It acts as initial values do (Müller and Kudenko 2025)."""
 
     def __post_init__(self) -> None:
-        numbers = self.discount, self.value_discount, self.scale, self.shift
-        for value in numbers:
+        for value in (self.discount, self.value_discount, self.scale, self.shift):
             if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
                 fault = f"the shaping has a {value!r} instead of a finite number"
                 raise BadSetting(fault, fix="Shaping(discount=0.9)")
@@ -191,8 +190,11 @@ def solve_machine(table: Table, discount: float) -> MachineOperators:
         changed = False
         for head, old in lines.items():
             found = _follow(table, lines, head, discount, edges)
-            kept = {e: _keep_highest(ways, constant[head], discount) for e, ways in found.items()}
-            kept = {e: kept[e][:MOST_LINES] for e in sorted(kept) if kept[e]}
+            kept = {
+                e: ways[:MOST_LINES]
+                for e in sorted(found)
+                if (ways := _keep_highest(found[e], constant[head], discount))
+            }
             changed = changed or kept != old
             lines[head] = kept
         before = constant
@@ -308,8 +310,7 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     ['', 'A', 'B', 'C']
     """
     sets = LabelSets(machine.alphabet)
+    skipped = machine.otherwise if machine.otherwise.action == "error" else None
     readings = chain(*(readings_at(machine, sets, head) for head in all_heads(machine)))
-    none = machine.otherwise if machine.otherwise.action == "error" else None
-    return tuple(
-        dict.fromkeys(read.example() for rule, read in readings if read and rule is not none)
-    )
+    chosen = (read.example() for rule, read in readings if read and rule is not skipped)
+    return tuple(dict.fromkeys(chosen))

@@ -16,7 +16,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.guards import word_text
-from pdrm.machines.heads import Head, replace_top, rule_at
+from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.paying_loops import (
     BOTTOM,
     KNOWN,
@@ -178,7 +178,7 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     (place, state), top = head
     if state in machine.final:
         return []
-    here = Head(state, top)
+    here = state, top
     silent = rule_at(machine, here, None)
     if silent is not None:
         return [[_MachineEffect(place, *replace_top(here, silent), silent.reward)]]
