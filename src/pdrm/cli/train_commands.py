@@ -140,7 +140,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "seed": run.spec.seed,
         "episodes": int(curve.episodes[-1]),
         "timesteps": int(curve.timesteps[-1]),
-        **{name: result[name] for name in ("rows", "cut_off") if name in result},
+        **{name: result[name] for name in ("rows", "truncated_by_stack") if name in result},
         "final_return": curve.final_return,
         "sha256": result["policy_sha256"],
     }
@@ -156,12 +156,12 @@ def _print(run: Run, record: dict[str, Any]) -> None:
     final = f"final test return {format_return(record['final_return'])}"
     typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}")
     agent = run.spec.agent
-    if record.get("cut_off") and isinstance(agent, Deep):
+    if record.get("truncated_by_stack") and isinstance(agent, Deep):
         from pdrm.learning.deep.deep_learner import needed_depth
 
         needed = needed_depth(run.spec.task, agent)
         depth = max(needed, 2 * (agent.depth or needed))
-        said = f"{record['cut_off']:.1%} of the training episodes were truncated by a full stack"
+        said = f"{record['truncated_by_stack']:.1%} of the training episodes were truncated by a full stack"
         typer.echo(f"  {said}\n  fix: --set depth={depth}", err=True)
     if (warning := run.warning) is not None:
         typer.echo(f"  {warning.message}\n  fix: {warning.fix}", err=True)

@@ -207,14 +207,14 @@ class EpisodeStep:
 def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     """Draw an episode; a domain without a map has its stack only."""
     states = list(dict.fromkeys(moment.state for moment in moments))
-    shade = {state: COLOURS[number % len(COLOURS)] for number, state in enumerate(states)}
-    if domain.picture is None:
-        figure = Plot(figsize=(5.2, 3.9), layout="constrained")
-        _plot_stacks(figure.subplots(), moments, shade)
-        return figure
-    figure = Plot(figsize=(8.6, 3.9), layout="constrained")
-    way, stacks = figure.subplots(1, 2, width_ratios=[1, 1.15])
-    _plot_way(way, domain.picture, moments, shade)
+    shade = dict(zip(states, itertools.cycle(COLOURS), strict=False))
+    maps = int(domain.picture is not None)
+    figure = Plot(figsize=(5.2 + 3.4 * maps, 3.9), layout="constrained")
+    *way, stacks = figure.subplots(1, 1 + maps, width_ratios=[1, 1.15][-1 - maps :], squeeze=False)[
+        0
+    ]
+    if domain.picture is not None:
+        _plot_way(way[0], domain.picture, moments, shade)
     _plot_stacks(stacks, moments, shade)
     return figure
 
@@ -251,7 +251,7 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
     columns = moments[:MOST_COLUMNS]
     height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
     symbols = list(dict.fromkeys(symbol for moment in columns for symbol in reversed(moment.stack)))
-    tint = {symbol: TINTS[number % len(TINTS)] for number, symbol in enumerate(symbols)}
+    tint = dict(zip(symbols, itertools.cycle(TINTS), strict=False))
     lettered = len(columns) <= LETTERED and max(map(len, symbols), default=1) <= 2
     for x, moment in enumerate(columns):
         for y, symbol in enumerate(moment.stack[::-1][:height]):
