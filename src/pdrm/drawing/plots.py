@@ -38,8 +38,8 @@ MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
 """Text in the middle of its place."""
 MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
-LINE = 32
-"""Letters of a line above a witness's map."""
+LINE, MOST_LINES = 32, 3
+"""Letters of a line above a witness's map, and lines."""
 MOST_COLUMNS, MOST_ROWS = 60, 24
 """Steps of an episode and symbols of its stack that are drawn."""
 LETTERED = 34
@@ -146,7 +146,8 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
         grid.imshow(shown, interpolation="antialiased")
         grid.set_axis_off()
-        grid.set_title(shorten_way(f"after {one.way}"), fontsize=11, color=INK)
+        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
+        grid.set_title("\n".join(way), fontsize=11, color=INK)
         _write_below(grid, -0.02, f"best: {one.best}\nvalue {one.value}", "top")
         _plot_seen_stack(stack, one)
     if any(one.seen for one in situations):
@@ -157,21 +158,6 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
     style: dict[str, Any] = {**MIDDLE, "va": side, "fontsize": 11}
     axes.text(0.5, height, text, transform=axes.transAxes, **style)
-
-
-def shorten_way(way: str) -> str:
-    """The way to a situation in lines that fit above its map; of a long one the beginning and the end.
-
-    >>> print(shorten_way("after actions " + " ".join("lr" * 20)))
-    after actions l r l r l r l r l
-    … 16 more …
-    r l r l r l r l r l r l r l r
-    """
-    lines = textwrap.wrap(way, LINE, break_long_words=False, break_on_hyphens=False)
-    if len(lines) > 2:
-        between = sum(len(line.split(" ")) for line in lines[1:-1])
-        lines = [lines[0], f"… {between} more …", lines[-1]]
-    return "\n".join(lines)
 
 
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:
