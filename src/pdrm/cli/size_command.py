@@ -126,7 +126,7 @@ def _find_task(name: str, machine: str | None) -> Task:
 
 def print_sizes(record: Sizes) -> None:
     """The record as tables."""
-    from pdrm.drawing.markup import align
+    from pdrm.drawing.trace import align
 
     counts = {
         "|S|": f"{record['environment_states']:,}",
