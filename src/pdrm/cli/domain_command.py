@@ -40,7 +40,7 @@ def domains(
     from pdrm.domains.domain_files import find_domain
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.domains.water import SIDES, water_world
-    from pdrm.drawing.markup import align
+    from pdrm.drawing.trace import align
 
     if sort not in (None, *ORDERS):
         fault = f"--sort takes {' or '.join(ORDERS)}, not `{sort}`"
@@ -93,7 +93,7 @@ def _summarise(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
     """The map, and the states with their numbers."""
     from pdrm.domains.pictures import draw_text
-    from pdrm.drawing.markup import align
+    from pdrm.drawing.trace import align
     from pdrm.machines.guards import label_text
 
     starts, states = about["starts"][:SHOWN_STATES], about["state_list"][:SHOWN_STATES]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+import pdrm.analysis
 from pdrm.cli.arguments import Discount, Json, MachineName, complete_domain, read_ks
 from pdrm.cli.output import (
     INTERRUPTED,
@@ -74,10 +75,9 @@ def check_k(
         raise ConflictingOptions("name one domain", fix=fix)
     from pdrm.analysis.k_search import run_search, start_search
     from pdrm.product.finite_product import Bound
-    from pdrm.task import Task
 
     written = _check_paths(draw, certificate)
-    task, ks = Task(place, machine), None if k is None else read_ks(k)
+    task, ks = pdrm.Task(place, machine), None if k is None else read_ks(k)
     search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
@@ -153,17 +153,14 @@ def verify(
 
     Example: pdrm verify proof.json
     """
-    from pdrm.analysis.certificate import load_certificate
-    from pdrm.analysis.checker import verify as check
-
     try:
-        said = check(certificate, domain, machine)
+        said = pdrm.verify(certificate, domain, machine)
     except PdrmError as error:
         if as_json:
             end_with_json(error)
         raise
     if as_json:
-        about = load_certificate(certificate).describe()
+        about = pdrm.analysis.load_certificate(certificate).describe()
         print_json({"ok": True, "errors": [], "says": said, **about})
     else:
         typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+import pdrm.language
+import pdrm.machines
 from pdrm.cli.arguments import (
     File,
     Json,
@@ -111,9 +113,8 @@ def check(
 def _add_task_findings(findings: list[Finding], domain: str, machine: AnyMachine) -> list[Finding]:
     """The findings of a machine in a task; what the task says better or makes untrue is left out."""
     from pdrm.product.task_findings import inspect_task
-    from pdrm.task import Task
 
-    task = Task(domain, machine)
+    task = pdrm.Task(domain, machine)
     emitted = frozenset[str]().union(*task.labels)
     unread = tuple(f"event `{event}` " for event in emitted)  # declared because it is emitted
     kept = [
@@ -138,9 +139,8 @@ def step(
     Example: pdrm step letter "A A B C C C"
     """
     from pdrm.drawing.trace import write_trace
-    from pdrm.machines.configurations import parse_word
 
-    run = _machine(file).run(parse_word(word))
+    run = _machine(file).run(pdrm.language.parse_word(word))
     if as_json:
         print_json(run_record(run))
         return
@@ -174,11 +174,10 @@ def draw(
 
     Example: pdrm draw letter -o letter.svg
     """
-    from pdrm.drawing.render import draw as draw_picture
-    from pdrm.machines.configurations import parse_word
-
     machine = _machine(file)
-    _write_drawing(draw_picture(machine.run(parse_word(word)) if word else machine), output)
+    _write_drawing(
+        pdrm.draw(machine.run(pdrm.language.parse_word(word)) if word else machine), output
+    )
 
 
 def convert(
@@ -193,16 +192,14 @@ def convert(
 
     Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
-    from pdrm.machines.conversions import pushdown_to_counting
-    from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.task import pushdown_machine
 
     _refuse_to_overwrite(file, output)
     machine = _machine(file)
     if to == Kind.PUSHDOWN:
         machine = pushdown_machine(machine)
-    elif to == Kind.COUNTING and isinstance(machine, PushdownRewardMachine):
-        machine = pushdown_to_counting(machine)
+    elif to == Kind.COUNTING and isinstance(machine, pdrm.PushdownRewardMachine):
+        machine = pdrm.machines.pushdown_to_counting(machine)
     _write_machine(machine, output)
 
 
@@ -230,8 +227,6 @@ def combine(
 
     Example: pdrm combine letter echo --when "letter | echo" --weight echo=0.5 -o both.pdrm
     """
-    from pdrm.language.combining import combine as combine_machines
-
     parts: dict[str, AnyMachine] = {}
     for file in files:
         _refuse_to_overwrite(file, output)
@@ -241,7 +236,7 @@ def combine(
         parts[name] = _machine(file)
     weights = dict(map(_read_weight, weight or ()))
     name = "combined" if output == STANDARD_OUTPUT else output.stem
-    _write_machine(combine_machines(parts, when, weights=weights, accept=accept, name=name), output)
+    _write_machine(pdrm.combine(parts, when, weights=weights, accept=accept, name=name), output)
 
 
 def _read_weight(text: str) -> tuple[str, float]:
@@ -265,16 +260,15 @@ def fmt(
     Example: pdrm fmt task.pdrm
     """
     from pdrm.files import read_bytes, write_atomically
-    from pdrm.language.loading import kind_of, parse
+    from pdrm.language.loading import kind_of
     from pdrm.language.source import decode
-    from pdrm.language.writer import lay_out
 
     before = decode(read_bytes(file), str(file))
     if (kind := kind_of(before, str(file))) is not None:
         fix = f"lay it out by hand, or convert it first: pdrm convert {file} -o task.pdrm"
         raise UnknownFormat(f"{file} is a {kind}, and only .pdrm files are laid out", fix=fix)
-    parse(before, str(file))
-    after = lay_out(before, str(file))
+    pdrm.parse(before, str(file))
+    after = pdrm.language.lay_out(before, str(file))
     if after == before:
         typer.echo(f"{file} is laid out already")
     elif check_only:
@@ -298,42 +292,36 @@ def catalogue(
 
     Example: pdrm catalogue letter
     """
-    from pdrm.language.loading import catalogue_names, catalogue_summary, catalogue_text
-
     if name:
-        typer.echo(catalogue_text(name), nl=False)
+        typer.echo(pdrm.language.catalogue_text(name), nl=False)
         return
-    for known in catalogue_names():
-        typer.echo(f"{known:<24}{catalogue_summary(known)}")
+    for known in pdrm.catalogue():
+        typer.echo(f"{known:<24}{pdrm.language.catalogue_summary(known)}")
     next_command("pdrm catalogue letter > task.pdrm")
 
 
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input (`-`), or in the catalogue."""
     from pdrm.files import means_name
-    from pdrm.language.loading import catalogue, catalogue_names, load, parse
     from pdrm.language.source import decode
     from pdrm.limits import LARGEST_TEXT
 
     if file == "-":
         data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
-        return parse(decode(data, "<stdin>"), "<stdin>")
-    return catalogue(file) if means_name(file, catalogue_names()) else load(file)
+        return pdrm.parse(decode(data, "<stdin>"), "<stdin>")
+    return pdrm.catalogue(file) if means_name(file, pdrm.catalogue()) else pdrm.load(file)
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
     """Write a machine as text, as JSON or as a drawing, by the ending of the output."""
     from pdrm.drawing.render import FORMATS as DRAWINGS
-    from pdrm.drawing.render import draw as draw_picture
-    from pdrm.language.loading import save
-    from pdrm.language.writer import to_text
 
     if output == STANDARD_OUTPUT:
-        typer.echo(to_text(machine), nl=False)
+        typer.echo(pdrm.language.to_text(machine), nl=False)
     elif output.suffix.lower() in DRAWINGS:
-        _write_drawing(draw_picture(machine), output)
+        _write_drawing(pdrm.draw(machine), output)
     else:
-        save(machine, output)
+        pdrm.save(machine, output)
         typer.echo(f"wrote {output}\n  {_size(machine)}")
         next_command("pdrm check {}", output)
 
@@ -356,10 +344,8 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 
 def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
-    from pdrm.machines.counting import CountingRewardAutomaton
-
     kind, counts = "reward machine", {"states": len(machine.states), "final": len(machine.final)}
-    if isinstance(machine, CountingRewardAutomaton):
+    if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
         kind, counts["counters"] = "counting reward automaton", machine.counters
     elif not machine.leaves_stack:
         kind, counts["stack symbols"] = "pushdown reward machine", len(machine.stack)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+import pdrm.machines
 from pdrm.cli.arguments import (
     MACHINES,
     MAPS,
@@ -57,19 +58,16 @@ def sizes(
     from dataclasses import asdict
 
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
-    from pdrm.analysis.sizes import sizes as count
-    from pdrm.language.loading import catalogue
-    from pdrm.machines.stack_bounds import highest_stack
 
     found = _find_task(task, machine)
     if k is not None:
         ks = read_ks(k)
     else:
         within = found.domain.step_limit if steps is None else steps
-        ks = list(range(highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
+        ks = list(range(pdrm.machines.highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
     seen = [] if runs is None else count_tables(runs, found)
-    record = count(found, steps=steps, k=ks, seen=seen)
-    is_measured = found.pushdown == catalogue(MACHINE)  # the machine that Theorem 4 is about
+    record = pdrm.sizes(found, steps=steps, k=ks, seen=seen)
+    is_measured = found.pushdown == pdrm.catalogue(MACHINE)  # the machine that Theorem 4 is about
     record["blowup"] = [asdict(row) for row in measure_blowup()] if is_measured else None
     if as_json:
         print_json(record)
@@ -128,7 +126,7 @@ def _find_task(name: str, machine: str | None) -> Task:
 
 def print_sizes(record: Sizes) -> None:
     """The record as tables."""
-    from pdrm.drawing.markup import align
+    from pdrm.drawing.trace import align
 
     counts = {
         "|S|": f"{record['environment_states']:,}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+import pdrm
 from pdrm.cli.arguments import Discount, DomainName, Json, MachineName
 from pdrm.cli.output import coloured, name_task, next_command, print_json, warn_of_task
 from pdrm.errors import BadSetting
@@ -44,14 +45,12 @@ def solve(
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
-    from pdrm.analysis.product_solution import solve as find
     from pdrm.analysis.witness import follow_solution
-    from pdrm.task import Task
 
-    task = Task(domain, machine)
+    task = pdrm.Task(domain, machine)
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
-    solution = find(task, discount=discount, precision=precision, seconds=seconds)
+    solution = pdrm.solve(task, discount=discount, precision=precision, seconds=seconds)
     followed = follow_solution(solution)
     record = solution.record()
     asked = (state, machine_state, stack) != (None, None, None)

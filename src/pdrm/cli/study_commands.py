@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+import pdrm.experiments
+import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
 from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
 from pdrm.errors import NotRecorded, UnknownStudy
@@ -40,10 +42,8 @@ REPORT = Path("report")
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
     """Do the runs, show how they go, write the tables; name the runs that failed."""
-    from pdrm.experiments.study import run_study
-
     try:
-        results = run_study(studies, folder, workers, progress=True)
+        results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     except NotRecorded as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -76,15 +76,14 @@ def run(
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
     from pdrm.experiments.result_tables import CURVES, SUMMARY
-    from pdrm.experiments.store import Store
-    from pdrm.experiments.study_file import load_study
     from pdrm.experiments.study_report import write_own_report
-    from pdrm.learning.execution import Workers
 
-    chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
-    asked = load_study(study).seeded(seeds)
+    chosen = pdrm.learning.Workers(
+        count=workers, backend=backend, address=address, gigabytes=memory
+    )
+    asked = pdrm.experiments.load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    folder, store = outcome.folder, Store.below(outcome.folder)
+    folder, store = outcome.folder, pdrm.experiments.Store.below(outcome.folder)
     drawn = write_own_report(outcome.lines, store, folder)
     rows = [
         {
@@ -228,7 +227,6 @@ def report(
 
     Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.store import Store
     from pdrm.experiments.study import load_studies, recorded
     from pdrm.experiments.study_report import PAGE, write_own_report
     from pdrm.files import ensure_folder
@@ -241,7 +239,7 @@ def report(
 
     first = folders[0] if folders else REPORT
     single = len(folders or ()) < 2 and not (first / SPEC).exists()
-    paper, store = Evidence(first, seeds), Store.below(first)
+    paper, store = Evidence(first, seeds), pdrm.experiments.Store.below(first)
     own = [one.seeded(seeds) for one in load_studies(first, store)] if single else []
     of_paper = single and not own and paper.anything
     if not own and not of_paper:
@@ -276,7 +274,6 @@ def report(
 def _study_of(folders: Iterable[Path]) -> tuple[list[Study], Store]:
     """A study of some runs: a panel for each task, a line for each agent."""
     from pdrm.experiments.panel import name_tasks
-    from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
     from pdrm.learning.run_folder import list_runs
@@ -294,7 +291,7 @@ def _study_of(folders: Iterable[Path]) -> tuple[list[Study], Store]:
     ]
     seeds = sorted({run.spec.seed for run in found})
     study = Study(panels=tuple(panels), seeds=seeds, name="runs")
-    return [study], Store(roots[0], tuple(roots[1:]))
+    return [study], pdrm.experiments.Store(roots[0], tuple(roots[1:]))
 
 
 # --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.
@@ -327,14 +324,15 @@ def reproduce(
     Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
     from pdrm.experiments.result_tables import CURVES, SUMMARY
-    from pdrm.learning.execution import Workers
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_report
 
-    chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
+    chosen = pdrm.learning.Workers(
+        count=workers, backend=backend, address=address, gigabytes=memory
+    )
     if reading is not None or figure == ["readings"]:
         _reproduce_readings(figure or [], reading, seeds, chosen, output)
         return
@@ -360,7 +358,6 @@ def _reproduce_readings(
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
     from pdrm.experiments.result_tables import write_tables
-    from pdrm.experiments.store import Store
     from pdrm.experiments.study import recorded
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
@@ -378,7 +375,7 @@ def _reproduce_readings(
         print_claims((claim.record() for claim in judged), details=False)
     every = [*map(study, STUDIES), *(one.study for one in chosen)]
     studies = [one.seeded(seeds) for one in every]
-    write_tables(recorded(studies, Store.below(output)), output)
+    write_tables(recorded(studies, pdrm.experiments.Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)
     next_command("pdrm claims --readings")

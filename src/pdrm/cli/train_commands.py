@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+import pdrm.learning
 from pdrm.cli.arguments import DomainName, Json, MachineName, complete_agent
 from pdrm.cli.output import next_command, print_json, warn_of_task
 from pdrm.errors import ConflictingOptions, Interrupted, UnknownSetting
@@ -66,31 +67,29 @@ def train(
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.files import ensure_folder
-    from pdrm.learning.execution import Planned, Workers, train_all
-    from pdrm.learning.run import Run
-    from pdrm.learning.run_spec import RunSpec, resolve_seeds
+    from pdrm.learning.execution import Planned, train_all
+    from pdrm.learning.run_spec import resolve_seeds
     from pdrm.learning.settings import check_count
-    from pdrm.task import Task
 
     if seed is not None and seeds is not None:
         raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
     check_count("seeds", 1 if seeds is None else seeds, 1)
     check_count("seed", seed or 0, 0)
-    chosen_workers = Workers(count=workers)
+    chosen_workers = pdrm.learning.Workers(count=workers)
     if log is not None:
         from pdrm.learning.sinks import check_sink
 
         check_sink(log)
-    task = Task(domain, machine, success=tuple(success or ()))
+    task = pdrm.Task(domain, machine, success=tuple(success or ()))
     given = {"k": k, "episodes": episodes, "total_timesteps": steps}
     chosen = _agent(task, agent, given, set_ or ())
     numbers = resolve_seeds(seeds or [seed or 0])
-    specs = [RunSpec(task, chosen, number) for number in numbers]
+    specs = [pdrm.learning.RunSpec(task, chosen, number) for number in numbers]
     specs[0].check()
     warn_of_task(task, quiet=False)
     root = ensure_folder(output)
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
-    runs = [Run(spec, root / spec.name) for spec in specs]
+    runs = [pdrm.Run(spec, root / spec.name) for spec in specs]
     try:
         outcome = train_all(planned, root, chosen_workers, log=log, shown=not as_json)
     except KeyboardInterrupt:

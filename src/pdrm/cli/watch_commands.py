@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+import pdrm
 from pdrm.cli.arguments import Json, RunFolders, Seed
 from pdrm.cli.output import next_command, print_json
 
@@ -30,10 +31,9 @@ def evaluate(
 
     With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-*
     """
-    from pdrm.learning.run import Run
     from pdrm.progress import COMPILING, say_if_slow
 
-    found = [Run.load(folder) for folder in runs or [RUNS]]
+    found = [pdrm.Run.load(folder) for folder in runs or [RUNS]]
     for run in found:
         if not run.done:
             said = "is not finished: repeat the command that started it to resume"
@@ -97,11 +97,10 @@ def replay(
 
 def _load(folder: Path, seed: int) -> Run:
     """The run of which an episode with this seed is asked for."""
-    from pdrm.learning.run import Run
     from pdrm.learning.settings import check_count
 
     check_count("seed", seed, 0)
-    return Run.load(folder)
+    return pdrm.Run.load(folder)
 
 
 def _show(screens: list[str]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +94,7 @@ def colours(keys: Sequence[str]) -> dict[str, str]:
     found = {key: NAMED[key] for key in keys if key in NAMED}
     left = [colour for colour in OTHERS if colour not in found.values()] or OTHERS
     unnamed = [key for key in dict.fromkeys(keys) if key not in NAMED]
-    return found | {key: left[number % len(left)] for number, key in enumerate(unnamed)}
+    return found | dict(zip(unnamed, cycle(left), strict=False))
 
 
 def run_plot(line: CurveLine) -> Plot:
@@ -133,12 +134,10 @@ def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
     axes = figure.subplots()
     every = [line for lines in panels for line in lines]
     shades = colours([line.colour_key for line in every])
-    for lines, style in zip(panels, STYLES * len(panels), strict=False):
+    for lines, style in zip(panels, cycle(STYLES), strict=False):
         for line in lines:
-            label = f"{line.name}, {line.panel}"
-            axes.plot(
-                line.at, line.middle, color=shades[line.colour_key], label=label, linestyle=style
-            )
+            colour, label = shades[line.colour_key], f"{line.name}, {line.panel}"
+            axes.plot(line.at, line.middle, color=colour, label=label, linestyle=style)
     _finish(axes, every)
     return figure
 
@@ -146,11 +145,8 @@ def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
 def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) -> None:
     for line in lines:
         colour = shades[line.colour_key]
-        style: dict[str, Any] = {
-            "linestyle": "--" if line.dashed else "-",
-            "marker": "o" if len(line.at) == 1 else "",
-        }
-        axes.plot(line.at, line.middle, color=colour, linewidth=1.6, label=line.name, **style)
+        (drawn,) = axes.plot(line.at, line.middle, color=colour, linewidth=1.6, label=line.name)
+        drawn.set(linestyle="--" if line.dashed else "-", marker="o" * (len(line.at) == 1))
         axes.fill_between(line.at, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
     for optimum in {line.optimum for line in lines if line.optimum is not None}:
         axes.axhline(

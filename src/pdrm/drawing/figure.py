@@ -9,7 +9,7 @@ caption holds what the picture cannot: the values of the variables and the machi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, permutations
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from pdrm.drawing.label_tokens import (
 )
 from pdrm.machines.machine import Machine
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import NONE, Otherwise, Rule
+from pdrm.machines.transitions import Otherwise, Rule
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -69,7 +69,7 @@ def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
         loops.setdefault(text, []).append(line)
     families = [family for loop in loops.values() for family in find_families(loop, texts)]
     if len(families) > MOST_LINES:
-        merged = _merge_guards(_merge_tops(texts))
+        merged = list(_merge(_merge(texts, _without_tops), _without_guards))
         others = (find_families([*texts], texts), find_families(merged, texts))
         families = min(families, *others, key=len)
     return families
@@ -100,25 +100,27 @@ def find_families(lines: Sequence[EdgeLine], texts: Mapping[EdgeLine, str]) -> l
     ]
 
 
-def _merge_tops(lines: Iterable[EdgeLine]) -> list[EdgeLine]:
-    """Merge lines that differ in the symbol they name; `z`, ε and counter tests stay apart."""
+def _merge(
+    lines: Iterable[EdgeLine], without: Callable[[EdgeLine], EdgeLine]
+) -> Iterable[EdgeLine]:
+    """Merge lines that differ only in what they are compared without."""
     merged: dict[EdgeLine, EdgeLine] = {}
     for line in lines:
-        named = all(isinstance(token, Name) for top in line.tops for token in top)
-        key = replace(line, tops=()) if named else line
-        known = merged.get(key)
-        merged[key] = replace(line, tops=(*known.tops, *line.tops)) if known else line
-    return list(merged.values())
+        known = merged.setdefault(without(line), line)
+        guards = dict.fromkeys((*known.guards, *line.guards))
+        tops = dict.fromkeys((*known.tops, *line.tops))
+        merged[without(line)] = replace(known, guards=tuple(guards), tops=tuple(tops))
+    return merged.values()
 
 
-def _merge_guards(lines: Iterable[EdgeLine]) -> list[EdgeLine]:
-    """Merge lines that differ in the label they read."""
-    merged: dict[EdgeLine, EdgeLine] = {}
-    for line in lines:
-        key = replace(line, guards=())
-        known = merged.get(key)
-        merged[key] = replace(line, guards=(*known.guards, *line.guards)) if known else line
-    return list(merged.values())
+def _without_guards(line: EdgeLine) -> EdgeLine:
+    return replace(line, guards=())
+
+
+def _without_tops(line: EdgeLine) -> EdgeLine:
+    """The line without the symbols that it names; `z`, ε and counter tests stay apart."""
+    named = all(isinstance(token, Name) for top in line.tops for token in top)
+    return replace(line, tops=()) if named else line
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ class Figure:
 
 def make_figure(machine: Machine[Rule]) -> Figure:
     """The figure of a machine."""
-    stack = _uses_stack(machine)
+    stack = not (isinstance(machine, PushdownRewardMachine) and machine.leaves_stack)
     parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = {}
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
@@ -193,14 +195,6 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     )
 
 
-def _uses_stack(machine: Machine[Rule]) -> bool:
-    """Return False for a machine that leaves a stack of one symbol as it is: a reward machine."""
-    if not isinstance(machine, PushdownRewardMachine) or len(machine.stack) > 1:
-        return True
-    kept = (() if rule.top == NONE else (rule.top,) for rule in machine.transitions)
-    return any(rule.push != top for rule, top in zip(machine.transitions, kept, strict=True))
-
-
 Variables = dict[Family, tuple[str, ...]]
 """Family -> the names of its variables."""
 
@@ -213,12 +207,10 @@ def _fill(family: Family, variables: Variables) -> Tokens:
 
 def _explain(rows: tuple[tuple[str, ...], ...], called: tuple[str, ...]) -> Tokens:
     """The line of the caption with the values of a variable, or of two."""
-
-    def tuple_of(names: tuple[str, ...]) -> Tokens:
-        listed = join(", ", [(Name(name),) for name in names])
-        return listed if len(names) == 1 else ("(", *listed, ")")
-
-    return ("for ", *tuple_of(called), " in ", *join(" ", map(tuple_of, rows)))
+    spelled = [join(", ", [(Name(name),) for name in names]) for names in (called, *rows)]
+    if len(called) > 1:
+        spelled = [("(", *names, ")") for names in spelled]
+    return ("for ", *spelled[0], " in ", *join(" ", spelled[1:]))
 
 
 def _draw_otherwise(machine: Machine[Rule]) -> Iterator[Arrow]:

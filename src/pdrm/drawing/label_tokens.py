@@ -5,7 +5,7 @@ The two are spelled differently in Unicode and in LaTeX, and only names can be r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdrm.machines.counting import CountingTransition
@@ -108,21 +108,6 @@ def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
     return tuple(map(one, tokens))
 
 
-def spell(tokens: Tokens) -> str:
-    """The tokens as Unicode text."""
-
-    def one(token: Token) -> str:
-        match token:
-            case Name(text):
-                return make_printable(text)
-            case ExactLabel(events):
-                return "{" + ", ".join(make_printable(event) for event in events) + "}"
-            case _:
-                return token
-
-    return "".join(one(token) for token in tokens)
-
-
 def make_printable(text: str) -> str:
     r"""Text in which characters that cannot be seen (or stand in XML) are spelled by their code point.
 
@@ -130,6 +115,26 @@ def make_printable(text: str) -> str:
     'a⟨U+0001⟩b'
     """
     return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+Spell = Callable[[str], str]
+
+
+def spell(
+    tokens: Tokens, name: Spell = make_printable, sign: Spell = str, braces: Sequence[str] = "{}"
+) -> str:
+    """The tokens as text: Unicode, unless names, signs and braces are spelled differently."""
+
+    def one(token: Token) -> str:
+        match token:
+            case Name(text):
+                return name(text)
+            case ExactLabel(events):
+                return braces[0] + ", ".join(map(name, events)) + braces[1]
+            case _:
+                return sign(token)
+
+    return "".join(map(one, tokens))
 
 
 # --- The line of a rule, in the order the paper prints its parts. Three kinds of rules, one shape:

@@ -123,19 +123,6 @@ def table(
     return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
 
 
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows of a table as lines with aligned columns.
-
-    >>> align([["a", "bc"], ["def", "g"]])
-    ['a    bc', 'def  g']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
 def number(value: float | None) -> str:
     """A number for people.
 

@@ -6,20 +6,22 @@ A plot is written in the format that the file's ending names, whole or not at al
 from __future__ import annotations
 
 import io
-import itertools
 import math
 import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 
 from pdrm.domains.finite_domain import FiniteDomain, Picture
 from pdrm.domains.pictures import draw_grid, draw_state
@@ -38,8 +40,8 @@ MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
 """Text in the middle of its place."""
 MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
-LINE = 32
-"""Letters of a line above a witness's map."""
+LINE, MOST_LINES = 32, 3
+"""Letters of a line above a witness's map, and lines."""
 MOST_COLUMNS, MOST_ROWS = 60, 24
 """Steps of an episode and symbols of its stack that are drawn."""
 LETTERED = 34
@@ -98,8 +100,8 @@ def open_frame(axes: Axes) -> None:
 
 def draw_legend(axes: Axes, height: float, columns: int) -> None:
     """The legend below the axes."""
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, height)}
-    axes.legend(fontsize=8, frameon=False, ncols=columns, **place)
+    where = (0.5, height)
+    axes.legend(loc="upper center", bbox_to_anchor=where, fontsize=8, frameon=False, ncols=columns)
 
 
 def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
@@ -145,33 +147,14 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
     for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
         grid.imshow(shown, interpolation="antialiased")
-        grid.set_axis_off()
-        grid.set_title(shorten_way(f"after {one.way}"), fontsize=11, color=INK)
-        _write_below(grid, -0.02, f"best: {one.best}\nvalue {one.value}", "top")
+        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
+        grid.set_title("\n".join(way), fontsize=11, color=INK)
+        grid.set_xlabel(f"best: {one.best}\nvalue {one.value}", fontsize=11, color=INK)
+        grid.set(xticks=[], yticks=[], frame_on=False)
         _plot_seen_stack(stack, one)
     if any(one.seen for one in situations):
-        _write_below(axes[-1], 0.0, "yellow:\nwhat the\npolicy sees", "bottom")
+        figure.supxlabel("yellow: what the policy sees", fontsize=11, color=INK)
     return figure
-
-
-def _write_below(axes: Axes, height: float, text: str, side: str) -> None:
-    style: dict[str, Any] = {**MIDDLE, "va": side, "fontsize": 11}
-    axes.text(0.5, height, text, transform=axes.transAxes, **style)
-
-
-def shorten_way(way: str) -> str:
-    """The way to a situation in lines that fit above its map; of a long one the beginning and the end.
-
-    >>> print(shorten_way("after actions " + " ".join("lr" * 20)))
-    after actions l r l r l r l r l
-    … 16 more …
-    r l r l r l r l r l r l r l r
-    """
-    lines = textwrap.wrap(way, LINE, break_long_words=False, break_on_hyphens=False)
-    if len(lines) > 2:
-        between = sum(len(line.split(" ")) for line in lines[1:-1])
-        lines = [lines[0], f"… {between} more …", lines[-1]]
-    return "\n".join(lines)
 
 
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:
@@ -207,20 +190,16 @@ class EpisodeStep:
 def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     """Draw an episode; a domain without a map has its stack only."""
     states = list(dict.fromkeys(moment.state for moment in moments))
-    shade = {state: COLOURS[number % len(COLOURS)] for number, state in enumerate(states)}
+    shade = dict(zip(states, cycle(COLOURS), strict=False))
     if domain.picture is None:
         figure = Plot(figsize=(5.2, 3.9), layout="constrained")
-        _plot_stacks(figure.subplots(), moments, shade)
-        return figure
-    figure = Plot(figsize=(8.6, 3.9), layout="constrained")
-    way, stacks = figure.subplots(1, 2, width_ratios=[1, 1.15])
-    _plot_way(way, domain.picture, moments, shade)
+        stacks = figure.subplots()
+    else:
+        figure = Plot(figsize=(8.6, 3.9), layout="constrained")
+        way, stacks = figure.subplots(1, 2, width_ratios=[1, 1.15])
+        _plot_way(way, domain.picture, moments, shade)
     _plot_stacks(stacks, moments, shade)
     return figure
-
-
-Move = tuple[tuple[int, int], tuple[int, int]]
-"""The cells before and after a step."""
 
 
 def _plot_way(
@@ -232,16 +211,16 @@ def _plot_way(
     box = (-0.5, width - 0.5, height - 0.5, -0.5)
     grid = draw_grid(picture, moments[0].place).pixels()
     axes.imshow(grid, interpolation="antialiased", extent=box)
-    ways: dict[str, list[Move]] = {}
-    for before, after in itertools.pairwise(moments):
-        move = picture.cell[before.place], picture.cell[after.place]
-        ways.setdefault(before.state, []).append(move)
+    cells = np.array([picture.cell[moment.place] for moment in moments])[:, ::-1]
+    moves = np.stack([cells[:-1], cells[1:]], axis=1)
+    states = np.array([moment.state for moment in moments[:-1]])
+    ways = list(dict.fromkeys(states.tolist()))
     between = min(0.26, 0.8 / max(1, len(ways)))  # all within a cell
-    for number, (state, moves) in enumerate(ways.items()):
-        shift = (number - (len(ways) - 1) / 2) * between
-        shifted = [[(x + shift, y + shift) for y, x in move] for move in moves]
-        style: dict[str, Any] = {"colors": shade[state], "linewidths": 2, "capstyle": "round"}
-        axes.add_collection(LineCollection(shifted, label=state, **style))
+    for number, state in enumerate(ways):
+        way = moves[states == state] + (number - (len(ways) - 1) / 2) * between
+        lines = LineCollection(list(way), label=state, colors=shade[state], linewidths=2)
+        lines.set_capstyle("round")
+        axes.add_collection(lines)
     axes.set(xticks=[], yticks=[])
     draw_legend(axes, -0.02, columns=4)
 
@@ -251,24 +230,22 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
     columns = moments[:MOST_COLUMNS]
     height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
     symbols = list(dict.fromkeys(symbol for moment in columns for symbol in reversed(moment.stack)))
-    tint = {symbol: TINTS[number % len(TINTS)] for number, symbol in enumerate(symbols)}
+    tint = dict(zip(symbols, cycle(TINTS), strict=False))
     lettered = len(columns) <= LETTERED and max(map(len, symbols), default=1) <= 2
     for x, moment in enumerate(columns):
         for y, symbol in enumerate(moment.stack[::-1][:height]):
-            cell = Rectangle((x, y), 1, 1, facecolor=tint[symbol], edgecolor="#ffffff")
+            cell = Rectangle((x - 0.5, y), 1, 1, facecolor=tint[symbol], edgecolor="#ffffff")
             axes.add_patch(cell)
             if lettered:
-                axes.text(x + 0.5, y + 0.5, symbol, fontsize=8, **MIDDLE)
-        above = height + 0.35
-        axes.plot([x + 0.1, x + 0.9], [above, above], color=shade[moment.state], linewidth=4)
+                axes.text(x, y + 0.5, symbol, fontsize=8, **MIDDLE)
+        axes.hlines(height + 0.35, x - 0.5, x + 0.5, color=shade[moment.state], linewidth=4)
     if not lettered:
         for symbol, colour in tint.items():
             axes.fill([], [], color=colour, label=symbol)
         draw_legend(axes, -0.12, columns=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"
-    axes.set(xlim=(0, max(8, len(columns))), ylim=(0, max(6, height + 0.8)))
+    axes.set(xlim=(-0.5, max(8, len(columns)) - 0.5), ylim=(0, max(6, height + 0.8)))
     axes.set(xlabel=f"step{more}", ylabel="stack, top uppermost")
-    steps = range(0, len(columns), max(1, len(columns) // 8))
-    axes.set_xticks([step + 0.5 for step in steps], [str(step) for step in steps])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines[["top", "right"]].set_visible(False)

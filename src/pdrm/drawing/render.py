@@ -262,18 +262,19 @@ def _place_svgs(png: bytes, svg: bytes) -> str:
     """A picture of pixels and one of lines side by side."""
     from PIL import Image
 
-    left_size = Image.open(io.BytesIO(png)).size
     points = re.findall(rb'(?:width|height)="([\d.]+)pt"', svg)
-    right_size = tuple(float(value) * 4 / 3 for value in points[:2])  # 96 pixels are 72 points
-    height = max(left_size[1], right_size[1])
-    left = 0.0
-    images: list[Markup] = []
-    for file, kind, size in ((png, "png", left_size), (svg, "svg", right_size)):
-        place = {"x": left, "y": (height - size[1]) / 2, "width": size[0], "height": size[1]}
-        named = {name: f"{value:g}" for name, value in place.items()}
-        images.append(html("image", href=data_url(file, kind), **named))
-        left += size[0] + BETWEEN
-    box = f"0 0 {left - BETWEEN:g} {height:g}"
+    sizes = [
+        Image.open(io.BytesIO(png)).size,
+        tuple(float(value) * 4 / 3 for value in points[:2]),  # 96 pixels are 72 points
+    ]
+    total, height = sizes[0][0] + BETWEEN + sizes[1][0], max(size[1] for size in sizes)
+    lefts, urls = (0, total - sizes[1][0]), (data_url(png, "png"), data_url(svg, "svg"))
+    images = []
+    for (wide, high), left, url in zip(sizes, lefts, urls, strict=True):
+        place = {"x": left, "y": (height - high) / 2, "width": wide, "height": high}
+        numbers = {name: f"{value:g}" for name, value in place.items()}
+        images.append(html("image", href=url, **numbers))
+    box = f"0 0 {total:g} {height:g}"
     return html("svg", *images, xmlns="http://www.w3.org/2000/svg", viewBox=box)
 
 

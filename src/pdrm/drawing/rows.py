@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
-from pdrm.drawing.markup import Markup, align, html, join, number, table
+from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.tikz import escape_prose
+from pdrm.drawing.trace import align
 from pdrm.errors import MissingPackage, NotHere, did_you_mean
 
 SHOWN = 20

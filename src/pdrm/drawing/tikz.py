@@ -10,7 +10,7 @@ import unicodedata
 
 from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
-from pdrm.drawing.label_tokens import ExactLabel, Name, Token, Tokens, make_printable
+from pdrm.drawing.label_tokens import Tokens, make_printable, spell
 from pdrm.machines.machine import Machine
 from pdrm.machines.transitions import Rule
 
@@ -62,20 +62,15 @@ CHARACTERS = {
 def spell_formula(tokens: Tokens) -> str:
     r"""A line of a label.
 
+    >>> from pdrm.drawing.label_tokens import ExactLabel, Name
     >>> print(spell_formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
     $\{A\},\ z / \#\ z,\ -1\mathrm{e}5$
     """
 
-    def one(token: Token) -> str:
-        match token:
-            case Name(text):
-                return spell_name(text)
-            case ExactLabel(events):
-                return r"\{" + ", ".join(spell_name(event) for event in events) + r"\}"
-            case _:
-                return SIGN.sub(lambda sign: SIGNS.get(sign[0], r"\mathrm{e}"), token)
+    def sign(text: str) -> str:
+        return SIGN.sub(lambda found: SIGNS.get(found[0], r"\mathrm{e}"), text)
 
-    return f"${''.join(one(token) for token in tokens)}$"
+    return "$" + spell(tokens, spell_name, sign, (r"\{", r"\}")) + "$"
 
 
 def spell_name(text: str) -> str:

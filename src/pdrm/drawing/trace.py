@@ -5,11 +5,10 @@ The rows are words; `render` draws them and `pdrm step` prints them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.drawing.markup import align
 from pdrm.machines.configurations import Configuration, MachineRun, Step
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
@@ -110,6 +109,19 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
     left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
     end = f"ended in {shown} (final){left}" if run.finished else f"not ended: in {shown}"
     return f"{end}; reward {spell_number(run.reward)}"
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines with aligned columns.
+
+    >>> align([["a", "bc"], ["def", "g"]])
+    ['a    bc', 'def  g']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def write_trace(run: MachineRun[AnyStep]) -> str:
