@@ -121,7 +121,6 @@ def _count_table(policy: Path) -> dict[str, int | None]:
     """Count the contents of one run's table; the strings of a table that sees only the top of the stack are not its own."""
     from pdrm.learning.tabular.policy import QPolicy
     from pdrm.learning.tabular.policy_file import load_table
-    from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
     learnt = load_table(policy)
@@ -129,7 +128,7 @@ def _count_table(policy: Path) -> dict[str, int | None]:
         return {"rows": len(learnt), "strings": None, "counters": None}
     table = learnt.q_table
     memories = len(set(table.node.tolist()))
-    counts = isinstance(table.memory, CounterVectors)
+    counts = learnt.counts
     whole = isinstance(table.view, FullStack) and not counts
     return {
         "rows": len(table),

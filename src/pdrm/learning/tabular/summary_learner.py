@@ -21,7 +21,7 @@ from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
     find_values,
@@ -187,11 +187,9 @@ class SummaryLearner:
             here = [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]
             if here:
                 return [here[turn % len(here)]]
-        below = np.array(stack, np.int32)
-        way: list[int] = seek(
-            self.world, self.table, self._guess, s, u, below, left, goal, turn, discount
-        ).tolist()
-        return way
+        return find_way(
+            self.world, self.table, self._guess, s, u, stack, left, goal, turn, discount
+        )
 
     def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
         """The best actions by what is known; all of them if nothing is."""
