@@ -333,19 +333,18 @@ class HierarchicalLearner(TabularLearner):
 
     def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
         machine, table = self.machine, self._decode()
-        heads = acting_heads(machine, self.domain)
-        state = [machine.states.index(head.state) for head in heads]
-        tops = ([top] if top else [] for top in self.tables.options.head_top.tolist())
-        tree, nodes = MemoryTree.of(machine.stack, tops)
-        place = np.flatnonzero(self.tables.met)
+        own, place = self.tables.options, np.flatnonzero(self.tables.met)
+        tree, nodes = MemoryTree.of(
+            machine.stack, ([top] if top else [] for top in own.head_top.tolist())
+        )
         seen = (
-            np.repeat(place, len(heads)),
-            np.tile(state, len(place)),
+            np.repeat(place, len(nodes)),
+            np.tile(own.head_state, len(place)),
             np.tile(nodes, len(place)),
         )
         value = self.tables.within[place].reshape(-1, self.tables.within.shape[2])
         within = PolicyTable.of(TOP, table.states, tree, seen, value)
-        options = options_in_play(machine, heads)
+        options = options_in_play(machine, acting_heads(machine, self.domain))
         texts = {state: option_texts(each) for state, each in options.items()}
         return HierarchicalPolicy(
             about or {}, to_text(machine), self.domain.actions, table, texts, within

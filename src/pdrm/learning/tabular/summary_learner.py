@@ -153,7 +153,11 @@ class SummaryLearner:
                 turn = int(rng.integers(len(where.actions)))
                 plan = self._seek(s, u, stack, limit - step, goal, turn, discount)
                 seeking = bool(plan)
-            a = plan.pop(0) if plan else int(rng.choice(self._greedy(s, u, stack)))
+            if plan:
+                a = plan.pop(0)
+            else:  # one of the best by what is known
+                values = find_values(self.solver, s, u, stack)
+                a = int(rng.choice(np.flatnonzero(values == values.max())))
             outcome = s, a, pick(arrays.probability[s, a], float(rng.random()))
             after = int(arrays.next[outcome])
             label = int(arrays.label[outcome])
@@ -190,12 +194,6 @@ class SummaryLearner:
         return find_way(
             self.world, self.table, self._guess, s, u, stack, left, goal, turn, discount
         )
-
-    def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
-        """The best actions by what is known; all of them if nothing is."""
-        values = find_values(self.solver, s, u, stack)
-        best: list[int] = np.flatnonzero(values == values.max()).tolist()
-        return best
 
     def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:
         """Record a move; a new one is backed up for every machine state and top symbol."""
