@@ -12,7 +12,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pdrm.errors import BadCertificate
 from pdrm.files import MALFORMED, read_bytes, write_atomically
@@ -104,67 +105,29 @@ def load_certificate(path: str | Path) -> Certificate:
     try:
         record = json.loads(data)
         demand(record.pop("format", None) == FORMAT, f"{path} is not a certificate of this version")
-        certificate = _read(record)
-    except (*MALFORMED, AttributeError) as error:
+        kinds = get_type_hints(Certificate)
+        certificate = Certificate(**{name: _read(one, kinds[name]) for name, one in record.items()})
+        demand(certificate.question in QUESTIONS, f"there is no question `{certificate.question}`")
+    except MALFORMED as error:
         raise BadCertificate(f"{path} is not a certificate: {error}", fix=AGAIN) from None
     return certificate
 
 
-def _read(record: dict[str, Any]) -> Certificate:
-    entries = tuple(
-        (
-            _int(s), _text(u), _texts(seen), _flag(whole),
-            None if constant is None else _number(constant),
-            tuple((_int(t), _number(c), _int(s2), _text(u2)) for t, c, s2, u2 in lines),
-        )
-        for s, u, seen, whole, constant, lines in record.pop("entries")
-    )  # fmt: skip
-    ranges = tuple(
-        (_int(s), _text(u), _number(a), _number(b)) for s, u, a, b in record.pop("ranges")
-    )
-    lower = tuple((_int(s), _text(u), _texts(z), _number(v)) for s, u, z, v in record.pop("lower"))
-    policy = tuple((_int(s), _text(u), _texts(z), _text(a)) for s, u, z, a in record.pop("policy"))
-    question, machine, files = (
-        _text(record.pop("question")),
-        record.pop("machine"),
-        record.pop("files"),
-    )
-    demand(question in QUESTIONS, f"there is no question `{question}`")
-    demand(isinstance(files, dict), "its files are not a table")
-    found = Certificate(
-        question, _int(record.pop("k")), _number(record.pop("discount")), _text(record.pop("domain")),
-        None if machine is None else _text(machine), _number(record.pop("bound")),
-        entries, ranges, lower, policy, {_text(name): _text(where) for name, where in files.items()},
-    )  # fmt: skip
-    demand(not record, f"it has a field `{next(iter(record), '')}`, which certificates do not have")
-    return found
-
-
-def _int(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise ValueError(f"{value!r} is not a non-negative integer")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"{value!r} is not a finite number")
-    return float(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a text")
-    return value
-
-
-def _texts(value: object) -> Stack:
-    if not isinstance(value, list | tuple):
-        raise ValueError(f"{value!r} is not a list of symbols")
-    return tuple(_text(one) for one in value)
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
+def _read(value: Any, kind: Any) -> Any:
+    """A value of this type, from what JSON makes of it."""
+    if isinstance(kind, UnionType):  # with None
+        return None if value is None else _read(value, kind.__args__[0])
+    inside = get_args(kind)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        kinds = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
+        return tuple(_read(one, its) for one, its in zip(value, kinds, strict=True))
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return {_read(name, inside[0]): _read(one, inside[1]) for name, one in value.items()}
+    if kind is float and type(value) is int:
+        value = float(value)
+    fits = type(value) is kind
+    if kind is int:
+        fits &= value in range(2**31)
+    if not fits or (kind is float and not isfinite(value)):
+        raise ValueError(f"{value!r} is not what belongs there")
     return value

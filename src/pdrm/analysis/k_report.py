@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.k_policy import KPolicy, Row
+from pdrm.analysis.regret import OpenInterval
 from pdrm.analysis.values import Interval
 from pdrm.analysis.witness import Followed, Member
 from pdrm.errors import BadSetting, DoesNotApply
@@ -25,9 +26,6 @@ SMALL_LOSS = 0.01
 """A k that loses at most this share of the value is recommended if none is known to be enough."""
 MOST_TO_LEARN, FEW_ROWS = 2, 2_000
 """A table with more symbols in view and more rows learns slowly."""
-
-OpenInterval = tuple[float, float | None]
-"""A lower and an upper bound; None if no upper one is known."""
 
 
 @dataclass(frozen=True, slots=True)

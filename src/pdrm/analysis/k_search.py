@@ -7,7 +7,7 @@ so that bounds are carried over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -15,7 +15,7 @@ from time import monotonic
 
 from pdrm.analysis.best_policy import Loss, find_loss
 from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.certify import certify_every_stack, certify_everywhere, certify_start
+from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import MOST_K, Row, check_ks
 from pdrm.analysis.k_report import UNDECIDED, YES, KAnswer, KReport, judge
@@ -27,7 +27,13 @@ from pdrm.analysis.regret import (
     search_witnesses,
 )
 from pdrm.analysis.top_bounds import check_discount
-from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, value_product
+from pdrm.analysis.values import (
+    ExploredValues,
+    Interval,
+    SolvedValues,
+    ValuedProduct,
+    value_product,
+)
 from pdrm.analysis.witness import Followed, describe_states, follow_optimal
 from pdrm.errors import BadSetting, DoesNotApply, OutOfTime, PdrmError, UnknownChoice
 from pdrm.product.finite_product import Bound
@@ -50,153 +56,134 @@ MOST_HEADS = 20_000
 GIB = 2**30
 
 
+@dataclass(slots=True)
 class _Search:
     """The bounds found so far."""
 
-    def __init__(
-        self,
-        task: Task,
-        ks: list[int] | None,
-        discount: float,
-        bound: Bound,
-        depth: int | None,
-        most: int,
-        memory: int,
-        start_only: bool,
-    ) -> None:
-        self.task, self.discount, self.bound = task, discount, bound
-        self.depth, self.most, self.memory, self.start_only = depth, most, memory, start_only
-        self.upwards = ks is None
-        self.ks = list(range(FIRST + 1)) if ks is None else ks
-        self.values: ValuedProduct | None = None
-        self.value = (-inf, inf)
-        self.tolerance = self.step_tolerance = 0.0
-        self.answers = {k: KAnswer(k, (0.0, inf)) for k in self.ks}
-        self.losses: dict[int, Loss] = {}
-        self.followed: Followed | None = None
-        self.ended = "time"
-        self.update: Callable[[float, str], None] = lambda _done, _note: None
-        self._explored_near = False
-        self._tried: set[int] = set()
-        self._proofs: dict[int, Certificate] = {}
+    task: Task
+    asked: list[int] | None
+    discount: float
+    bound: Bound
+    depth: int | None
+    most: int
+    memory: int
+    start_only: bool
+    ks: list[int] = field(default_factory=list)
+    values: ValuedProduct | None = None
+    value: Interval = (-inf, inf)
+    tolerance: float = 0.0
+    step_tolerance: float = 0.0
+    answers: dict[int, KAnswer] = field(default_factory=dict)
+    losses: dict[int, Loss] = field(default_factory=dict)
+    proofs: dict[int, Certificate] = field(default_factory=dict)
+    followed: Followed | None = None
+    ended: str = "time"
+    explored: bool = False
+    """True once exploring on will not decide more."""
 
-    def run(self, deadline: Deadline) -> None:
+    def __post_init__(self) -> None:
+        for k in range(FIRST + 1) if self.asked is None else self.asked:
+            self._ask(k)
+
+    def _ask(self, k: int) -> None:
+        self.ks.append(k)
+        self.answers[k] = KAnswer(k, (0.0, inf))
+
+    def run(
+        self, deadline: Deadline, update: Callable[[float, str], None] = lambda *_: None
+    ) -> None:
         """Search until everything is decided, time is up, or no more states may be explored."""
         values = value_product(self.task, self.discount, self.bound, self.memory, deadline)
-        self.values = values
-        self._note(values)
-        certain = isinstance(values, SolvedValues)
-        self._explore(
-            values, (0 if self.start_only else NEAR) if certain else NEAR_WITH_CHANCE, deadline
-        )
+        self.values, self.most = values, min(self.most, values.product.most_states)
+        near = NEAR_WITH_CHANCE
+        if isinstance(values, SolvedValues):
+            near = 0 if self.start_only else NEAR
+        explore(values, min(near, self.most), self.depth, deadline.share(0.25))
+        self._measure(values)
         if isinstance(values, SolvedValues):
             self.followed = follow_optimal(values)
-        begun, seconds = monotonic(), 0.5
+        begun, seconds, tried = monotonic(), 0.5, set[int]()
         while True:
             for k in self.ks:
-                self.update(monotonic() - begun, f"k = {k}, {len(values.product):,} states")
+                update(monotonic() - begun, f"k = {k}, {len(values.product):,} states")
                 self._find_loss(values, k, deadline.within(seconds))
                 self._add_k(values)
-            if self._is_decided() or deadline.over or len(values.product) >= self._most(values):
+            full = len(values.product) >= self.most
+            if self._is_finished() or deadline.over or full:
                 break
             seconds *= 4
             self._explore_further(values, deadline.within(seconds))
             if self.bound == Bound() and not values.closed and not self.start_only:
-                self._try_every_stack(values, deadline.share(0.25))
-        decided, full = self._is_judged(), len(values.product) >= self._most(values)
-        self.ended = "decided" if decided else "states" if full and not deadline.over else "time"
+                self._try_every_stack(values, tried, deadline.share(0.25))
+        self.ended = "states" if full and not deadline.over else "time"
+        if self._is_judged():
+            self.ended = "decided"
 
-    def _most(self, values: ValuedProduct) -> int:
-        return min(self.most, values.product.most_states)
-
-    def _is_decided(self) -> bool:
+    def _is_finished(self) -> bool:
         """True if nothing is left to decide, and some k loses nothing or all losses are known well."""
-        if not self._is_judged():
-            return False
         losses = [answer.loss for answer in self.answers.values()]
         enough = any(judge(loss, self.tolerance) == YES for loss in losses)
-        return enough or all(
-            high - low <= max(self.tolerance, NARROW * high) for low, high in losses
-        )
+        known = (high - low <= max(self.tolerance, NARROW * high) for low, high in losses)
+        return self._is_judged() and (enough or all(known))
 
     def _is_judged(self) -> bool:
         """True if nothing is left that searching on could decide."""
         for answer in self.answers.values():
             found = answer.judge(self.tolerance, self.step_tolerance)
-            if found["start"] == UNDECIDED:
-                return False
-            if not self.start_only and found["everywhere"] == UNDECIDED and not self._explored_near:
+            far = self.start_only or self.explored or found["everywhere"] != UNDECIDED
+            if found["start"] == UNDECIDED or not far:
                 return False
         return True
 
     def _add_k(self, values: ValuedProduct) -> None:
         """Ask about one more k if none so far is enough, and it sees more than those."""
-        last = self.ks[-1]
-        enough = judge(self.answers[last].loss, self.tolerance) == YES
-        heights = values.product.stacks.height[values.product.states.node[: len(values.product)]]
-        if (
-            self.upwards
-            and not enough
-            and last < min(MOST_K, int(heights.max(initial=0)))
-            and values.closed
-        ):
-            self.ks.append(last + 1)
-            self.answers[last + 1] = KAnswer(last + 1, (0.0, inf))
+        last, product = self.ks[-1], values.product
+        if self.asked is not None or not values.closed or last >= MOST_K:
+            return
+        highest = int(product.stacks.height[product.states.node[: len(product)]].max(initial=0))
+        if last < highest and judge(self.answers[last].loss, self.tolerance) != YES:
+            self._ask(last + 1)
             self._measure(values)
-
-    def _explore(self, values: ValuedProduct, most: int, deadline: Deadline) -> None:
-        """Explore near the start, and measure regret and spread there."""
-        explore(values, min(most, self._most(values)), self.depth, deadline.share(0.25))
-        self._note(values)
-        self._measure(values)
 
     def _explore_further(self, values: ValuedProduct, deadline: Deadline) -> None:
         """Look for states far away that prove a no; with chance, explore what the optimal policy reaches."""
-        undecided = [
-            k for k, answer in self.answers.items()
-            if not self.start_only and judge(answer.regret, self.step_tolerance) == UNDECIDED
-        ]  # fmt: skip
-        if isinstance(values, SolvedValues) and not values.closed and self.depth is None:
-            if undecided:
-                most = min(self._most(values), len(values.product) + 4 * NEAR)
-                search_witnesses(values, undecided, self.step_tolerance, most, deadline.share(0.5))
-            self._explored_near = True
-        elif isinstance(values, ExploredValues) and not values.closed:
-            before = len(values.product)
+        before = len(values.product)
+        self.explored = True
+        if isinstance(values, ExploredValues) and not values.closed:
             values.explore_likely(2 * before)
             grown = len(values.product)
-            self._explored_near = (
-                grown >= min(self._most(values), ENOUGH_WITH_CHANCE) or grown == before
-            )
-        else:
-            self._explored_near = True
-        self._note(values)
+            self.explored = grown >= min(self.most, ENOUGH_WITH_CHANCE) or grown == before
+        elif isinstance(values, SolvedValues) and not values.closed and self.depth is None:
+            undecided = [k for k in self.ks if self._may_be_enough(k)]
+            most, half = min(self.most, before + 4 * NEAR), deadline.share(0.5)
+            search_witnesses(values, undecided, self.step_tolerance, most, half)
         self._measure(values)
 
-    def _try_every_stack(self, values: ValuedProduct, deadline: Deadline) -> None:
+    def _may_be_enough(self, k: int) -> bool:
+        """True if it is not known whether some k-policy is optimal everywhere, and asked."""
+        regret = judge(self.answers[k].regret, self.step_tolerance)
+        return regret == UNDECIDED and not self.start_only
+
+    def _try_every_stack(self, values: ValuedProduct, tried: set[int], deadline: Deadline) -> None:
         """Try to prove the smallest undecided k enough however high the stack is."""
-        machine = self.task.pushdown
+        machine, tolerance = self.task.pushdown, self.step_tolerance
         heads = self.task.finite.states * len(machine.states)
-        for k, answer in self.answers.items():
-            size = heads * len(machine.stack) ** max(1, k)
-            if k in self._tried or judge(answer.regret, self.step_tolerance) != UNDECIDED:
-                continue
-            if size > MOST_HEADS:
+        for k in filter(self._may_be_enough, [k for k in self.ks if k not in tried]):
+            if heads * len(machine.stack) ** max(1, k) > MOST_HEADS:
                 return
             try:
-                tolerance = self.step_tolerance
-                proof = certify_every_stack(self.task, values, k, deadline, tolerance)
+                proof = certify_everywhere(self.task, values, k, deadline, tolerance)
             except OutOfTime:
                 return
             except PdrmError:  # no action is always the best, or the operators are not known
-                self._tried.add(k)
+                tried.add(k)
                 return
-            self._tried.add(k)
-            if proof.bound <= self.step_tolerance:
+            tried.add(k)
+            if proof.bound <= tolerance:
                 for more in (one for one in self.answers.values() if one.k >= k):
                     more.every_stack = True
                     more.narrow(loss=(0.0, proof.bound), regret=(0.0, proof.bound))
-                    self._proofs[more.k] = replace(proof, k=k)
+                    self.proofs[more.k] = replace(proof, k=k)
                 self._carry_over()
                 return
 
@@ -207,14 +194,13 @@ class _Search:
 
     def _measure(self, values: ValuedProduct) -> None:
         """Bound regret and spread by the states explored so far."""
+        self._note(values)
         if self.start_only:
             return
         gaps, steps = measure_gaps(values), count_steps(values)
         for k, answer in self.answers.items():
             found = measure_regret(values, k, self.step_tolerance, gaps)
-            answer.narrow(
-                regret=(found.low, found.high), spread=(found.spread_low, found.spread_high)
-            )
+            answer.narrow(regret=found.regret, spread=found.spread)
             answer.steps = (
                 None if steps is None or answer.steps is None else max(steps, answer.steps)
             )
@@ -226,32 +212,24 @@ class _Search:
     def _find_loss(self, values: ValuedProduct, k: int, deadline: Deadline) -> None:
         """Bound the loss of one k, starting from the best policy known."""
         answer = self.answers[k]
-        if (
-            judge(answer.loss, self.tolerance) != UNDECIDED
-            and k in self.losses
-            and (answer.loss[1] - answer.loss[0] <= max(self.tolerance, 1e-6 * answer.loss[1]))
-        ):
+        low, high = answer.loss
+        well_known = high - low <= max(self.tolerance, 1e-6 * high)
+        if well_known and k in self.losses and judge(answer.loss, self.tolerance) != UNDECIDED:
             return
         smaller = [one for one in self.losses if one <= k]
         before = self.losses[max(smaller)] if smaller else None
         found = find_loss(values, k, before, self.tolerance, deadline)
         if k not in self.losses or found.high <= self.losses[k].high:
             self.losses[k] = found
-            answer.policy = self._name_policy(values, found)
+            product, rows = values.product, dict[Row, str]()
+            for klass, action in found.policy.items():
+                x = int(found.classes.member[klass])
+                row = int(product.place[x]), product.machine_state(x), product.stack(x)[:k]
+                rows[row] = product.domain.actions[action]
+            answer.policy = rows
         answer.narrow(loss=(found.low, found.high))
         self._note(values)
         self._carry_over()
-
-    def _name_policy(self, values: ValuedProduct, found: Loss) -> dict[Row, str]:
-        """A policy by what it sees."""
-        product, named = values.product, {}
-        for klass, action in found.policy.items():
-            x = int(found.classes.member[klass])
-            seen = product.stack(x)[: found.classes.k]
-            named[int(product.place[x]), product.machine_state(x), seen] = product.domain.actions[
-                action
-            ]
-        return named
 
     def _carry_over(self) -> None:
         """Carry bounds over: enough for k is enough for more; not enough for k is not enough for fewer."""
@@ -266,11 +244,10 @@ class _Search:
 
     def report(self) -> KReport:
         """The report so far."""
-        values = self.values
+        states = 0 if self.values is None else len(self.values.product)
         return KReport(
             self.task, self.discount, self.bound, self.value, self.tolerance, self.step_tolerance,
-            self.answers, isinstance(values, SolvedValues), self.ended,
-            0 if values is None else len(values.product), self.followed, self.prove,
+            self.answers, isinstance(self.values, SolvedValues), self.ended, states, self.followed, self.prove,
         )  # fmt: skip
 
     def prove(self, k: int, question: str) -> Certificate:
@@ -278,7 +255,7 @@ class _Search:
         if self.values is None or k not in self.losses:
             raise DoesNotApply(f"nothing is known of k = {k} yet", fix="search longer")
         if question == "everywhere":
-            return self._proofs.get(k) or certify_everywhere(self.task, self.values, k)
+            return self.proofs.get(k) or certify_everywhere(self.task, self.values, k)
         rows = tuple((*row, action) for row, action in self.answers[k].policy.items())
         return certify_start(self.task, self.values, k, self.losses[k], rows)
 
@@ -365,9 +342,8 @@ def run_search(search: _Search, seconds: float | None, *, quiet: bool) -> tuple[
     compile_kernels()
     stopped = False
     with show_progress(seconds or inf, "check-k", quiet=quiet) as update:
-        search.update = update
         try:
-            search.run(Deadline(seconds))
+            search.run(Deadline(seconds), update)
         except KeyboardInterrupt:
             search.ended, stopped = "stopped", True
         update(seconds or inf, "stopped" if stopped else "done")

@@ -14,11 +14,9 @@ from pdrm.product.hash_kernel import Index, hash_key
 
 MISSING = 3
 """An operator is needed that is not in the arrays yet."""
-UNEXPANDED = 4
-"""A state is played that has not been expanded."""
 
-EARNED, DOUBT, GROSS, STEPS, CHOSEN, TOTALS = range(6)
-"""The sums of `play`: what is earned at least, how much more it may be, the absolute rewards, steps, classes chosen."""
+EARNED, DOUBT, GROSS, STEPS, TOTALS = range(5)
+"""The sums of `play`: what is earned at least, how much more it may be, the absolute rewards, steps."""
 
 
 class LineArrays(NamedTuple):
@@ -147,46 +145,43 @@ def classify(
 @njit(cache=True)
 def play(
     following: Integers, reward: Floats, expanded: Flags, value: Floats, worst: Floats, discount: float, cut: float,
-    klass: Integers, action: Integers, coarse: Integers, hint: Integers, complete: bool,
-    at: Numbers, weight: Floats, log: Integers, total: Floats, stamp: Numbers, mark: Numbers, then: Floats,
+    klass: Integers, action: Integers, complete: bool, at: Numbers, weight: Floats, total: Floats,
+    stamp: Numbers, mark: Numbers, then: Floats, seen: Flags,
 ) -> int:  # fmt: skip
-    """Play episodes as far as a policy knows; if `complete`, choose in every new class: what `hint` says, else the best there.
+    """Play episodes as far as a policy knows; if `complete`, choose the best action in every new class, and note in `seen` all classes.
 
     Returns the number of an episode that came to a state that is to be expanded (call again then), or -1.
     `at[i]` is END for an episode that is over. A configuration that returns makes a geometric series. Once an episode counts for
     less than `cut`, `worst` is added, and the rest up to its value becomes doubt.
     """
-    actions = following.shape[1]
     for i in range(len(at)):
         x, w = at[i], weight[i]
         while x != END:
-            a = action[klass[x]]
-            if a < 0 and not complete:
+            c = klass[x]
+            if action[c] < 0 and not complete:
                 break
             if not expanded[x]:
                 at[i], weight[i] = x, w
                 return i
-            if a < 0:
-                a = hint[coarse[x]]
+            if action[c] < 0:
                 best = -np.inf
-                for b in range(actions if a < 0 else 0):
+                for b in range(following.shape[1]):
                     y = following[x, b, 0]
                     q = reward[x, b, 0] + (discount * value[y] if y != END else 0.0)
                     if q > best:
-                        best, a = q, b
-                action[klass[x]] = a
-                log[int(total[CHOSEN])] = klass[x]
-                total[CHOSEN] += 1
+                        best, action[c] = q, b
+            seen[c] |= complete
             if mark[x] == stamp[0]:
                 total[EARNED] = then[x, 1] + (total[EARNED] - then[x, 1]) / (1 - w / then[x, 0])
                 x = END
                 break
             mark[x] = stamp[0]
             then[x, 0], then[x, 1] = w, total[EARNED]
-            total[EARNED] += w * reward[x, a, 0]
-            total[GROSS] += abs(w * reward[x, a, 0])
+            paid = w * reward[x, action[c], 0]
+            total[EARNED] += paid
+            total[GROSS] += abs(paid)
             total[STEPS] += 1
-            x, w = following[x, a, 0], w * discount
+            x, w = following[x, action[c], 0], w * discount
             if x != END and w * (value[x] - worst[x]) <= cut:
                 total[DOUBT] += w * max(0.0, value[x] - worst[x])
                 total[EARNED] += w * worst[x]
