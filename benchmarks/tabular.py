@@ -164,7 +164,7 @@ def bytes_per_row() -> float:
     """Memory of a table of values divided by its rows, the hash and the room to grow included."""
     training = _begin(Task("maze-20x20"), QLearning(k="full", **LETTER))
     training.advance(1_000)
-    table = training.table
+    table = training.tables.table
     return sum(array.nbytes for array in (table.slot, table.key, table.value)) / training.rows
 
 

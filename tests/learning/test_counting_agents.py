@@ -87,8 +87,8 @@ def test_operations_are_counted_without_a_budget_too():
     training = QLearner(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
     training.advance(1)
     assert training.steps == 5
-    known = training.explored.after >= 0
-    assert training.explored.moves[known].min() >= 1
+    known = training.tables.explored.after >= 0
+    assert training.tables.explored.moves[known].min() >= 1
 
 
 def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_the_stack():
@@ -103,7 +103,7 @@ def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_th
         training = QLearner(domain("letter"), catalogue(name), FullStack(), settings, 7)
         training.advance(400)
         assert training.test().returns.mean() > 0.7
-    assert training.observed.index.used[0] == training.explored.stacks.made[0] - 1
+    assert training.tables.observed.index.used[0] == training.tables.explored.stacks.made[0] - 1
 
 
 def test_automaton_and_machine_of_the_letters_pay_alike():
@@ -133,7 +133,7 @@ def test_a_snapshot_keeps_the_counters():
 def test_counters_may_be_imagined_before_they_are_observed():
     agent = ReadCountingCQL(counter_values=20)
     at_once, stopped, resumed = (make_learner(Task("letter"), agent, seed=1) for _ in range(3))
-    assert at_once.observed.index.used[0] == 20
+    assert at_once.tables.observed.index.used[0] == 20
     at_once.advance(3)
     stopped.advance(1)
     resumed.load(stopped.save())

@@ -56,7 +56,9 @@ TASKS = {
 def tables(training):
     """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
     policy, actions = training.policy(), len(training.domain.actions)
-    counts = dict(zip(training.machine.states, training.options.counts.tolist(), strict=False))
+    counts = dict(
+        zip(training.machine.states, training.tables.options.counts.tolist(), strict=False)
+    )
     meta, policies = rows_of(policy.q_table), {}
     for seen, values in meta.items():
         assert not any(values[counts[seen[1]] :])
@@ -214,7 +216,7 @@ def test_options_learn_where_the_agent_can_act():
     training = HierarchicalLearner(
         domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0
     )
-    assert training.table.value.shape[1] == 5, (
+    assert training.tables.table.value.shape[1] == 5, (
         "a column for each of the four places and the end, none for the sequences"
     )
 
@@ -264,7 +266,8 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
     )
     at_once.advance(30)
     labels = where.labels
-    in_parts.explored = begin_exploring(goal, labels, FullStack(), capacity=2)
+    small = begin_exploring(goal, labels, FullStack(), capacity=2)
+    in_parts.tables = in_parts.tables._replace(explored=small)
     for until in (1, 7, 8, 30):
         in_parts.advance(until)
     assert tables(at_once) == tables(in_parts)

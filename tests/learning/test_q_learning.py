@@ -71,15 +71,15 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
     resumed.advance(30)
     monkeypatch.setattr(tables, "MOST_CELLS", 4_000)
     forgetful = new()
-    forgetful.explored = forgetful.explored._replace(
-        after=forgetful.explored.after[:, :500], paid=forgetful.explored.paid[:, :500]
-    )
+    explored = forgetful.tables.explored
+    explored = explored._replace(after=explored.after[:, :500], paid=explored.paid[:, :500])
+    forgetful.tables = forgetful.tables._replace(explored=explored)
     monkeypatch.setattr("pdrm.product.exploration.MOST_KEPT", 500 * len(where.labels))
     forgetful.advance(30)
-    assert kept.table.slot.ndim == 2
-    assert forgetful.table.slot.ndim == 1
-    assert forgetful.explored.stacks.made[0] * forgetful.explored.states > 500
-    assert forgetful.explored.after.shape[1] == 500
+    assert kept.tables.table.slot.ndim == 2
+    assert forgetful.tables.table.slot.ndim == 1
+    assert forgetful.tables.explored.stacks.made[0] * forgetful.tables.explored.states > 500
+    assert forgetful.tables.explored.after.shape[1] == 500
     assert table(kept) == table(resumed) == table(forgetful)
 
 
@@ -102,7 +102,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
     readable = ReadableQLearning(where, machine, TopK(1), settings, Rng(seed_streams(2, 2)[:1]))
     readable.episode()
     assert table(training) == readable.q
-    assert int(training.observed.index.used[0]) > 33
+    assert int(training.tables.observed.index.used[0]) > 33
 
 
 def test_a_test_in_a_domain_with_other_labels_is_refused():
@@ -169,7 +169,7 @@ def test_deduplicated_counterfactuals_stop_growing():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
     training = QLearner(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
     training.advance(200)
-    assert int(training.observed.index.used[0]) == 1 + 4 + 16
+    assert int(training.tables.observed.index.used[0]) == 1 + 4 + 16
 
 
 def test_one_cprm_solves_the_mazes():

@@ -54,10 +54,10 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
         first.advance(15)
         second.load({name: np.array(array) for name, array in first.save().items()})
         second.advance(40)
-        for name in ("key", "value", "progress", "rng_state"):
+        for name in ("table.key", "table.value", "progress", "rng_state"):
             assert np.array_equal(second.save()[name], whole.save()[name]), name
         assert abs(whole.test().returns).max() < 5
-        assert np.abs(whole.table.value).max() > 1e4
+        assert np.abs(whole.tables.table.value).max() > 1e4
 
 
 def test_windows_of_deep_agents_are_paid_what_cancels_out():

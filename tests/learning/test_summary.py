@@ -11,7 +11,7 @@ from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.learning.tabular.summary_learner import SummaryLearner
 from pdrm.learning.tabular.summary_policy import read_world, world_arrays
 from pdrm.machines.tables import step_table, tabulate
@@ -99,16 +99,16 @@ def test_what_it_cannot_learn_is_refused():
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     learner.advance(3)
-    stack, guess = np.array([1], np.int32), guess_labels(learner.world, len(learner.domain.labels))
+    stack, guess = (1,), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
-        way = seek(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0).tolist()
+        way = find_way(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)
         place = 0
         for action in way[:-1]:
             place = learner.world.next[place, action]
             assert place >= 0
         assert not way or learner.world.next[place, way[-1]] < 0
     learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
-    assert len(seek(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+    assert len(find_way(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
 
 
 def test_the_search_is_the_readable_one():
@@ -128,9 +128,7 @@ def test_the_search_is_the_readable_one():
         stack = tuple(random.choices(range(1, 6), k=random.randint(0, 4)))
         start = random.randrange(8), random.randrange(table.first_final)
         left, turn, discount = random.randint(1, 12), random.randrange(4), random.choice((1.0, 0.5))
-        way = seek(
-            world, table, guess, *start, np.array(stack, np.int32), left, goal, turn, discount
-        ).tolist()
+        way = find_way(world, table, guess, *start, stack, left, goal, turn, discount)
         plain = plain_seek(world, table, guess, *start, stack, left, goal, turn, discount)
         assert (len(way), way) == (len(plain), plain)
         found += len(way) > 2
@@ -191,8 +189,8 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
     assert [MAZE.finite.labels[label] for label in guess] == [
         {action} for action in MAZE.finite.actions
     ]
-    stack = np.array([MAZE.pushdown.stack.index("d") + 1, 1], np.int32)
+    stack = (MAZE.pushdown.stack.index("d") + 1, 1)
     for goal in (NEAREST, RICHEST):
         for turn in range(4):
-            way = seek(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0).tolist()
+            way = find_way(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0)
             assert [MAZE.finite.actions[action] for action in way] == ["u"]

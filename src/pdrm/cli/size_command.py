@@ -84,7 +84,6 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     from pdrm.learning.run_spec import read_spec
     from pdrm.learning.tabular.policy import QPolicy
     from pdrm.learning.tabular.policy_file import load_table
-    from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
     if not folder.is_dir():
@@ -100,7 +99,7 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
         if isinstance(learnt, QPolicy):
             table = learnt.q_table
             memories = len(set(table.node.tolist()))
-            if isinstance(table.memory, CounterVectors):
+            if table.memory.counts:
                 counted["counters"] = memories
             elif isinstance(table.view, FullStack):
                 counted["strings"] = memories

@@ -4,8 +4,7 @@
 to a kernel (`q_kernel`, `options_kernel`), which comes back when it is done or when it needs something:
 room in a table, or a look at the clock. It gets that and continues.
 
-A snapshot is taken between two episodes. It has only what cannot be found again: stacks and rows by
-their numbers, not where each label leads. It is our own, and its file has a checksum.
+A snapshot is taken between two episodes: the arrays as they are. Its file has a checksum.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadSetting,
@@ -36,7 +34,16 @@ from pdrm.learning.settings import BuiltInAgent
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import TOP, acting_heads, options_in_play
-from pdrm.learning.tabular.learner_tables import Observed, QTable, begin_progress, find_rates
+from pdrm.learning.tabular.learner_tables import (
+    Observed,
+    OptionTables,
+    QTable,
+    QTables,
+    begin_progress,
+    find_rates,
+    list_arrays,
+    put_arrays,
+)
 from pdrm.learning.tabular.memory import AnyMemory, first_vectors
 from pdrm.learning.tabular.policy import (
     HierarchicalPolicy,
@@ -44,14 +51,11 @@ from pdrm.learning.tabular.policy import (
     TabularPolicy,
     option_texts,
 )
-from pdrm.learning.tabular.policy_table import CounterVectors, PolicyTable, StackTree
+from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
 from pdrm.learning.tabular.q_learning import find_potential
-from pdrm.learning.tabular.rows_kernel import count_views
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import Stacks
-from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import Potentials
+from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.explore_kernel import (
     BEYOND,
     ENDLESS,
@@ -59,9 +63,7 @@ from pdrm.product.explore_kernel import (
     UNDEFINED_LABEL,
     add_vector,
     begin_exploring,
-    see,
 )
-from pdrm.product.hash_kernel import Index
 from pdrm.product.views import FullStack, View
 from pdrm.task import Task, largest_reward
 
@@ -69,14 +71,17 @@ EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
 LARGEST_REWARD = 1e150
 """The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
-Results = tuple[Rewards, Integers, Integers]
-"""Returns, steps and last machine states of evaluation episodes, for a kernel to fill."""
 
 
 class TabularLearner(ABC):
-    """The part that both learners share. Each makes its tables and calls its two kernels."""
+    """The part that both learners share. Each makes its tables and names its two kernels."""
 
-    machines: ClassVar[tuple[type, ...]] = (PushdownRewardMachine,)
+    learn: ClassVar[Callable[..., int]]
+    """The learning kernel."""
+    play: ClassVar[Callable[..., int]]
+    """The testing kernel."""
+    tables: Any
+    """The arrays that the kernels read and extend, a tuple."""
 
     def __init__(
         self,
@@ -87,12 +92,6 @@ class TabularLearner(ABC):
         seed: int,
         now: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if not isinstance(machine, self.machines):
-            names = " or ".join(kind.__name__ for kind in self.machines)
-            fault = (
-                f"{type(self).__name__} learns with a {names}, not with a {type(machine).__name__}"
-            )
-            raise BadSetting(fault, fix="pdrm.catalogue('letter'), pdrm.load('task.pdrm')")
         if (largest := largest_reward(domain, machine)) > LARGEST_REWARD:
             fault = (
                 f"a reward of ±{largest:g} is too large to learn from: sums of it would overflow"
@@ -101,12 +100,15 @@ class TabularLearner(ABC):
         self.domain, self.machine, self.view = domain, machine, view
         self.settings = settings = settings.settled()
         self.seed, self._now = seed, now
-        operations = settings.operations_per_episode if isinstance(settings, QLearning) else None
-        self.explored = begin_exploring(machine, domain.labels, view, operations)
         self.rates = find_rates(settings, domain, machine, view)
         self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of evaluations
         self.progress = begin_progress(settings.epsilon)
-        self.table = self._new_table(1)
+        explored = begin_exploring(machine, domain.labels, view, self.rates.operations)
+        self.tables = self._make_tables(explored)
+
+    @abstractmethod
+    def _make_tables(self, explored: Explored) -> Any:
+        """The tables before the first episode."""
 
     def _new_table(self, choices: int) -> QTable:
         hashed = isinstance(self.view, FullStack) and not self.rates.imagines
@@ -132,39 +134,40 @@ class TabularLearner(ABC):
     @property
     def rows(self) -> int:
         """Rows of the table."""
-        return int(self.table.used[0])
+        return int(self.tables.table.used[0])
 
     def advance(self, until: int) -> None:
         """Train until this many episodes are done in all, but never past the settings' `episodes`."""
         until = min(until, self.settings.episodes)
         seconds = self.settings.seconds_per_episode
         if seconds is None:
-            self._run(partial(self._learn, until))
+            self._learn(until)
             return
         self._learn(self.episodes)  # compile everything before a clock runs
         for episode in range(self.episodes, until):
             self.progress["late"], self.progress["updates"] = 0, 0
             self.progress["pause"] = EVERY
             began = self._now()
-            while self._run(partial(self._learn, episode + 1)) == at.PAUSE:
+            while self._learn(episode + 1) == at.PAUSE:
                 self.progress["late"] = late = self._now() - began > seconds
                 self.progress["pause"] = 0 if late else self.progress["updates"] + EVERY
 
+    def _learn(self, until: int) -> int:
+        return self._run(self.learn, self.domain, self.progress, until)
+
     def test(self, domain: FiniteDomain | None = None, episodes: int | None = None) -> Test:
         """Greedy episodes in a domain that shares states, actions and labels (default: all evaluation domains)."""
-        domains = self.domain.tested_on if domain is None else (domain,)
-        count = episodes or self.settings.test_episodes
-        parts = [self._test_in(where, count) for where in domains]
-        returns, steps, ends = zip(*parts, strict=True)
-        return Test(np.concatenate(returns), np.concatenate(steps), np.concatenate(ends))
-
-    def _test_in(self, where: FiniteDomain, count: int) -> tuple[Rewards, Integers, Any]:
-        self.domain.check_shares(where)
-        returns, steps, ends = np.zeros(count), np.zeros(count, np.int32), np.zeros(count, np.int32)
-        limit = self.settings.step_limit or where.step_limit
-        self._run(partial(self._test, where, limit, returns, steps, ends))
+        parts = []
+        for where in self.domain.tested_on if domain is None else (domain,):
+            self.domain.check_shares(where)
+            count = episodes or self.settings.test_episodes
+            returns, steps, ends = np.zeros(count), np.zeros(count, int), np.zeros(count, int)
+            limit = self.settings.step_limit or where.step_limit
+            self._run(self.play, where, limit, returns, steps, ends)
+            parts.append((returns, steps, ends))
+        returns, steps, ends = map(np.concatenate, zip(*parts, strict=True))
         names = np.array((*self.machine.states, *self.machine.final))
-        return returns, steps.astype(np.int64), names[ends]
+        return Test(returns, steps, names[ends])
 
     @abstractmethod
     def policy(self, about: dict[str, Any] | None = None) -> TabularPolicy:
@@ -174,55 +177,51 @@ class TabularLearner(ABC):
         """The table by what is seen. A key is (number of the view) * environment states +
         environment state; the view's number is (stack or counter vector, or number of the top
         symbols) * machine states + machine state."""
-        machine, explored = self.machine, self.explored
-        view, environment_state = np.divmod(self.table.key[: self.rows], self.domain.states)
-        node, machine_state = np.divmod(view, explored.states)
-        memory: StackTree | CounterVectors
-        if isinstance(machine, CountingRewardAutomaton):
-            memory = CounterVectors(explored.counters[: explored.stacks.made[0]].copy())
-        elif isinstance(self.view, FullStack):
-            memory = tree_of(machine, explored.stacks)
-            node = explored.index.key[node]
-        else:
-            numbers, place = np.unique(node, return_inverse=True)
-            tops = Stacks.empty(len(machine.stack), self.view.k * len(numbers) + 2)
-            codes = explored.index.key[numbers]
-            nodes = [tops.node_of(self._symbols(code)) for code in codes.tolist()]
-            memory = tree_of(machine, tops)
-            node = np.array(nodes, np.int64)[place]
-        value = self.table.value[: self.rows]
+        machine, explored = self.machine, self.tables.explored
+        key, value = self.tables.table.key[: self.rows], self.tables.table.value[: self.rows]
         if not np.isfinite(value).all():
             raise BadSetting("the values diverged (NaN or inf)", fix="smaller rewards")
-        states, seen = (*machine.states, *machine.final), (environment_state, machine_state, node)
-        return PolicyTable.of(self.view, states, memory, seen, value)
-
-    def _symbols(self, code: int) -> list[int]:
-        """The top symbols of a number that `stack_code` made."""
-        base = self.explored.stacks.child.shape[1]
-        symbols = []
-        while code:
-            code, digit = divmod(code, base)
-            symbols.append(digit)
-        return [symbol for symbol in reversed(symbols) if symbol]
+        view, environment_state = np.divmod(key, self.domain.states)
+        number, machine_state = np.divmod(view, explored.states)
+        numbers, place = np.unique(number, return_inverse=True)
+        if isinstance(machine, CountingRewardAutomaton):
+            tree, nodes = MemoryTree.of(machine.counters, explored.counters[numbers].tolist())
+        elif isinstance(self.view, FullStack):
+            made, nodes = int(explored.stacks.made[0]), explored.index.key[numbers]
+            parts = (part[:made].copy() for part in explored.stacks[:2])
+            tree = MemoryTree(machine.stack, *parts)
+        else:
+            base, codes = len(machine.stack) + 1, explored.index.key[numbers]
+            digits = codes[:, None] // base ** np.arange(self.view.k)[::-1] % base
+            tops = ([symbol for symbol in top if symbol] for top in digits.tolist())
+            tree, nodes = MemoryTree.of(machine.stack, tops)
+        states = (*machine.states, *machine.final)
+        seen = environment_state, machine_state, nodes[place]
+        return PolicyTable.of(self.view, states, tree, seen, value)
 
     def facts(self) -> dict[str, float]:
         """The state of the run in numbers."""
         epsilon = float(self.progress["epsilon"][0])
         return {"epsilon": epsilon, "steps": float(self.steps), "rows": float(self.rows)}
 
-    def _run(self, kernel: Callable[[], int]) -> int:
+    def _run(self, kernel: Callable[..., int], where: FiniteDomain, *given: Any) -> int:
         """Call a kernel until it is done or pauses, and make room in between."""
-        while (status := kernel()) not in (at.DONE, at.PAUSE):
+        while True:
+            status = kernel(where.arrays, self.tables, self.rng_state, self.rates, *given)
+            if status in (at.DONE, at.PAUSE):
+                return status
+            explored, table = self.tables.explored, self.tables.table
             if status == NO_ROOM:
-                self.explored = self.explored.grow()
-            elif status == at.NO_ROWS:
-                rows, views = int(self.progress["rows"][0]), int(count_views(self.explored))
-                self.table = self.table.grow(rows, views)
-            elif status in (at.NO_ENTRIES, at.NO_POTENTIALS):
-                self._make_room()
+                explored = explored.grow()
+            elif status == at.FULL:
+                table = table.grow(int(self.progress["rows"][0]), count_views(explored))
             else:
                 self._refuse(status)
-        return status
+            self.tables = self._fit(self.tables._replace(explored=explored, table=table))
+
+    def _fit(self, tables: Any) -> Any:
+        """The tables, with the others grown as well."""
+        return tables
 
     def _refuse(self, status: int) -> None:
         name = self.machine.name
@@ -242,59 +241,25 @@ class TabularLearner(ABC):
 
     def save(self) -> Arrays:
         """The state of the run between two episodes, as arrays."""
-        stacks, index, used = self.explored.stacks, self.explored.index, self.rows
-        made = int(stacks.made[0])
-        return {
-            "progress": self.progress.view(np.int64),
-            "rng_state": self.rng_state,
-            "symbol": stacks.symbol[:made],
-            "parent": stacks.parent[:made],
-            "height": stacks.height[:made],
-            "counters": self.explored.counters[:made],
-            "index": index.key[: int(index.used[0])],
-            "key": self.table.key[:used],
-            "value": self.table.value[:used],
-        }
+        arrays = list_arrays(self.tables)
+        del arrays["table.slot"]  # large, and found again
+        own = {"progress": self.progress.view(np.int64), "rng_state": self.rng_state}
+        return {**arrays, **own}
 
     def load(self, arrays: Arrays) -> None:
         """Put a new run into a saved state."""
         self.progress[:] = arrays["progress"].view(at.PROGRESS)
         self.rng_state[:] = arrays["rng_state"]
-        symbol, parent, nodes = arrays["symbol"], arrays["parent"], len(arrays["symbol"])
-        explored = self.explored
-        while explored.stacks.capacity < nodes:
-            explored = explored.grow()
-        parts = explored.stacks._asdict()
-        for name in ("symbol", "parent", "height"):
-            parts[name][:nodes] = arrays[name]
-        if explored.counts:
-            explored.counters[:nodes] = arrays["counters"]
-        else:
-            parts["child"][parent[1:], symbol[1:]] = np.arange(1, nodes, dtype=np.int32)
-        parts["made"][0] = nodes
-        index = Index.of(arrays["index"], explored.stacks.capacity)
-        self.explored = explored._replace(stacks=Stacks(**parts), index=index)
-        key, views = arrays["key"], max(self.table.views, int(count_views(self.explored)))
-        states, room = self.domain.states, 2 * len(key) + 1
-        self.table = QTable.of(key, arrays["value"], states, room, views)
-
-    @abstractmethod
-    def _learn(self, until: int) -> int:
-        """Call the learning kernel once."""
-
-    @abstractmethod
-    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
-        """Call the testing kernel once."""
-
-    @abstractmethod
-    def _make_room(self) -> None:
-        """Grow the tables that are full, other than those that all learners have."""
+        slot = {"table.slot": self.tables.table.slot}
+        tables = put_arrays(self.tables, {**arrays, **slot})
+        table = tables.table.grow(0, count_views(tables.explored))
+        self.tables = tables._replace(table=table)
 
 
-def tree_of(machine: PushdownRewardMachine, stacks: Stacks) -> StackTree:
-    """These stacks as a policy keeps them."""
-    made = int(stacks.made[0])
-    return StackTree(machine.stack, stacks.symbol[:made].copy(), stacks.parent[:made].copy())
+def count_views(explored: Explored) -> int:
+    """The number of different views that a policy sees."""
+    numbered = explored.stacks.made if explored.counts else explored.index.used
+    return int(numbered[0]) * explored.states
 
 
 class QLearner(TabularLearner):
@@ -310,83 +275,34 @@ class QLearner(TabularLearner):
     """
 
     settings: QLearning
-    machines = (PushdownRewardMachine, CountingRewardAutomaton)
+    learn = staticmethod(q_kernel.learn)
+    play = staticmethod(q_kernel.test)
+    tables: QTables
 
-    def __init__(
-        self,
-        domain: FiniteDomain,
-        machine: AnyMemory,
-        view: View,
-        settings: QLearning,
-        seed: int,
-        now: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        super().__init__(domain, machine, view, settings, seed, now)
-        self.table = self._new_table(len(domain.actions))
-        potential = find_potential(settings, domain, machine)
-        self.potentials = Potentials.none() if potential is None else potential.tables()
+    def _make_tables(self, explored: Explored) -> QTables:
+        potential = find_potential(self.settings, self.domain, self.machine)
+        potentials = Potentials.none()
+        if potential is not None:
+            potentials = potential.tables(explored.stacks.capacity)
         nodes = []
-        for vector in first_vectors(machine, settings.counter_values):
-            self.explored, node = add_vector(self.explored, vector)
+        for vector in first_vectors(self.machine, self.settings.counter_values):
+            explored, node = add_vector(explored, vector)
             nodes.append(node)
         keys = np.array(nodes, np.int64)
-        self._observe(keys, (keys * self.explored.states).astype(np.int32))
+        first, labels = (keys * explored.states).astype(np.int32), len(self.domain.labels)
+        observed = Observed.of(keys, first, labels, explored.first_final)
+        table = self._new_table(len(self.domain.actions))
+        return QTables(explored, table, observed, potentials)
 
     def policy(self, about: dict[str, Any] | None = None) -> QPolicy:
         return QPolicy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
 
-    def _observe(self, keys: npt.NDArray[np.int64], first: Integers) -> None:
-        """Set the stacks for counterfactuals."""
-        for configuration in first.tolist():
-            see(self.explored, configuration // self.explored.states)
-        seen = self.explored.seen[first]
-        labels, states = len(self.domain.labels), self.explored.first_final
-        self.observed = Observed.of(keys, first, seen, labels, states)
-
-    def _learn(self, until: int) -> int:
-        status: int = q_kernel.learn(
-            self.domain.arrays,
-            self.explored,
-            self.table,
-            self.observed,
-            self.potentials,
-            self.rng_state[:1],
-            self.rates,
-            self.progress,
-            until,
-        )
-        return status
-
-    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
-        status: int = q_kernel.test(
-            where.arrays,
-            self.explored,
-            self.table,
-            self.rng_state[1:],
-            self.rates,
-            limit,
-            *results,
-        )
-        return status
-
-    def _make_room(self) -> None:
-        self.observed = self.observed.grow()
-        if 2 * self.potentials.filled[0] >= len(self.potentials.value) > 0:
-            self.potentials = self.potentials.grow()
-
-    def save(self) -> Arrays:
-        entries = int(self.observed.index.used[0])
-        return super().save() | {
-            "observed.key": self.observed.index.key[:entries],
-            "observed.first": self.observed.first[:entries],
-            "observed.turn": self.observed.turn,
-        }
-
-    def load(self, arrays: Arrays) -> None:
-        super().load(arrays)
-        self._observe(arrays["observed.key"], arrays["observed.first"])
-        self.observed.turn[:] = arrays["observed.turn"]
-        self.potentials.filled[:] = np.minimum(self.potentials.filled, 1)
+    def _fit(self, tables: QTables) -> QTables:
+        potentials = tables.potentials
+        if len(potentials.value):
+            value = lengthen(potentials.value, tables.explored.stacks.capacity)
+            potentials = potentials._replace(value=value)
+        return tables._replace(observed=tables.observed.grow(), potentials=potentials)
 
 
 class HierarchicalLearner(TabularLearner):
@@ -403,87 +319,36 @@ class HierarchicalLearner(TabularLearner):
 
     settings: Hierarchical
     machine: PushdownRewardMachine
+    learn = staticmethod(options_kernel.learn)
+    play = staticmethod(options_kernel.test)
+    tables: OptionTables
 
-    def __init__(
-        self,
-        domain: FiniteDomain,
-        machine: AnyMemory,
-        view: View,
-        settings: Hierarchical,
-        seed: int,
-        now: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        super().__init__(domain, machine, view, settings, seed, now)
-        self.options = at.tabulate_options(
-            self.machine, domain.labels, acting_heads(self.machine, domain)
-        )
-        most = self.options.achieved.shape[3]
-        self.table = self._new_table(most)
-        """The meta-policy's."""
-        heads, columns = len(self.options.head_state), most * len(domain.actions)
-        self.within = np.zeros((domain.states, heads, columns))
-        """[environment state, head, option * actions + action]: the options' values."""
-        self.met = np.zeros(domain.states, np.bool_)
-        """[environment state]: True if the options know anything of it."""
+    def _make_tables(self, explored: Explored) -> OptionTables:
+        heads = acting_heads(self.machine, self.domain)
+        options = at.tabulate_options(self.machine, self.domain.labels, heads)
+        most, states = options.achieved.shape[3], self.domain.states
+        within = np.zeros((states, len(heads), most * len(self.domain.actions)))
+        met = np.zeros(states, np.bool_)
+        return OptionTables(explored, self._new_table(most), options, met, within)
 
     def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
-        machine, own = self.machine, self.options
-        table = self._decode()
-        place = np.flatnonzero(self.met)
-        heads = len(own.head_state)
-        tops = Stacks.empty(len(machine.stack), len(machine.stack) + 1)
-        nodes = [tops.node_of([top] if top else []) for top in own.head_top.tolist()]
+        machine, table = self.machine, self._decode()
+        own, place = self.tables.options, np.flatnonzero(self.tables.met)
+        tree, nodes = MemoryTree.of(
+            machine.stack, ([top] if top else [] for top in own.head_top.tolist())
+        )
         seen = (
-            np.repeat(place, heads),
+            np.repeat(place, len(nodes)),
             np.tile(own.head_state, len(place)),
             np.tile(nodes, len(place)),
         )
-        value = self.within[place].reshape(-1, self.within.shape[2])
-        within = PolicyTable.of(TOP, table.states, tree_of(machine, tops), seen, value)
+        value = self.tables.within[place].reshape(-1, self.tables.within.shape[2])
+        within = PolicyTable.of(TOP, table.states, tree, seen, value)
         options = options_in_play(machine, acting_heads(machine, self.domain))
         texts = {state: option_texts(each) for state, each in options.items()}
         return HierarchicalPolicy(
             about or {}, to_text(machine), self.domain.actions, table, texts, within
         )
-
-    def _learn(self, until: int) -> int:
-        status: int = options_kernel.learn(
-            self.domain.arrays,
-            self.explored,
-            self.options,
-            self.table,
-            self.met,
-            self.within,
-            self.rng_state[:1],
-            self.rates,
-            self.progress,
-            until,
-        )
-        return status
-
-    def _test(self, where: FiniteDomain, limit: int, *results: *Results) -> int:
-        status: int = options_kernel.test(
-            where.arrays,
-            self.explored,
-            self.options,
-            self.table,
-            self.within,
-            self.rng_state[1:],
-            limit,
-            *results,
-        )
-        return status
-
-    def _make_room(self) -> None:
-        """No other table grows."""
-
-    def save(self) -> Arrays:
-        return super().save() | {"met": self.met, "within": self.within[self.met]}
-
-    def load(self, arrays: Arrays) -> None:
-        super().load(arrays)
-        self.met[:] = arrays["met"]
-        self.within[self.met] = arrays["within"]
 
 
 def make_learner(task: Task, agent: BuiltInAgent, seed: int) -> QLearner | HierarchicalLearner:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
+from pdrm.files import Arrays
 from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
@@ -19,7 +20,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import UNKNOWN
+from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
 from pdrm.product.views import View
 
@@ -30,13 +31,9 @@ NONE = -1
 
 # How a kernel ends: one of these, or a negative number of `explore`.
 DONE = 0
-NO_ROWS = 1
-"""The table has no room: grow it to `rows` rows and the views that there are, and call again."""
-NO_ENTRIES = 2
-"""The list of observed stacks is full: grow it and call again."""
-NO_POTENTIALS = 3
-"""Room for the values of stacks has run out: make some and call again."""
-PAUSE = 4
+FULL = 1
+"""A table has no room: grow it (to `rows` rows, and the views that there are) and call again."""
+PAUSE = 2
 """At least `pause` updates were made in the episode: look at the clock and call again."""
 
 PROGRESS = np.dtype(
@@ -56,7 +53,7 @@ PROGRESS = np.dtype(
         ("gained", np.float64),
         ("pause", np.int64),  # updates after which the clock is looked at; 0: never
         ("late", np.int64),  # 1: the time of the episode is over
-        ("rows", np.int64),  # that are asked for with NO_ROWS
+        ("rows", np.int64),  # that are asked for with FULL
         # Of the hierarchical agent:
         ("option", np.int64),  # that is running, or NONE
         ("collected", np.float64),  # what it was paid, discounted
@@ -101,8 +98,6 @@ class QTable(NamedTuple):
     """[row, choice]"""
     states: int
     """The number of environment states."""
-    views: int
-    """The number of views that fit."""
 
     @classmethod
     def of(
@@ -113,21 +108,21 @@ class QTable(NamedTuple):
             slot = np.full((states, views), FREE, np.int32)
             slot[keys % states, keys // states] = np.arange(len(keys))
         else:
-            slot, views = free_slots(rows), ANY_VIEW
+            slot = free_slots(rows)
             place_rows(slot, keys, len(keys))
-        used = np.array([len(keys)])
-        return cls(slot, lengthen(keys, rows), used, lengthen(value, rows), states, views)
+        return cls(slot, lengthen(keys, rows), np.array([len(keys)]), lengthen(value, rows), states)
 
     def grow(self, rows: int, views: int) -> QTable:
         """The same rows with room for this many rows and views, or twice as many as before if that is more."""
         used, room = int(self.used[0]), len(self.key)
+        seen = ANY_VIEW if self.slot.ndim == 1 else self.slot.shape[1]
         rows = room if rows <= room else max(rows, 2 * room)
-        views = self.views if views <= self.views else max(views, 2 * self.views)
+        views = seen if views <= seen else max(views, 2 * seen)
         return QTable.of(self.key[:used], self.value[:used], self.states, rows, views)
 
 
 class Observed(NamedTuple):
-    """The stacks observed so far, one of each class, with which CpRM imagines, and what labels do to them.
+    """The stacks observed so far, one of each class, and what labels do to them.
 
     A class of stacks is an entry; an entry with each machine state is a counterfactual."""
 
@@ -135,52 +130,75 @@ class Observed(NamedTuple):
     """Classes of stacks to entries."""
     first: Integers
     """[entry]: the configuration of its stack and machine state 0."""
-    seen: Integers
-    """[entry]: the number of what a policy sees of that."""
     reached: Integers
-    """[label, machine state, entry]: what a policy sees of the configuration that the label leads to;
-    ENDED, UNDEFINED_LABEL or UNKNOWN."""
+    """[label, machine state, entry]: the configuration that the label leads to; UNDEFINED_LABEL or UNKNOWN."""
     paid: Rewards
     """[label, machine state, entry]: what the machine pays for it."""
-    moves: npt.NDArray[np.int64]
-    """[label, machine state, entry]: the moves a counting automaton makes for it."""
-    shaping: Rewards
-    """[label, machine state, entry]: the shaping reward of it, if the environment does not end."""
     ready: npt.NDArray[np.int64]
     """[label]: the first entries that are known by the label and all machine states."""
     turn: npt.NDArray[np.int64]
     """[2]: the machine state and the entry with which a budget of updates continues."""
 
     @classmethod
-    def of(cls, keys: Keys, first: Integers, seen: Integers, labels: int, states: int) -> Observed:
-        """These entries, for these numbers of labels and machine states that are not final."""
+    def of(cls, keys: Keys, first: Integers, labels: int, states: int) -> Observed:
+        """These entries, of which nothing else is known, for these numbers of labels and machine states."""
         index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
         entries = len(index.key)
-        shape = labels, states, entries
-        return cls(
-            index,
-            lengthen(first, entries),
-            lengthen(seen, entries),
-            np.full(shape, UNKNOWN, np.int32),
-            np.zeros(shape),
-            np.zeros(shape, np.int64),
-            np.zeros(shape),
-            np.zeros(labels, np.int64),
-            np.zeros(2, np.int64),
-        )
+        reached = np.full((labels, states, entries), UNKNOWN, np.int32)
+        paid, ready = np.zeros(reached.shape), np.zeros(labels, np.int64)
+        return cls(index, lengthen(first, entries), reached, paid, ready, np.zeros(2, np.int64))
 
     def grow(self) -> Observed:
-        """The same entries with more room."""
-        used = int(self.index.used[0])
-        labels, states, room = self.reached.shape
-        more = Observed.of(
-            self.index.key[:used], self.first[:used], self.seen[:used], labels, states
-        )
-        more.reached[:, :, :room] = self.reached
-        more.paid[:, :, :room] = self.paid
-        more.moves[:, :, :room] = self.moves
-        more.shaping[:, :, :room] = self.shaping
-        return more._replace(ready=self.ready, turn=self.turn)
+        """The same entries, with more room if there is none."""
+        entries = int(self.index.used[0])
+        if entries < len(self.first):
+            return self
+        labels, states, _ = self.reached.shape
+        return Observed.of(self.index.key, self.first, labels, states)._replace(turn=self.turn)
+
+
+class QTables(NamedTuple):
+    """The tables of Q-learning and CpRM."""
+
+    explored: Explored
+    table: QTable
+    observed: Observed
+    potentials: Potentials
+
+
+class OptionTables(NamedTuple):
+    """The tables of the hierarchical method."""
+
+    explored: Explored
+    table: QTable
+    """The meta-policy's."""
+    options: Options
+    met: Flags
+    """[environment state]: True if the options know anything of it."""
+    within: Rewards
+    """[environment state, head, option * actions + action]: the options' values."""
+
+
+def list_arrays(tables: Any, prefix: str = "") -> Arrays:
+    """The arrays in a tuple and in the tuples that it holds, by their paths."""
+    found: Arrays = {}
+    for name, part in tables._asdict().items():
+        if isinstance(part, tuple):
+            found |= list_arrays(part, f"{prefix}{name}.")
+        elif isinstance(part, np.ndarray):
+            found[prefix + name] = part
+    return found
+
+
+def put_arrays(tables: Any, arrays: Arrays, prefix: str = "") -> Any:
+    """The tuple with copies of the arrays that `list_arrays` found."""
+    parts = {}
+    for name, part in tables._asdict().items():
+        if isinstance(part, tuple):
+            parts[name] = put_arrays(part, arrays, f"{prefix}{name}.")
+        elif isinstance(part, np.ndarray):
+            parts[name] = arrays[prefix + name].copy()
+    return tables._replace(**parts)
 
 
 # --- Settings as numbers

@@ -12,19 +12,22 @@ from numba import njit
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import learner_tables as at
-from pdrm.learning.tabular.learner_tables import Flags, Options, Progress, QTable, Rates
+from pdrm.learning.tabular.learner_tables import OptionTables, Progress, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
     choose_greedily,
     draw,
     find_row,
+    find_seen,
     highest,
+    look_up,
     place_row,
     read_first,
+    room_for_views,
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import UNKNOWN, Explored
+from pdrm.product.exploration import UNKNOWN
 from pdrm.product.explore_kernel import explore, see
 from pdrm.product.hash_kernel import FREE, ix
 
@@ -32,48 +35,44 @@ from pdrm.product.hash_kernel import FREE, ix
 @njit(cache=True)
 def learn(
     domain: DomainArrays,
-    explored: Explored,
-    options: Options,
-    meta: QTable,
-    met: Flags,
-    within: Rewards,
+    tables: OptionTables,
     rng: RngState,
     rates: Rates,
     progress: Progress,
     until: int,
 ) -> int:
-    """Train up to episode `until`. The answer is DONE, or what to do before the next call. The
-    options' values are `within[environment state, head, option * actions + action]`; the environment
-    states of which they know something are noted in `met`. The step in which the time runs out is
-    the last."""
+    """Train up to episode `until`. The answer is DONE, or what to do before the next call. The step in
+    which the time runs out is the last."""
     # Take the arrays out of their tuples, and continue the run from its state.
-    starts = domain.start_probability.reshape(1, 1, -1)
+    explored, table, options, met, within = tables
     next_state, label_of, own_reward = domain.next, domain.label, domain.reward
-    probability, terminal = domain.probability, domain.terminal
-    actions = next_state.shape[1]
-    slot, keys, used, meta_q = meta.slot, meta.key, meta.used, meta.value
-    states = meta.states
-    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
+    probability, terminal, actions = domain.probability, domain.terminal, domain.next.shape[1]
+    slot, keys, used, meta_q, states = table
     seen, after_of, paid_of = explored.seen, explored.after, explored.paid
-    symbol_of, machine_states, kept = explored.stacks.symbol, explored.states, after_of.shape[1]
+    symbol_of, machine_states, numbered = (
+        explored.stacks.symbol,
+        explored.states,
+        explored.index.used,
+    )
     achieved, counts, ruled, head_of = options.achieved, options.counts, options.ruled, options.head
     head_state, head_top, moved = options.head_state, options.head_top, options.moved
-    heads = len(head_state)
+    heads, kept = len(head_state), after_of.shape[1]
     q = within.reshape(-1, within.shape[2])
     alpha, gamma = rates.alpha, rates.gamma
     run = progress[0]
     here, s, meta_row, step, updates = run.here, run.state, run.row, run.step, run.updates
-    option, collected, weight = run.option, run.collected, run.weight
-    gained, epsilon, episode = run.gained, run.epsilon, run.episode
+    option, collected, weight, gained = run.option, run.collected, run.weight, run.gained
+    starts = domain.start_probability.reshape(1, 1, -1)
+    most_views = room_for_views(slot)
     random, status, over = rng[0], at.DONE, False
-    while episode < until:
+    while run.episode < until:
         # 1. End the episode (episode).
         if over:
             run.all_steps += step
             run.all_updates += updates
             run.last_return = gained
-            episode += 1
-            epsilon = max(epsilon * rates.decay, rates.least)
+            run.episode += 1
+            run.epsilon = max(run.epsilon * rates.decay, rates.least)
             here, over = at.NONE, False
             continue
         before = random
@@ -84,9 +83,9 @@ def learn(
             here, gained = explored.start, explored.start_reward
             if start_label >= 0:
                 here, gained, _ = read_first(explored, start_label, 0)
-                if here < 0:
-                    status, here, random = here, at.NONE, before
-                    break
+            if here < 0:
+                status, here, random = here, at.NONE, before
+                break
             meta_row, option, step, updates = FREE, at.NONE, 0, 0
             if seen[here] == UNKNOWN:
                 see(explored, here // machine_states)
@@ -96,8 +95,8 @@ def learn(
             status = at.PAUSE
             break
         run.rows = used[0] + 2
-        if run.rows > len(keys) or numbered[0] * machine_states > meta.views:
-            status = at.NO_ROWS
+        if run.rows > len(keys) or numbered[0] * machine_states > most_views:
+            status = at.FULL
             break
         node = here // machine_states
         state, top = here - node * machine_states, symbol_of[node]
@@ -113,7 +112,7 @@ def learn(
         if chosen == at.NONE:
             collected, weight = 0.0, 1.0
             random += GOLDEN_64
-            if uniform(random) < epsilon:
+            if uniform(random) < run.epsilon:
                 random += GOLDEN_64
                 chosen = int(uniform(random) * count)
             else:
@@ -121,7 +120,7 @@ def learn(
         # 4. Choose an action for the option, and draw its outcome (choose, draw_outcome).
         met[s] = True
         random += GOLDEN_64
-        if uniform(random) < epsilon:
+        if uniform(random) < run.epsilon:
             random += GOLDEN_64
             a = int(uniform(random) * actions)
         else:
@@ -139,8 +138,8 @@ def learn(
             see(explored, there // machine_states)
         if there < 0:
             status = there
-        elif numbered[0] * machine_states > meta.views:
-            status = at.NO_ROWS
+        elif numbered[0] * machine_states > most_views:
+            status = at.FULL
         if status != at.DONE:
             random = before
             break
@@ -197,8 +196,7 @@ def learn(
         s, here, over = after, there, over or last
     # Leave the run in a state from which it can continue.
     run.here, run.state, run.row, run.step, run.updates = here, s, meta_row, step, updates
-    run.option, run.collected, run.weight = option, collected, weight
-    run.gained, run.epsilon, run.episode = gained, epsilon, episode
+    run.option, run.collected, run.weight, run.gained = option, collected, weight, gained
     rng[0] = random
     return status
 
@@ -206,11 +204,9 @@ def learn(
 @njit(cache=True)
 def test(
     domain: DomainArrays,
-    explored: Explored,
-    options: Options,
-    meta: QTable,
-    q: Rewards,
+    tables: OptionTables,
     rng: RngState,
+    rates: Rates,
     limit: int,
     returns: Rewards,
     steps: Integers,
@@ -219,11 +215,9 @@ def test(
     """Greedy episodes without learning (ReadableHierarchical.test), one per entry of `returns`;
     `ends` gets the last machine state. If room runs out, make some and call again: everything
     is played again, with the same random numbers."""
+    explored, table, options, _, q = tables
     starts = domain.start_probability.reshape(1, 1, -1)
-    states, actions, _ = domain.next.shape
-    seen, machine_states, random = explored.seen, explored.states, rng[0]
-    final = explored.first_final
-    after_of, paid_of, kept = explored.after, explored.paid, explored.after.shape[1]
+    actions, machine_states, random = domain.next.shape[1], explored.states, rng[1]
     for episode in range(len(returns)):
         # 1. Begin (begin).
         start, random = draw(starts, 0, 0, random)
@@ -231,39 +225,35 @@ def test(
         here, gained = explored.start, explored.start_reward
         if start_label >= 0:
             here, gained, _ = read_first(explored, start_label, 0)
-            if here < 0:
-                return int(here)
+        if here < 0:
+            return int(here)
         step, option = 0, at.NONE
-        while step < limit and here % machine_states < final and not domain.terminal[s]:
+        while step < limit and here % machine_states < explored.first_final:
+            if domain.terminal[s]:
+                break
             node = here // machine_states
             state, top = here - node * machine_states, explored.stacks.symbol[node]
             # 2. Choose a best option, if none is running, a best action for it, and draw its outcome.
             if option == at.NONE:
-                if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only evaluations met
-                    see(explored, node)
-                row, view = FREE, seen[here]
-                if 0 <= view < meta.views:
-                    row, _ = find_row(meta.slot, meta.key, states, s, view)
+                row = find_seen(explored, table, s, here)
                 count = options.counts[state]
-                option, random = choose_greedily(meta.value, row, 0, count, random, False)
+                option, random = choose_greedily(table.value, row, 0, count, random, False)
             head = options.head[state, top]
             a, random = choose_greedily(q[s], head, option * actions, actions, random, False)
             o, random = draw(domain.probability, s, a, random)
             label = domain.label[s, a, o]
             step += 1
             # 3. Take the step; it may end the option (outcome, achieved).
-            there, earned = UNKNOWN, 0.0
-            if here < kept:
-                there, earned = after_of[label, here], paid_of[label, here]
-            if there < 0:
+            there, earned = look_up(explored.after, explored.paid, here, label)
+            if there == UNKNOWN:
                 there, earned = explore(explored, here, label)
-                if there < 0:
-                    return there
+            if there < 0:
+                return int(there)
             gained += domain.reward[s, a, o] + earned
             if there != here or options.achieved[state, label, top, option]:
                 option = at.NONE
             s, here = domain.next[s, a, o], there
         returns[episode], steps[episode] = gained, step
         ends[episode] = here % machine_states
-    rng[0] = random
+    rng[1] = random
     return at.DONE

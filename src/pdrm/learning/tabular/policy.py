@@ -23,7 +23,6 @@ from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.tabular.hierarchical import Option
 from pdrm.learning.tabular.policy_table import (
-    CounterVectors,
     Memory,
     PolicyRow,
     PolicyTable,
@@ -204,21 +203,22 @@ class QPolicy(TabularPolicy):
 
     @property
     def counts(self) -> bool:
-        return isinstance(self.q_table.memory, CounterVectors)
+        return self.q_table.memory.counts
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
         place = number_state(environment_state, self.domain)
-        if self.counts and _is_stack(memory):
+        several = isinstance(memory, Sequence) and not isinstance(memory, str)
+        if self.counts and several and any(isinstance(one, str) for one in memory):
             machine_state, memory = self._count(machine_state, tuple(map(str, memory)))
         return self.q_table.values(place, machine_state, memory)
 
     def _shown(self) -> tuple[Sequence[str], Stack]:
-        memory = self.q_table.memory
-        if not isinstance(memory, CounterVectors):
-            return self.q_table.states, memory.stack
+        symbols = self.q_table.memory.kind
+        if not isinstance(symbols, int):
+            return self.q_table.states, symbols
         if self.pushdown is None:
             fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
             fault = "this policy sees counters, and does not know of what stack"
@@ -267,12 +267,6 @@ class QPolicy(TabularPolicy):
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         return {"kind": "counters" if self.counts else "stack"}, self.q_table.arrays("")
-
-
-def _is_stack(memory: Any) -> bool:
-    """Return True if these are symbols, not the values of counters."""
-    several = isinstance(memory, Sequence) and not isinstance(memory, str) and len(memory) > 0
-    return several and all(isinstance(one, str) for one in memory)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

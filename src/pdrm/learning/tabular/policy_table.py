@@ -1,12 +1,12 @@
 """A learnt table by what the agent sees: one row per (environment state, machine state, view of the stack or counters).
 
-What a row remembers of the machine's memory is a number in a `StackTree` or in `CounterVectors`. The rows are in order: by
+What a row remembers of the machine's memory is a node of a `MemoryTree`. The rows are in order: by
 machine state, then by the number of the memory, then by environment state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, need, within
-from pdrm.machines.tables import Integers, Rewards
+from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
 from pdrm.machines.transitions import Stack
 from pdrm.product.views import View
 
@@ -72,92 +72,82 @@ def refuse_exploring(deterministic: bool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class StackTree:
-    """Stacks as nodes: node 0 is the empty one, every other a symbol on top of its parent.
+class MemoryTree:
+    """Stacks, or vectors of counters, as nodes: node 0 is the empty one, every other a symbol on top of its parent.
 
-    >>> tree = StackTree(("#", "A"), np.array([0, 1, 2], np.int32), np.array([0, 0, 1], np.int32))
-    >>> tree.of(2), tree.number(("A", "#")), tree.number(("#", "#"))
-    (('A', '#'), 2, -1)
+    >>> tree, nodes = MemoryTree.of(("#", "A"), [(2, 1), (1,)])
+    >>> nodes.tolist(), tree.memory(2), tree.number(("A", "#")), tree.number(("#", "#"))
+    ([2, 1], ('A', '#'), 2, -1)
+    >>> vectors, _ = MemoryTree.of(2, [(0, 0), (1, 7)])
+    >>> vectors.memory(4), vectors.number((0, 0)), vectors.number((7, 1))
+    ((1, 7), 2, -1)
     """
 
-    stack: Stack  # the stack symbols, numbered from 1 in `symbol`
-    symbol: Integers  # [nodes]: the top symbol, 0 for the empty stack
-    parent: Integers  # [nodes]: what is below it
+    kind: Stack | int  # the stack symbols, numbered from 1 in `symbol`; or the number of counters
+    symbol: npt.NDArray[
+        Any
+    ]  # [nodes]: the top symbol, 0 for the empty stack; or the value of a counter
+    parent: npt.NDArray[Any]  # [nodes]: what is below it
+
+    @classmethod
+    def of(
+        cls, kind: Stack | int, memories: Iterable[Sequence[int]]
+    ) -> tuple[MemoryTree, npt.NDArray[np.int64]]:
+        """The tree of some memories, as numbers, top first; and the node of each."""
+        symbol, parent, nodes = [0], [0], list[int]()
+        child: dict[tuple[int, int], int] = {}
+        for memory in memories:
+            node = 0
+            for one in reversed(memory):
+                if (node, one) not in child:
+                    child[node, one] = len(symbol)
+                    symbol.append(one)
+                    parent.append(node)
+                node = child[node, one]
+            nodes.append(node)
+        return cls(kind, np.array(symbol), np.array(parent)), np.array(nodes, np.int64)
+
+    @property
+    def counts(self) -> bool:
+        """True if these are counters."""
+        return isinstance(self.kind, int)
 
     @cached_property
-    def _child(self) -> Integers:
-        """[node, symbol]: the node with the symbol on top, 0 if there is none."""
-        child = np.zeros((len(self), len(self.stack) + 1), np.int32)
-        child[self.parent[1:], self.symbol[1:]] = np.arange(1, len(self))
-        return child
+    def _child(self) -> dict[tuple[int, int], int]:
+        """By the node below and the symbol."""
+        pairs = zip(self.parent.tolist(), self.symbol.tolist(), strict=True)
+        return {pair: node for node, pair in enumerate(pairs) if node}
 
     def __len__(self) -> int:
         return len(self.symbol)
 
-    def of(self, number: int) -> Stack:
-        """The stack of a node, top first."""
-        symbols = []
-        while number:
-            symbols.append(self.stack[int(self.symbol[number]) - 1])
-            number = int(self.parent[number])
-        return tuple(symbols)
+    def memory(self, node: int) -> tuple[Any, ...]:
+        """The stack of a node, top first, or its counters."""
+        found = []
+        while node:
+            symbol = int(self.symbol[node])
+            found.append(symbol if isinstance(self.kind, int) else self.kind[symbol - 1])
+            node = int(self.parent[node])
+        return tuple(found)
 
     def number(self, memory: Memory) -> int:
-        """The node of a stack, or UNSEEN."""
+        """The node of a stack or of counters, or UNSEEN."""
         node = 0
-        for symbol in reversed(memory):
-            node = int(self._child[node, self.stack.index(str(symbol)) + 1])
-            if node == 0:
-                return UNSEEN
+        one: Any
+        for one in reversed(memory):
+            symbol = int(one) if isinstance(self.kind, int) else self.kind.index(str(one)) + 1
+            node = self._child.get((node, symbol), UNSEEN)
         return node
 
     def check(self, memory: Any) -> None:
-        """Raise unless this is a stack of these symbols."""
-        check_stack(memory, self.stack)
-
-    def arrays(self) -> Arrays:
-        """The arrays that are saved."""
-        return {"symbol": self.symbol, "parent": self.parent}
-
-
-@dataclass(frozen=True, eq=False)
-class CounterVectors:
-    """Vectors of counter values, numbered.
-
-    >>> vectors = CounterVectors(np.array([[0, 0], [1, 7]]))
-    >>> vectors.of(1), vectors.number((1, 7)), vectors.number((7, 1))
-    ((1, 7), 1, -1)
-    """
-
-    counters: npt.NDArray[np.int64]  # [vectors, counters]: the values
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[int, ...], int]:
-        vectors = map(tuple, self.counters.tolist())
-        return {vector: number for number, vector in enumerate(vectors)}
-
-    def __len__(self) -> int:
-        return len(self.counters)
-
-    def of(self, number: int) -> tuple[int, ...]:
-        """The values of a vector."""
-        return tuple(self.counters[number].tolist())
-
-    def number(self, memory: Memory) -> int:
-        """The number of a vector, or UNSEEN."""
-        return self._numbers.get(tuple(map(int, memory)), UNSEEN)
-
-    def check(self, memory: Any) -> None:
-        """Raise unless these are values of the counters."""
-        count = self.counters.shape[1]
-        several = isinstance(memory, Sequence) and len(memory) == count
+        """Raise unless this is a stack of these symbols, or there is a value for each counter."""
+        if not isinstance(self.kind, int):
+            check_stack(memory, self.kind)
+            return
+        several = isinstance(memory, Sequence) and len(memory) == self.kind
         if not several or not all(isinstance(one, int) and one >= 0 for one in memory):
-            fault = f"{memory!r} are not values of the {count} counters of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of {count} non-negative integers")
-
-    def arrays(self) -> Arrays:
-        """The arrays that are saved."""
-        return {"counters": self.counters}
+            fault = f"{memory!r} are not values of the {self.kind} counters of the machine this was learnt with"
+            raise WrongPolicy(fault, fix=f"give a tuple of {self.kind} non-negative integers")
 
 
 # --- The rows
@@ -169,7 +159,7 @@ class PolicyTable:
 
     view: View
     states: tuple[str, ...]  # the machine states, final ones last, as `machine_state` numbers them
-    memory: StackTree | CounterVectors
+    memory: MemoryTree
     environment_state: Integers
     machine_state: Integers
     node: Integers  # [rows]: the view of the memory, by its number in `memory`
@@ -180,7 +170,7 @@ class PolicyTable:
         cls,
         view: View,
         states: tuple[str, ...],
-        memory: StackTree | CounterVectors,
+        memory: MemoryTree,
         seen: Sequence[npt.NDArray[Any]],
         value: Rewards,
     ) -> PolicyTable:
@@ -193,15 +183,11 @@ class PolicyTable:
         return len(self.value)
 
     @cached_property
-    def _places(self) -> int:
-        """Environment states have smaller numbers than this."""
-        return int(self.environment_state.max(initial=0)) + 1
-
-    @cached_property
-    def _keys(self) -> npt.NDArray[np.int64]:
-        """[rows]: what a row is about as a number, in rising order."""
-        memory = self.machine_state.astype(np.int64) * len(self.memory) + self.node
-        return memory * self._places + self.environment_state
+    def _rows(self) -> dict[tuple[int, int, int], int]:
+        """The row of each environment state, machine state and node."""
+        columns = self.environment_state, self.machine_state, self.node
+        seen = zip(*(column.tolist() for column in columns), strict=True)
+        return {one: row for row, one in enumerate(seen)}
 
     def values(
         self, environment_state: int, machine_state: str, memory: Memory
@@ -211,18 +197,13 @@ class PolicyTable:
         self.memory.check(memory)
         seen: Any = tuple(memory)
         node = self.memory.number(self.view.of(seen))
-        if node != UNSEEN and environment_state < self._places:
-            state = self.states.index(machine_state)
-            key = (state * len(self.memory) + node) * self._places + environment_state
-            row = int(np.searchsorted(self._keys, key))
-            if row < len(self) and self._keys[row] == key:
-                found: npt.NDArray[np.float64] = self.value[row]
-                return found
-        return np.zeros(self.value.shape[1])
+        row = self._rows.get((environment_state, self.states.index(machine_state), node))
+        found: Rewards = np.zeros(self.value.shape[1]) if row is None else self.value[row]
+        return found
 
     def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
         """The environment state, machine state and memory of a row."""
-        memory = self.memory.of(int(self.node[row]))
+        memory = self.memory.memory(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
     def arrays(self, prefix: str) -> Arrays:
@@ -231,7 +212,8 @@ class PolicyTable:
             "environment_state": self.environment_state,
             "machine_state": self.machine_state,
             "node": self.node,
-            **self.memory.arrays(),
+            "symbol": self.memory.symbol,
+            "parent": self.memory.parent,
             "value": self.value,
         }
         return {prefix + name: array for name, array in found.items()}
@@ -278,40 +260,25 @@ class PolicyRow(NamedTuple):
 
 
 def read_rows(
-    arrays: Arrays,
-    prefix: str,
-    view: View,
-    states: tuple[str, ...],
-    memory: Stack | int,
-    width: int,
+    arrays: Arrays, prefix: str, view: View, states: tuple[str, ...], kind: Stack | int, width: int
 ) -> PolicyTable:
     """The table that `PolicyTable.arrays` saved under a prefix; `ValueError` says what is wrong with it.
 
-    memory: the stack symbols, or the number of counters. width: the values of a row."""
-    tree: StackTree | CounterVectors
-    if isinstance(memory, int):
-        counters = arrays[prefix + "counters"]
-        fits = counters.dtype == np.int64 and counters.shape[1:] == (memory,)
-        need((fits, "its counters are not those of its machine"))
-        tree = CounterVectors(counters)
-    else:
-        symbol = _read_numbers(arrays, prefix + "symbol", len(memory))
-        parent = _read_numbers(arrays, prefix + "parent", len(symbol) - 1)
-        below = parent[1:] < np.arange(1, len(symbol))
-        is_tree = len(parent) == len(symbol) > 0 and below.all() and symbol[1:].all()
-        need((is_tree, "its stacks are not a tree"))
-        tree = StackTree(memory, symbol, parent)
-    most = {"environment_state": LARGEST, "machine_state": len(states) - 1, "node": len(tree) - 1}
-    seen = [_read_numbers(arrays, prefix + name, last) for name, last in most.items()]
+    kind: the stack symbols, or the number of counters. width: the values of a row."""
+
+    def read(name: str, most: int) -> npt.NDArray[Any]:
+        found = arrays[prefix + name]
+        fits = found.dtype.kind == "i" and found.ndim == 1 and within(found, 0, most)
+        need((fits, f"`{prefix}{name}` is out of bounds"))
+        return found
+
+    symbol = read("symbol", LARGEST_VALUE if isinstance(kind, int) else len(kind))
+    parent = read("parent", len(symbol) - 1)
+    below = parent[1:] < np.arange(1, len(symbol))
+    need((len(parent) == len(symbol) > 0 and below.all(), "its memories are not a tree"))
+    most = {"environment_state": LARGEST, "machine_state": len(states) - 1, "node": len(symbol) - 1}
+    seen = [read(name, last) for name, last in most.items()]
     value = arrays[prefix + "value"]
     alike = all(value.shape == (len(one), width) for one in seen)
     need((alike and value.dtype == np.float64, f"its rows are not of {width} values"))
-    return PolicyTable.of(view, states, tree, seen, value)
-
-
-def _read_numbers(arrays: Arrays, name: str, most: int) -> Integers:
-    """A list of integers from 0 to `most`."""
-    found = arrays[name]
-    fits = found.dtype == np.int32 and found.ndim == 1 and within(found, 0, most)
-    need((fits, f"`{name}` is out of bounds"))
-    return found
+    return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)

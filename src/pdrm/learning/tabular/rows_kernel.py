@@ -1,9 +1,8 @@
 """Pieces that the kernels of the tabular learners share: random numbers, rows and greedy choices.
 
-Functions that only read a few arrays are free in the training loops. Drawing, the ε-greedy choice
-and the making of a new row are written out there: as functions they made Q-learning on `letter` two
-to three times slower (Numba 0.68). A call that is handed `Explored` counts references to each of
-its arrays, which takes as long as ten steps: it belongs where few steps come.
+What Q-learning does in every step is written out there: as functions of arrays, drawing, choosing,
+looking up and making rows made it two to six times slower, inlined or not (Numba 0.68), and a call
+that is handed `Explored`, which counts references to each of its arrays, as long as ten steps.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ import numpy as np
 from numba import njit
 
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
+from pdrm.learning.tabular.learner_tables import ANY_VIEW, QTable
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import Explored
-from pdrm.product.explore_kernel import explore
-from pdrm.product.hash_kernel import Keys, hash_key, ix
+from pdrm.product.exploration import UNKNOWN, Explored
+from pdrm.product.explore_kernel import explore, see
+from pdrm.product.hash_kernel import FREE, Keys, hash_key, ix
 
 _FIRST, _SECOND, GOLDEN_64 = np.uint64(FIRST), np.uint64(SECOND), np.uint64(GOLDEN)
 _11, _27, _30, _31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
@@ -41,19 +41,21 @@ def find_row(slot: Integers, keys: Keys, states: int, s: int, view: int) -> tupl
 
 
 @njit(cache=True)
+def room_for_views(slot: Integers) -> int:
+    """The number of views that a table has room for."""
+    views = ANY_VIEW
+    if slot.ndim == 2:
+        views = slot.shape[1]
+    return views
+
+
+@njit(cache=True)
 def place_row(slot: Integers, s: int, place: int, row: int) -> None:
     """Let a row be found there."""
     if slot.ndim == 2:
         slot[ix(s), ix(place)] = row
     else:
         slot[ix(place)] = row
-
-
-@njit(cache=True)
-def count_views(explored: Explored) -> int:
-    """The number of different views that a policy sees."""
-    numbered = explored.stacks.made if len(explored.counters) > 0 else explored.index.used
-    return int(numbered[0]) * explored.states
 
 
 @njit(cache=True, inline="always")
@@ -113,6 +115,15 @@ def choose_greedily(
 
 
 @njit(cache=True)
+def look_up(after: Integers, paid: Rewards, here: int, label: int) -> tuple[int, float]:
+    """Where a label leads (`Explored.after`) and what the machine pays; UNKNOWN if that must be explored."""
+    there, earned = UNKNOWN, 0.0
+    if here < after.shape[1]:
+        there, earned = after[ix(label), ix(here)], paid[ix(label), ix(here)]
+    return there, earned
+
+
+@njit(cache=True)
 def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, int]:
     """Read the label at reset, unless that takes more than `most` moves of a counting automaton (0:
     any number). Returns the configuration (or a negative number of `explore`), what was paid since
@@ -120,11 +131,21 @@ def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, i
     here, gained, operations = explored.start, explored.start_reward, 0
     if here % explored.states < explored.first_final:
         there, earned = explore(explored, here, label)
-        if there < 0:
-            return there, gained, operations
-        if len(explored.counters) > 0:
+        if there >= 0 and len(explored.counters) > 0:
             operations = explored.moves[label, here]
         if not 0 < most < operations:
             gained += earned
             here = there
     return here, gained, operations
+
+
+@njit(cache=True)
+def find_seen(explored: Explored, table: QTable, s: int, here: int) -> int:
+    """The row of an environment state and what is seen of a configuration, or FREE."""
+    seen, row = explored.seen, FREE
+    if explored.k >= 0 and seen[here] == UNKNOWN:  # a stack that only evaluations met
+        see(explored, here // explored.states)
+    view = seen[here]
+    if 0 <= view < room_for_views(table.slot):
+        row, _ = find_row(table.slot, table.key, table.states, s, view)
+    return row

@@ -10,7 +10,9 @@ import numpy as np
 from numba import njit
 
 from pdrm.analysis.whole_stack_kernel import World
-from pdrm.machines.tables import Integers, Table
+from pdrm.machines.stacks import OK, Stacks
+from pdrm.machines.step_kernel import step
+from pdrm.machines.tables import Integers, Symbols, Table
 
 NEAREST, RICHEST = range(2)
 """The action that is looked for: the one in the fewest steps, or the one with which most has been paid."""
@@ -18,19 +20,37 @@ SILENT = 1024
 """Silent moves, more than one for each step, that there is room for."""
 
 
-@njit(cache=True)
 def guess_labels(world: World, labels: int) -> Integers:
     """[action]: the label that it emitted in most states, the first of several; -1 if it was never tried."""
-    places, actions = world.next.shape
-    found = np.full(actions, -1, np.int32)
-    for a in range(actions):
-        count = np.zeros(labels, np.int64)
-        for s in range(places):
-            if world.next[s, a] >= 0:
-                count[world.label[s, a]] += 1
-        most = count.argmax()
-        if count[most]:
-            found[a] = most
+    count = np.zeros((world.next.shape[1], labels), np.int64)
+    s, a = np.nonzero(world.next >= 0)
+    np.add.at(count, (a, world.label[s, a]), 1)
+    return np.where(count.any(axis=1), count.argmax(axis=1), -1).astype(np.int32)
+
+
+def find_way(
+    world: World,
+    table: Table,
+    guess: Integers,
+    s: int,
+    u: int,
+    stack: Symbols,
+    left: int,
+    goal: int,
+    turn: int,
+    discount: float,
+) -> list[int]:
+    """The actions that lead to one never tried, itself the last, in at most `left` steps; none if there are none.
+
+    The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first
+    reached with. `guess` are the labels that actions are expected to emit, `stack` is top first; `turn` says which of several
+    untried actions comes first, `discount` how much later payments count.
+    """
+    symbols = table.silent.shape[1]
+    moves = world.next.size * table.first_final * symbols + SILENT
+    stacks = Stacks.empty(symbols - 1, len(stack) + 1 + moves * table.push.shape[1])
+    begin = s, u, stacks.node_of(stack)
+    found: list[int] = seek(world, table, stacks, guess, begin, left, goal, turn, discount).tolist()
     return found
 
 
@@ -49,103 +69,57 @@ def guess_end(table: Table, u: int, label: int, z: int) -> tuple[bool, float]:
 def seek(
     world: World,
     table: Table,
+    stacks: Stacks,
     guess: Integers,
-    s: int,
-    u: int,
-    stack: Integers,
+    begin: tuple[int, int, int],
     left: int,
     goal: int,
     turn: int,
     discount: float,
 ) -> Integers:
-    """The actions that lead to one never tried, itself the last, in at most `left` steps; none if there are none.
-
-    The search goes breadth first over environment state, machine state and top symbol, with the stack that each is first reached with. `guess` are
-    the labels that actions are expected to emit, `stack` is top first; `turn` says which of several untried actions comes first, `discount` how much
-    later payments count.
-    """
+    """The search of `find_way` from an environment state, a machine state and a node of `stacks`."""
     places, actions = world.next.shape
     states, symbols = table.first_final, table.silent.shape[1]  # the episode goes on in these
     room = places * states * symbols
-    place, state, top = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    origin, did, depth, gain = (
+    reached = np.empty((room, 3), np.int32)  # environment state, machine state, stack
+    origin, did, depth = (
         np.empty(room, np.int32),
         np.empty(room, np.int32),
-        np.empty(room, np.int32),
-        np.empty(room),
+        np.zeros(room, np.int32),
     )
+    gain = np.zeros(room)
     met = np.zeros((places, states, symbols), np.bool_)
-    # Stacks as cells: a symbol, and the cell below; cell 0 is the empty stack.
-    cells = table.push.shape[1] * (room + SILENT) + len(stack) + 1
-    symbol, below = np.zeros(cells, np.int32), np.zeros(cells, np.int32)
-    made = 1
-    here = 0
-    for i in range(len(stack) - 1, -1, -1):
-        symbol[made], below[made] = stack[i], here
-        here = made
-        made += 1
-    place[0], state[0], top[0], origin[0], did[0], depth[0], gain[0] = s, u, here, -1, -1, 0, 0.0
-    met[s, u, symbol[here]] = True
-    count, first, best, best_action, best_ends, best_gain = 1, 0, -1, -1, True, 0.0
-    while first < count:
-        node = first
-        first += 1
-        if depth[node] >= left:
-            break
+    reached[0, 0], reached[0, 1], reached[0, 2] = begin
+    origin[0] = -1
+    met[begin[0], begin[1], stacks.symbol[begin[2]]] = True
+    count, node, best, best_action, best_ends, best_gain = 1, 0, -1, -1, True, 0.0
+    while node < count and depth[node] < left:
+        s, u, stack = reached[node, 0], reached[node, 1], reached[node, 2]
+        weight = discount ** depth[node]
         for offset in range(actions):
             a = (offset + turn) % actions
-            after = world.next[place[node], a]
+            after = world.next[s, a]
             if after < 0:
-                ends, paid = guess_end(table, state[node], guess[a], symbol[top[node]])
-                paid = gain[node] + discount ** depth[node] * paid
-                if (
-                    best < 0
-                    or (best_ends and not ends)
-                    or (goal == RICHEST and ends == best_ends and paid > best_gain)
-                ):
+                ends, paid = guess_end(table, u, guess[a], stacks.symbol[stack])
+                paid = gain[node] + weight * paid
+                richer = goal == RICHEST and ends == best_ends and paid > best_gain
+                if best < 0 or (best_ends and not ends) or richer:
                     best, best_action, best_ends, best_gain = node, a, ends, paid
                 continue
             if goal == NEAREST and not best_ends:
                 continue
-            # The machine reads the label, and takes its silent moves.
-            at, now, paid = top[node], state[node], world.reward[place[node], a]
-            move = table.move[now, world.label[place[node], a], symbol[at]]
-            if move < 0:
+            now, at, paid, status = step(table, stacks, u, stack, world.label[s, a])
+            if status != OK or now >= states or world.terminal[after]:
                 continue
-            full, begun = False, made
-            while move >= 0:
-                if table.pops[move]:
-                    at = below[at]
-                if made + table.pushes[move] >= cells:
-                    full = True
-                    break
-                for i in range(table.pushes[move]):
-                    symbol[made], below[made] = table.push[move, i], at
-                    at = made
-                    made += 1
-                now = table.target[move]
-                paid += table.reward[move]
-                move = table.silent[now, symbol[at]]
-            if (
-                full
-                or now >= table.first_final
-                or world.terminal[after]
-                or met[after, now, symbol[at]]
-            ):
-                made = begun
-                continue
-            met[after, now, symbol[at]] = True
-            place[count], state[count], top[count], origin[count], did[count] = (
-                after,
-                now,
-                at,
-                node,
-                a,
-            )
-            depth[count], gain[count] = depth[node] + 1, gain[node] + discount ** depth[node] * paid
-            count += 1
+            if not met[after, now, stacks.symbol[at]]:
+                met[after, now, stacks.symbol[at]] = True
+                reached[count, 0], reached[count, 1], reached[count, 2] = after, now, at
+                origin[count], did[count], depth[count] = node, a, depth[node] + 1
+                gain[count] = gain[node] + weight * (world.reward[s, a] + paid)
+                count += 1
         if goal == NEAREST and not best_ends:
             break
+        node += 1
     if best < 0:
         return np.zeros(0, np.int32)
     way = np.empty(depth[best] + 1, np.int32)

@@ -21,7 +21,7 @@ from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, guess_end, guess_labels, seek
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.learning.tabular.summary_policy import (
     SummaryPolicy,
     find_values,
@@ -153,7 +153,11 @@ class SummaryLearner:
                 turn = int(rng.integers(len(where.actions)))
                 plan = self._seek(s, u, stack, limit - step, goal, turn, discount)
                 seeking = bool(plan)
-            a = plan.pop(0) if plan else int(rng.choice(self._greedy(s, u, stack)))
+            if plan:
+                a = plan.pop(0)
+            else:  # one of the best by what is known
+                values = find_values(self.solver, s, u, stack)
+                a = int(rng.choice(np.flatnonzero(values == values.max())))
             outcome = s, a, pick(arrays.probability[s, a], float(rng.random()))
             after = int(arrays.next[outcome])
             label = int(arrays.label[outcome])
@@ -187,17 +191,9 @@ class SummaryLearner:
             here = [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]
             if here:
                 return [here[turn % len(here)]]
-        below = np.array(stack, np.int32)
-        way: list[int] = seek(
-            self.world, self.table, self._guess, s, u, below, left, goal, turn, discount
-        ).tolist()
-        return way
-
-    def _greedy(self, s: int, u: int, stack: Symbols) -> list[int]:
-        """The best actions by what is known; all of them if nothing is."""
-        values = find_values(self.solver, s, u, stack)
-        best: list[int] = np.flatnonzero(values == values.max()).tolist()
-        return best
+        return find_way(
+            self.world, self.table, self._guess, s, u, stack, left, goal, turn, discount
+        )
 
     def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:
         """Record a move; a new one is backed up for every machine state and top symbol."""

@@ -20,6 +20,7 @@ from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import WrongPolicy
 from pdrm.files import Arrays, need, within
 from pdrm.language.loading import parse
+from pdrm.learning.tabular.learner_tables import list_arrays, put_arrays
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.learning.tabular.policy_table import (
     Memory,
@@ -54,13 +55,13 @@ def nothing_known(states: int, actions: int) -> World:
 
 def world_arrays(world: World) -> Arrays:
     """The experienced moves as they are saved."""
-    return {f"world.{name}": array.copy() for name, array in world._asdict().items()}
+    return list_arrays(world, "world.")
 
 
 def read_world(arrays: Arrays) -> World:
-    """The experienced moves as they were saved."""
-    parts: list[Any] = [arrays[f"world.{name}"].copy() for name in World._fields]
-    return World(*parts)
+    """A copy of the experienced moves as they were saved."""
+    world: World = put_arrays(nothing_known(0, 0), arrays, "world.")
+    return world
 
 
 @dataclass(frozen=True, eq=False, repr=False)
