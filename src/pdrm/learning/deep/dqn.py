@@ -57,7 +57,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         greedy = self.act(state.network, (), seen, keys)[1]
         return jnp.where(number[:, 0] < epsilon, anything, greedy)
 
-    def update_keys(self, key: Key) -> jax.Array:
+    def update_inputs(self, key: Key) -> jax.Array:
         """[gradient_steps]: a key for each update of an iteration."""
         return jax.random.split(jax.random.key(key_of(key, 1)), self.settings.gradient_steps)
 

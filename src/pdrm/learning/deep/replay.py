@@ -176,12 +176,12 @@ class OffPolicyAlgorithm(Algorithm):
         """[N] or [N, action size]: the actions of training; keys: [N]."""
 
     @abstractmethod
-    def update_keys(self, key: Key) -> jax.Array:
-        """[gradient_steps]: a key for each update of an iteration."""
+    def update_inputs(self, key: Key) -> jax.Array:
+        """[gradient_steps]: what tells the updates of an iteration apart, keys or numbers."""
 
     @abstractmethod
-    def update(self, state: OffPolicyState, learnt: Learnt, key: jax.Array) -> Learnt:
-        """The result of one update."""
+    def update(self, state: OffPolicyState, learnt: Learnt, one: jax.Array, /) -> Learnt:
+        """The result of one update, told apart by `one`."""
 
     @property
     def rollout(self) -> int:
@@ -219,11 +219,11 @@ class OffPolicyAlgorithm(Algorithm):
         """Collect, then learn, once `learning_starts` steps have been taken."""
         state = self.collect(state)
 
-        def update(learnt: Learnt, key: jax.Array) -> tuple[Learnt, None]:
-            return self.update(state, learnt, key), None
+        def update(learnt: Learnt, one: jax.Array) -> tuple[Learnt, None]:
+            return self.update(state, learnt, one), None
 
         before = (state.network, state.target, state.optimiser)
-        after, _ = jax.lax.scan(update, before, self.update_keys(state.key))
+        after, _ = jax.lax.scan(update, before, self.update_inputs(state.key))
         learning = state.timesteps > self.settings.learning_starts
         network, target, optimiser = nn.select(learning, after, before)
         return state._replace(

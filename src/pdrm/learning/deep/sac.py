@@ -90,13 +90,15 @@ class SACAlgorithm(OffPolicyAlgorithm):
         early = state.timesteps < self.settings.learning_starts
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 
-    def update_keys(self, key: Key) -> jax.Array:
-        """[gradient_steps]: a key for each update of an iteration."""
-        return key_of(key, 1 + jnp.arange(self.settings.gradient_steps))
+    def update_inputs(self, key: Key) -> jax.Array:
+        """[gradient_steps]: the number of each update of an iteration."""
+        del key
+        return jnp.arange(self.settings.gradient_steps)
 
-    def update(self, state: OffPolicyState, learnt: Learnt, key: Key) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: Learnt, number: jax.Array) -> Learnt:
         """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
         network, target, optimiser = learnt
+        key = key_of(state.key, number + 1)
         batch = self.sample(state, jax.random.key(key))
         keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
         rate = nn.learning_rate(self.settings, state.timesteps)
