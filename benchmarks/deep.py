@@ -25,8 +25,8 @@ from pdrm.domains.water import WaterWorld
 from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import MissingPackage
 from pdrm.learning.agents import PPO, Deep
-from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining
-from pdrm.learning.deep.many_envs import Envs, Tally, action_keys, begin_envs, step_envs, sum_tally
+from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
+from pdrm.learning.deep.many_envs import Envs, action_keys, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.views import TopK
@@ -123,23 +123,23 @@ def random_speed(n_envs: int) -> float:
 
     def burst() -> float:
         nonlocal envs
-        envs, gained = walk(envs)
-        return float(gained)  # waits for it
+        envs, paid = walk(envs)
+        return float(paid)  # waits for it
 
     burst()
     return n_envs * RANDOM_STEPS / min(seconds_of(burst) for _ in range(ROUNDS))
 
 
 def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]:
-    """Random steps, and the raw returns of the episodes that ended, so that the compiler can leave nothing out."""
+    """Random steps, and the sum of their rewards, so that the compiler can leave nothing out."""
 
-    def one(envs: Envs, _: None) -> tuple[Envs, Tally]:
+    def one(envs: Envs, _: None) -> tuple[Envs, jax.Array]:
         number = jax.vmap(lambda key: uniforms(key, 1)[0])(action_keys(envs))
         stepped = step_envs(product, envs, (number * product.domain.actions).astype(jnp.int32))
-        return stepped.envs, stepped.tally
+        return stepped.envs, stepped.outcome.reward.sum()
 
-    envs, tally = jax.lax.scan(one, envs, None, length=steps)
-    return envs, sum_tally(tally).gained
+    envs, paid = jax.lax.scan(one, envs, None, length=steps)
+    return envs, paid.sum()
 
 
 def water_product() -> JaxProduct:
@@ -165,7 +165,7 @@ def measure_ppo(n_envs: int) -> Figures:
         burst = burst_of(training, ROUNDS)
         burst()
         seconds = min(seconds_of(burst) for _ in range(ROUNDS))
-        taken.append(seconds / ROUNDS / training.steps_per_iteration)
+        taken.append(seconds / ROUNDS / training.algorithm.steps_per_iteration)
         figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / taken[-1]
     slope, begin = np.polyfit(EPOCHS, taken, 1)
     figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(begin) * 1e9
@@ -175,13 +175,13 @@ def measure_ppo(n_envs: int) -> Figures:
 
 def water_training(given: dict[str, Any]) -> DeepTraining:
     """One run of PPO on WaterWorld."""
-    product, settings = water_product(), PPO.like_sb3(**given)
-    return DeepTraining(ALGORITHMS["ppo"], lambda _: (product, settings), [0])
+    algorithm = make_algorithm(water_product(), PPO.like_sb3(**given))
+    return DeepTraining(lambda _: algorithm, [0])
 
 
-def burst_of(training: DeepTraining, iterations: int) -> Callable[[], float]:
+def burst_of(training: DeepTraining, iterations: int) -> Callable[[], None]:
     """A function that trains for n more iterations, and waits for them."""
-    return lambda: float(training.iterate(iterations).episodes[0])
+    return partial(training.iterate, iterations)
 
 
 # --- PPO next to Stable-Baselines3's
@@ -205,7 +205,7 @@ def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     training = water_training(given)
     burst = burst_of(training, 1)
     peer = sb3_ppo(PPO.like_sb3(**given).settled())
-    steps = training.steps_per_iteration
+    steps = training.algorithm.steps_per_iteration
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))
     ours: list[float] = []

@@ -1,7 +1,5 @@
 """Agents whose rewards are shaped: settings, ids that stay, returns that are not shaped, runs that go on, and experience in buffers."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -66,7 +64,8 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
     import jax.numpy as jnp
 
     from pdrm.learning.deep.deep_learner import batch_key, product_for
-    from pdrm.learning.deep.replay import Row, replay_window
+    from pdrm.learning.deep.deep_training import make_algorithm
+    from pdrm.learning.deep.replay import Row
 
     task = Task("echo")
     given = {"n_steps": 3, "discount": 0.5}
@@ -78,7 +77,7 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
     potential, numbers = own.of(task.pushdown), (jnp.zeros(3), jnp.zeros(3, jnp.bool_))
     products = [product_for(task, agent) for agent in (plain, shaped)]
     replay = [
-        jax.jit(partial(replay_window, product, agent))
+        jax.jit(make_algorithm(product, agent).replay_window)
         for product, agent in zip(products, (plain, shaped), strict=True)
     ]
     for word, first, last in (

@@ -17,9 +17,9 @@ from pdrm.learning.protocol import Learner, Until
 from pdrm.task import Task
 
 if TYPE_CHECKING:
+    from pdrm.learning.deep.algorithm import Episodes
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
-    from pdrm.learning.deep.many_envs import Episodes
     from pdrm.learning.tabular.learner import TabularLearner
     from pdrm.learning.tabular.summary_learner import SummaryLearner
 
@@ -106,7 +106,7 @@ class NetworkLearner:
 
     def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:
         self.training, self.run, self.task = training, run, task
-        per_iteration = training.steps_per_iteration
+        per_iteration = training.algorithm.steps_per_iteration
         self.total = -(-agent.total // per_iteration) * per_iteration
         """The steps of training, in whole iterations."""
         self.between_tests = max(1, agent.between_tests // per_iteration) * per_iteration
@@ -126,7 +126,8 @@ class NetworkLearner:
         """Train all until then, in whole iterations."""
         left = min(until.steps or 0, self.total) - self.steps
         if left > 0:
-            self.training.iterate(-(-left // self.training.steps_per_iteration))
+            per_iteration = self.training.algorithm.steps_per_iteration
+            self.training.iterate(-(-left // per_iteration))
         while not until.reached(self) and self.steps < self.total:
             self.training.iterate(1)
 

@@ -10,7 +10,7 @@ import pytest
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import PPO, kind_of
-from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining
+from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.learning.deep.networks import apply_mlp
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -20,8 +20,8 @@ from tests.probes import COLLECT, VALUES, corridor
 
 
 def trained(agent, product, seeds, iterations, **given):
-    settings = kind_of(agent)(**given).settled()
-    training = DeepTraining(ALGORITHMS[agent], lambda _: (product, settings), range(seeds))
+    algorithm = make_algorithm(product, kind_of(agent)(**given))
+    training = DeepTraining(lambda _: algorithm, range(seeds))
     if iterations:
         training.iterate(iterations)
     return training
@@ -35,10 +35,10 @@ def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
     echo = jax_product(finite_domain(domain("echo")), catalogue("echo"), TopK(1))
 
     def task(numbers):
-        return dataclasses.replace(echo, visible=numbers["visible"]), settings
+        return make_algorithm(dataclasses.replace(echo, visible=numbers["visible"]), settings)
 
     numbers = {"visible": [1.0, 1.0, 0.0, 0.0]}
-    training = DeepTraining(ALGORITHMS["ppo"], task, [0, 1, 0, 1], numbers)
+    training = DeepTraining(task, [0, 1, 0, 1], numbers)
     training.iterate(30)
     returns = np.asarray(training.test(200).returns).mean(axis=1)
     assert (returns[:2] > 0.97).all()

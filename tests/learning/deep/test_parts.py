@@ -231,13 +231,14 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
     rng, different = np.random.default_rng(0), 0
-    network = policy.algorithm.act(policy.product, policy.settings, policy.network)
     for _ in range(40):
         seen, other = np.zeros((2, size), np.float32)
         seen[:own] = other[:own] = rng.normal(size=own)
         other[own:] = 100 * rng.normal(size=size - own)
         assert policy.act(other) == policy.act(seen)
-        different += int(network((), other[None], None)[1][0]) != int(policy.act(seen))
+        different += int(policy.algorithm.act(policy.network, (), other[None], None)[1][0]) != int(
+            policy.act(seen)
+        )
     assert different  # the network itself would tell them apart
 
 

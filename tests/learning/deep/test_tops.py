@@ -11,9 +11,9 @@ from pdrm.domains import domain, from_arrays
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep import replay as cf
-from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining
+from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.learning.deep.networks import weighted_mean
-from pdrm.learning.deep.replay import Row, find_tops, replay_window
+from pdrm.learning.deep.replay import Row
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import FullStack, TopK
@@ -42,12 +42,10 @@ def same(one, other):
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
     """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
-    product, settings = (
-        jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k)),
-        DQN(counterfactuals=1, shaping="none").settled(),
-    )
-    tops, machine, ends = find_tops(product, settings), catalogue("paint"), set()
-    step = jax.jit(lambda row, at, least: replay_window(product, settings, row, at, least))
+    product = jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k))
+    algorithm = make_algorithm(product, DQN(counterfactuals=1, shaping="none"))
+    tops, machine, ends = algorithm.tops, catalogue("paint"), set()
+    step = jax.jit(algorithm.replay_window)
     ask = machine.states.index("ask")
     for stains, (label, events) in every(range(1, 8), enumerate(PAINT.labels)):
         if not any(event.startswith("soap") for event in events):
@@ -69,18 +67,15 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
     monkeypatch.setattr(cf, "MANY_TOPS", most)
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",), ("b",)], step_limit=9))
     product = jax_product(where, POPPING, TopK(1))
-    settings = {
-        steps: DQN(n_steps=steps, discount=0.5, counterfactuals=1, shaping="none").settled()
+    algorithms = {
+        steps: make_algorithm(
+            product, DQN(n_steps=steps, discount=0.5, counterfactuals=1, shaping="none")
+        )
         for steps in (1, 2, 3)
     }
-    tops, lengths = find_tops(product, settings[3]), set()
+    tops, lengths = algorithms[3].tops, set()
     assert tops.symbols == (4 if most > 1 else 2)
-    step = {
-        steps: jax.jit(
-            lambda row, at, least, chosen=chosen: replay_window(product, chosen, row, at, least)
-        )
-        for steps, chosen in settings.items()
-    }
+    step = {steps: jax.jit(one.replay_window) for steps, one in algorithms.items()}
     for symbols, labels in every(every((2, 3), repeat=4), every((0, 1), repeat=3)):
         real = product.machine.pack(0, (*symbols, 1))
         kept = tops.pack(jnp.int32(0), tops.number(real))
@@ -94,18 +89,10 @@ def test_windows_are_whole_or_end_where_no_more_is_known(most, monkeypatch):
 def test_a_push_onto_a_full_stack_teaches_nothing():
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
-    product, settings = (
-        jax_product(where, machine, FullStack(), depth=3),
-        DQN(counterfactuals=1, shaping="none").settled(),
-    )
-    weights = [
-        float(
-            replay_window(
-                product, settings, window([0]), product.machine.pack(0, (2,) * pushed + (1,))
-            ).weight
-        )
-        for pushed in (0, 1, 2)
-    ]
+    product = jax_product(where, machine, FullStack(), depth=3)
+    algorithm = make_algorithm(product, DQN(counterfactuals=1, shaping="none"))
+    stacks = [product.machine.pack(0, (2,) * pushed + (1,)) for pushed in (0, 1, 2)]
+    weights = [float(algorithm.replay_window(window([0]), stack).weight) for stack in stacks]
     assert weights == [1, 1, 0]
 
 
@@ -114,8 +101,8 @@ def test_a_batch_that_teaches_nothing_leaves_numbers():
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product = jax_product(where, machine, TopK(1), depth=1)
-    settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64).settled()
-    runs = DeepTraining(ALGORITHMS["dqn"], lambda _: (product, settings), [0])
+    settings = DQN(n_envs=2, net_arch=(4,), learning_starts=1, buffer_size=64)
+    runs = DeepTraining(lambda _: make_algorithm(product, settings), [0])
     before = [np.asarray(leaf) for leaf in jax.tree.leaves(runs.state.network)]
     runs.iterate(3)
     assert runs.cut_off == runs.ended > 0

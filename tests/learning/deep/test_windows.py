@@ -8,7 +8,8 @@ import pytest
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN
-from pdrm.learning.deep.replay import begin_past, collect, find_tops, replay_window, sample_windows
+from pdrm.learning.deep.dqn import DQNAlgorithm
+from pdrm.learning.deep.replay import sample_windows
 from pdrm.machines.configurations import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, make_key, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
@@ -26,15 +27,21 @@ SETTINGS = DQN(
 )
 
 
+class Random(DQNAlgorithm):
+    """Any action, whatever was learnt."""
+
+    def explore(self, _state, _seen, keys):
+        return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
+
+
 @pytest.fixture(scope="module")
 def past():
     product = jax_product(finite_domain(WORLD), ECHO, TopK(1), depth=12)
 
-    def anything(_seen, keys):
-        return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
-
-    begun = jax.jit(lambda: begin_past(product, SETTINGS, make_key(0)))()
-    return product, jax.jit(lambda past: collect(product, SETTINGS, past, anything))(begun)[0]
+    algorithm = Random(product, SETTINGS.settled())
+    network = algorithm.new_network(np.random.default_rng(0))
+    begun = jax.jit(algorithm.begin)(network, make_key(0))
+    return algorithm, jax.jit(algorithm.collect)(begun)
 
 
 def by_hand(rows, state, stack):
@@ -52,10 +59,12 @@ def by_hand(rows, state, stack):
 
 
 def test_windows_pay_what_the_machine_would_have_paid(past):
-    product, collected = past
-    rows = jax.tree.map(np.asarray, sample_windows(collected.replay, jax.random.key(0), 60, 4))
+    algorithm, collected = past
+    product = algorithm.product
+    rows = sample_windows(collected.replay, jnp.int32(40), jax.random.key(0), 60, 4)
+    rows = jax.tree.map(np.asarray, rows)
     assert bool(rows.over.any())
-    step, ends = jax.jit(lambda row, at: replay_window(product, SETTINGS, row, at)), set()
+    step, ends = jax.jit(algorithm.replay_window), set()
     for number in range(60):
         row = jax.tree.map(lambda part, number=number: part[number], rows)
         for state, stack in (("listen", ("#",)), ("speak", ("a", "#")), ("speak", ("b", "a", "#"))):
@@ -80,16 +89,16 @@ def test_windows_pay_what_the_machine_would_have_paid(past):
 
 def test_windows_are_rows_of_one_environment_in_order(past):
     _, collected = past
-    rows = sample_windows(collected.replay, jax.random.key(1), 100, 4)
+    rows = sample_windows(collected.replay, jnp.int32(40), jax.random.key(1), 100, 4)
     following = np.asarray(rows.before[:, 1:] == rows.after[:, :-1]).all(axis=-1)
     assert (following | np.asarray(rows.over[:, :-1])).all()
 
 
 def test_what_was_observed_are_the_tops_of_stacks(past):
-    product, collected = past
-    tops = find_tops(product, SETTINGS)
+    algorithm, collected = past
+    tops = algorithm.tops
     seen = np.flatnonzero(np.asarray(collected.tops))
-    rows = jax.tree.map(np.asarray, collected.replay.rows.configuration)
+    rows = jax.tree.map(np.asarray, collected.replay.configuration)
     flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:])[: 40 * 3], rows)
     assert np.isin(jax.jit(jax.vmap(tops.number))(flat), seen).all()
     again = jax.jit(jax.vmap(lambda number: tops.number(tops.pack(jnp.int32(0), number))))(seen)

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
 from pdrm.language.loading import parse
+from pdrm.learning.deep.algorithm import Algorithm
 from pdrm.learning.deep.many_envs import Envs, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
@@ -52,7 +52,6 @@ def target():
         return DomainStep(state, jnp.int32(0), -((action[0] - state) ** 2), jnp.bool_(True))
 
     domain = JaxDomain(
-        name="target",
         labels=(frozenset(),),
         start=start,
         step=step,
@@ -92,23 +91,25 @@ class Walking(NamedTuple):
 
     network: Any
     envs: Envs
+    timesteps: Any
 
 
-def _walk(product, settings, state):
-    stepped = step_envs(product, state.envs, jnp.zeros(settings.n_envs, jnp.int32))
-    return state._replace(envs=stepped.envs), stepped.tally
+class Walker(Algorithm):
+    """Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""
 
+    rollout = 1
 
-WALKER = SimpleNamespace(
-    new_network=lambda _product, _settings, _rng: jnp.zeros(1),
-    begin=lambda product, settings, network, key: Walking(
-        network, begin_envs(product, settings, key_of(key, 1))
-    ),
-    iterate=_walk,
-    steps_per_iteration=lambda settings: settings.n_envs,
-    act=lambda _product, _settings, _network: (
-        lambda memory, seen, _start: (memory, jnp.zeros(len(seen), jnp.int32))
-    ),
-    empty_memory=lambda _settings, _count: (),
-)
-"""Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""
+    def new_network(self, _rng):
+        return jnp.zeros(1)
+
+    def begin(self, network, key):
+        envs = begin_envs(self.product, self.settings, key_of(key, 1))
+        return Walking(network, envs, jnp.int32(0))
+
+    def iterate(self, state):
+        count = self.settings.n_envs
+        stepped = step_envs(self.product, state.envs, jnp.zeros(count, jnp.int32))
+        return state._replace(envs=stepped.envs, timesteps=state.timesteps + count)
+
+    def act(self, _network, memory, seen, _start):
+        return memory, jnp.zeros(len(seen), jnp.int32)

@@ -12,19 +12,19 @@ from dataclasses import replace
 from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, DoesNotApply
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
-from pdrm.learning.deep.deep_training import ALGORITHMS, DeepTraining, check_actions
+from pdrm.learning.deep.algorithm import Algorithm
+from pdrm.learning.deep.deep_training import DeepTraining, Numbers, make_algorithm
 from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.settings import FULL, NOTHING
 from pdrm.machines.guards import Label
 from pdrm.machines.stack_bounds import highest_stack
 from pdrm.machines.tables import tabulate
-from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
+from pdrm.product.jax_env.jax_domain import jax_domain, water_domain
 from pdrm.product.jax_env.jax_potentials import jax_potential
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.shaping import find_labels
@@ -111,28 +111,21 @@ def _can_imagine(task: Task, agent: OffPolicy) -> bool:
     return True
 
 
-def domain_for(task: Task, agent: Deep) -> JaxDomain:
-    """The task's domain in JAX, with the kind of action that the agent chooses."""
-    if isinstance(task.domain, WaterWorld):
-        return water_domain(replace(task.domain, continuous=agent.continuous is True))
-    if isinstance(task.domain, JaxWorld):
-        return own_domain(task.domain)
-    return finite_domain(task.finite)
-
-
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
     agent = agent.settled(task)
     view = agent.view or TopK(1)
-    domain = domain_for(task, agent)
+    world: Any = task.domain
+    if isinstance(world, WaterWorld):  # with the kind of action that the agent chooses
+        world = replace(world, continuous=agent.continuous is True)
+    domain = jax_domain(world)
     product = jax_product(domain, task.pushdown, view, depth=depth_of(task, agent))
     shaping = shaping_of(agent)
     potential = None
     if shaping is not None:
         labels: Sequence[Label] = find_labels(task.pushdown)
         if agent.shaping == EMITTED:
-            finite = isinstance(task.domain, FiniteDomain)
-            labels = task.finite.find_labels() if finite else domain.labels
+            labels = world.find_labels() if isinstance(world, FiniteDomain) else domain.labels
         table = tabulate(task.pushdown, labels)
         scale, clip = agent.reward_scale, agent.reward_clip
         potential = jax_potential(product.machine, shaping, table, scale, clip)
@@ -170,7 +163,12 @@ def check_fits(task: Task, agent: Deep) -> None:
     if seen > LARGEST_TARGET:
         fault = f"a reward of ±{largest:g} is too large for a network to learn from"
         raise BadSetting(fault, fix=f"scale it down: reward_scale={1 / largest:.0e}")
-    check_actions(settled, product_for(task, settled))
+    vectors = product_for(task, settled).domain.actions == 0
+    if agent.continuous not in (None, vectors):
+        own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
+        fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
+        fault = f"`{agent.name}` chooses {own} actions, and those of `{task.name}` are {theirs}"
+        raise DoesNotApply(fault, fix=fix)
 
 
 def train_together(
@@ -189,13 +187,14 @@ def train_together(
     }
     varying = {name: values for name, values in columns.items() if len(set(values)) > 1}
 
-    def run_of(own: dict[str, Any]) -> tuple[JaxProduct, Any]:
-        """The product and the settings of one run, from the numbers that are its own."""
+    def algorithm_of(own: Numbers) -> Algorithm:
+        """The algorithm of one run, from the numbers that are its own."""
         one = replace(product, visible=own.get("visible", product.visible))
         physics = {name: own[name] for name in PHYSICS if name in own}
         if physics and isinstance(world, WaterWorld):
             box = replace(world, continuous=product.domain.actions == 0, **physics)
             one = replace(one, domain=water_domain(box))
-        return one, replace(first, **{name: own[name] for name in SCALES if name in own})
+        scales = {name: own[name] for name in SCALES if name in own}
+        return make_algorithm(one, replace(first, **scales))
 
-    return DeepTraining(ALGORITHMS[first.name], run_of, seeds, varying)
+    return DeepTraining(algorithm_of, seeds, varying)

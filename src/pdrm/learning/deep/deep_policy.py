@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +39,12 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import RecurrentPPO, kind_of
-from pdrm.learning.deep.deep_training import ALGORITHMS, Algorithm, DeepTraining
+from pdrm.learning.deep.algorithm import Algorithm
+from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import JaxDomain, finite_domain, own_domain, water_domain
-from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.jax_env.jax_domain import jax_domain
+from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import Seen, Window, read_seen
 from pdrm.product.views import TopK
 from pdrm.task import Task, pushdown_machine
@@ -63,25 +64,27 @@ class DeepPolicy:
 
     >>> import pdrm
     >>> from pdrm.learning.agents import PPO
-    >>> product = jax_product(finite_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
-    >>> algorithm, settings = ALGORITHMS["ppo"], PPO().settled()
-    >>> untrained = algorithm.new_network(product, settings, np.random.default_rng(0))
-    >>> policy = DeepPolicy(algorithm, settings, product, untrained, about={})
+    >>> product = jax_product(jax_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
+    >>> algorithm = make_algorithm(product, PPO())
+    >>> untrained = algorithm.new_network(np.random.default_rng(0))
+    >>> policy = DeepPolicy(algorithm, untrained, about={})
     >>> env = pdrm.Task("echo").env(k=1)
     >>> policy.act(env.reset(seed=0)[0]) in range(2)
     True
     """
 
     algorithm: Algorithm
-    settings: Any
-    product: JaxProduct
     network: Any
     about: dict[str, Any]
     domain: FiniteDomain | None = None
     """The domain it was learnt in, if that is finite and known: it describes states and actions."""
 
     def __post_init__(self) -> None:
-        self._act = jax.jit(self.algorithm.act(self.product, self.settings, self.network))
+        self.product, self.settings = self.algorithm.product, self.algorithm.settings
+        self.machine = self.product.readable
+        """The machine it was learnt with."""
+        self._window = Window(self.machine, TopK(self.product.k))
+        self._act = jax.jit(partial(self.algorithm.act, self.network))
         self.reset()
 
     def __repr__(self) -> str:
@@ -89,7 +92,7 @@ class DeepPolicy:
 
     def reset(self) -> None:
         """Forget: a new episode begins."""
-        self.memory = self.algorithm.empty_memory(self.settings, 1)
+        self.memory = self.algorithm.empty_memory(1)
         self._start = True
 
     def act(
@@ -109,54 +112,41 @@ class DeepPolicy:
             deterministic: As in Stable-Baselines3; True only, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        own, size = self.product.domain.observation_size, self.product.observation_size
+        own, window = self.product.domain.observation_size, self._window
         vector: Any = observation
-        if isinstance(machine_state, str):
-            vector = self._encode(Seen(observation, machine_state, tuple(memory or ()), whole=True))
-        elif isinstance(observation, Mapping):
-            window = self._window
-            vector = self._encode(read_seen(observation, (*window.state,), window.machine.stack))
         try:
-            seen = np.array(vector, np.float32)
-        except (TypeError, ValueError):  # rows of several lengths
-            seen = np.zeros(0, np.float32)
-        if vector is None or seen.shape != (size,):
+            if isinstance(machine_state, str):
+                shown = Seen(observation, machine_state, tuple(memory or ()), whole=True)
+                vector = self._encode(shown)
+            elif isinstance(observation, Mapping):
+                vector = self._encode(read_seen(observation, (*window.state,), (*window.symbol,)))
+            seen = np.array(vector, np.float32).reshape(self.product.observation_size)
+        except (TypeError, ValueError, LookupError) as error:
             k, machine = self.product.k, self.machine
             given = observation if machine_state is None else (observation, machine_state, memory)
+            size = self.product.observation_size
             fault = f"{str(given)[:80]} is not an observation that this policy can read: {size} numbers, {own} of them the domain's"
             example = f"policy.act(0, {machine.states[0]!r}, ({machine.stack[0]!r},))"
-            raise WrongPolicy(fault, fix=f"give it what task.env(k={k}) shows, or {example}")
+            fix = f"give it what task.env(k={k}) shows, or {example}"
+            raise WrongPolicy(fault, fix=fix) from error
         seen[own:] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
         found = np.asarray(action[0])
         return found if found.ndim else int(found)
 
-    def _encode(self, seen: Seen | None) -> npt.NDArray[np.float32] | None:
-        """The vector of an observation, or None if it is not one."""
+    def _encode(self, seen: Seen | None) -> npt.NDArray[np.float32]:
+        """The vector of an observation; `ValueError` or `LookupError` if it is not one."""
         window, own = self._window, self.product.domain.observation_size
-        if seen is None or seen.state not in window.state or not {*seen.stack} <= {*window.symbol}:
-            return None
-        if not seen.whole and len(seen.stack) < window.places:
-            return None
+        if seen is None or not (seen.whole or len(seen.stack) >= window.places):
+            raise ValueError("it shows less than the policy sees")
         place = seen.observation
         if np.shape(place) != (own,):
             number = number_state(place, self.domain)
-            if number >= own:
-                return None
             place = np.zeros(own)
             place[number] = 1
         shown = np.array([window.numbers(seen.state, seen.stack)])
         return np.concatenate([place, window.one_hot(shown)[0]])
-
-    @property
-    def machine(self) -> PushdownRewardMachine:
-        """The machine it was learnt with."""
-        return self.product.readable
-
-    @property
-    def _window(self) -> Window:
-        return Window(self.machine, TopK(self.product.k))
 
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The action for every environment state, machine state and k symbols on top of the stack, row by row.
@@ -214,14 +204,11 @@ def policy_of(training: DeepTraining, run: int, task: Task, about: dict[str, Any
     """The network of one of several runs, as it stands."""
     network = jax.tree.map(lambda part: part[run], training.state.network)
     own = {name: float(values[run]) for name, values in training.numbers.items()}
-    product, settings = training.task(own)
     domain = task.domain if isinstance(task.domain, FiniteDomain) else None
-    return DeepPolicy(training.algorithm, settings, product, network, about, domain)
+    return DeepPolicy(training.algorithm_of(own), network, about, domain)
 
 
-def load_deep_policy(
-    path: str | Path, domain: JaxDomain | JaxWorld | FiniteDomain | WaterWorld
-) -> DeepPolicy:
+def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
     check_policy_files(path)
@@ -238,8 +225,9 @@ def load_deep_policy(
             (visible in (0, 1), "what is visible is neither 0 nor 1"),
         )
         machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
-        agent: Any = kind_of(description["agent"])(**settings).settled()
-        algorithm = ALGORITHMS[agent.name]
+        agent: Any = kind_of(description["agent"])(**settings)
+        product = jax_product(jax_domain(domain), machine, TopK(k), depth=depth)
+        algorithm = make_algorithm(replace(product, visible=float(visible)), agent)
         arrays = read_arrays(path.read_bytes())
         units = [max(k, 1), *agent.net_arch]
         if isinstance(agent, RecurrentPPO):
@@ -247,16 +235,7 @@ def load_deep_policy(
         largest = max((array.size for array in arrays.values()), default=0)
         fits = all(inputs * outputs <= largest for inputs, outputs in itertools.pairwise(units))
         need((fits, "its layers have other sizes"))  # else they would be made to be compared
-        if isinstance(domain, FiniteDomain):
-            world = finite_domain(domain)
-        elif isinstance(domain, JaxWorld):
-            world = own_domain(domain)
-        else:
-            world = water_domain(domain) if isinstance(domain, WaterWorld) else domain
-        product = jax_product(world, machine, TopK(k), depth=depth)
-        product = replace(product, visible=float(visible))
-        like = algorithm.new_network(product, agent, np.random.default_rng(0))
-        network = load_arrays(arrays, like)
+        network = load_arrays(arrays, algorithm.new_network(np.random.default_rng(0)))
     except (*MALFORMED, PdrmError) as error:
         fault = (
             f"{path} is not a deep policy, or does not fit: {describe_fault(error, described.name)}"
@@ -264,4 +243,4 @@ def load_deep_policy(
         fix = "restore a copy of it, or train one: pdrm train water-17"
         raise BadPolicyFile(fault, fix=fix) from error
     finite = domain if isinstance(domain, FiniteDomain) else None
-    return DeepPolicy(algorithm, agent, product, network, about, finite)
+    return DeepPolicy(algorithm, network, about, finite)

@@ -1,201 +1,155 @@
-"""Training deep agents: the four algorithms behind one record of functions, many seeds at once, evaluations and checkpoints."""
+"""Training deep agents: the four algorithms by name, many runs at once as one compiled program, evaluations and checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import (
-    BadSetting,
-    Diverged,
-    DoesNotApply,
-    FinishedAtReset,
-    UndefinedMove,
-)
+from pdrm.errors import BadSetting, Diverged, FinishedAtReset, UndefinedMove
 from pdrm.files import Arrays
 from pdrm.learning.agents import Deep
-from pdrm.learning.deep import dqn, ppo, recurrent_ppo, sac
-from pdrm.learning.deep.many_envs import Act, Episodes, Tally, play
+from pdrm.learning.deep.algorithm import Algorithm, Episodes, play
+from pdrm.learning.deep.dqn import DQNAlgorithm
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
+from pdrm.learning.deep.ppo import PPOAlgorithm
+from pdrm.learning.deep.recurrent_ppo import RecurrentAlgorithm
+from pdrm.learning.deep.sac import SACAlgorithm
 from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
+from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct
 
-# --- The agents by name, and what they have in common.
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    "ppo": PPOAlgorithm,
+    "rppo": RecurrentAlgorithm,
+    "dqn": DQNAlgorithm,
+    "sac": SACAlgorithm,
+}
 
 
-class Algorithm(Protocol):
-    """A learning algorithm as a module of pure functions: `ppo`, `recurrent_ppo`, `dqn`, `sac`. The caller maps over seeds."""
+def make_algorithm(product: JaxProduct, agent: Deep) -> Algorithm:
+    """The algorithm of an agent on a product."""
+    return ALGORITHMS[agent.name](product, agent.settled())
 
-    def new_network(self, product: JaxProduct, settings: Any, rng: np.random.Generator, /) -> Any:
-        """The first parameters."""
-
-    def begin(self, product: JaxProduct, settings: Any, network: Any, key: Key, /) -> Any:
-        """The state before the first step."""
-
-    def iterate(self, product: JaxProduct, settings: Any, state: Any, /) -> tuple[Any, Tally]:
-        """The state after an iteration, and its counts."""
-
-    def steps_per_iteration(self, settings: Any, /) -> int:
-        """Steps that an iteration takes, over all environments."""
-
-    def act(self, product: JaxProduct, settings: Any, network: Any, /) -> Act:
-        """The policy without exploration."""
-
-    def empty_memory(self, settings: Any, count: int, /) -> Any:
-        """The memory of this many episodes at their start."""
-
-
-ALGORITHMS: dict[str, Algorithm] = {"ppo": ppo, "rppo": recurrent_ppo, "dqn": dqn, "sac": sac}
-
-
-def check_actions(agent: Deep, product: JaxProduct) -> None:
-    """Raise unless the agent can choose the domain's actions."""
-    vectors = product.domain.actions == 0
-    if agent.continuous not in (None, vectors):
-        own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
-        fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
-        fault = f"`{agent.name}` chooses {own} actions, and those of `{product.domain.name}` are {theirs}"
-        raise DoesNotApply(fault, fix=fix)
-
-
-# --- Training many runs at once: one agent on many seeds, maybe with different numbers as settings; one program.
 
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
-RunOf = Callable[[Numbers], tuple[JaxProduct, Any]]
-"""The numbers of one run, maybe traced -> its product and settings."""
 
 TESTS = 0x7E57
 """Keeps the keys of evaluations apart from those of training."""
 
 
 class DeepTraining:
-    """Runs side by side."""
+    """Runs side by side: one agent on many seeds, maybe with different numbers as settings.
+
+    Args:
+        algorithm_of: The algorithm of a run, given its own numbers, which may be traced.
+        seeds: One for each run.
+        numbers: Those that differ.
+    """
 
     def __init__(
         self,
-        algorithm: Algorithm,
-        task: RunOf,
+        algorithm_of: Callable[[Numbers], Algorithm],
         seeds: Sequence[int],
         numbers: Numbers | None = None,
     ) -> None:
-        self.algorithm, self.seeds = algorithm, tuple(seeds)
-
-        def settled(own: Numbers) -> tuple[JaxProduct, Any]:
-            product, settings = task(own)
-            return product, settings.settled()
-
-        self.task = settled
+        self.algorithm_of, self.seeds = algorithm_of, tuple(seeds)
         self.numbers: Numbers = {
             name: jnp.asarray(values) for name, values in (numbers or {}).items()
         }
-        first = jax.tree.map(lambda values: values[0], self.numbers)
-        self.product, self.settings = self.task(first)
-        check_actions(self.settings, self.product)
-        self.steps_per_iteration = algorithm.steps_per_iteration(self.settings)
-        self.iterations = 0
-        self.ended, self.cut_off = np.zeros((2, len(self.seeds)), np.int64)
-        """Training episodes of each run that ended; and of these, those that a full stack truncated."""
-        networks = [
-            algorithm.new_network(self.product, self.settings, np.random.default_rng(seed))
-            for seed in seeds
-        ]
+        self.algorithm = algorithm_of({name: own[0] for name, own in self.numbers.items()})
+        networks = [self.algorithm.new_network(np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
 
         def begin(own: Numbers, network: Any, key: Key) -> Any:
-            return algorithm.begin(*self.task(own), network, key)
+            return algorithm_of(own).begin(network, key)
 
         self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
-        self._tested: tuple[int, int, int] | None = None
+        self._tested: tuple[tuple[int, int, int], Episodes] | None = None
 
     @property
     def timesteps(self) -> int:
         """Steps taken by each run so far."""
-        return self.iterations * self.steps_per_iteration
+        return int(np.asarray(self.state.timesteps)[0])
 
-    def iterate(self, iterations: int) -> Tally:
-        """Train for more iterations; returns the counts of them, [runs] each."""
-        self.state, counted = self._advance_compiled(iterations, self.numbers, self.state)
-        tally: Tally = jax.device_get(counted)
-        self.iterations += iterations
-        check_played(tally, self.product.machine.depth)
+    @property
+    def iterations(self) -> int:
+        """Iterations of each run so far."""
+        return self.timesteps // self.algorithm.steps_per_iteration
+
+    @property
+    def ended(self) -> Any:
+        """[runs]: training episodes that ended."""
+        return np.asarray(self.state.envs.ended).sum(axis=1)
+
+    @property
+    def cut_off(self) -> Any:
+        """[runs]: those of them that a full stack truncated."""
+        return np.asarray(self.state.envs.cut_off).sum(axis=1)
+
+    def iterate(self, iterations: int) -> None:
+        """Train for more iterations."""
+        self.state = self._advance_compiled(iterations, self.numbers, self.state)
+        self._check_followed(self.state.envs.fault)
         check_numbers(self.state.network, self.seeds)
-        self.ended += tally.episodes
-        self.cut_off += tally.overflows
-        return tally
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
         asked = self.iterations, episodes, seed
-        if self._tested != asked:
+        if self._tested is None or self._tested[0] != asked:
             key = key_of(make_key(seed), TESTS)
-            self._played = self._test_compiled(episodes, self.numbers, self.state.network, key)
-            check_played(self._played, self.product.machine.depth)
-            self._tested = asked
-        played: Episodes = self._played
-        return played
+            played = self._test_compiled(episodes, self.numbers, self.state.network, key)
+            self._check_followed(played.fault)
+            self._tested = asked, played
+        return self._tested[1]
 
     def snapshot(self, run: int) -> Arrays:
         """The state of one run."""
-        counts = {"ended": self.ended[run], "cut_off": self.cut_off[run]}
-        counted = {name: np.asarray(count, np.int64) for name, count in counts.items()}
-        state = jax.tree.map(lambda part: part[run], self.state)
-        return {"iterations": np.asarray(self.iterations), **counted, **tree_arrays(state)}
+        return tree_arrays(jax.tree.map(lambda part: part[run], self.state))
 
     def restore(self, run: int, arrays: Arrays) -> None:
-        """Continue one run from its snapshot; `LookupError` or `ValueError` if that is damaged."""
+        """Continue one run from its snapshot; `ValueError` if that is damaged."""
         loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], self.state))
         self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
-        self.iterations, self._tested = int(arrays["iterations"]), None
-        self.ended[run], self.cut_off[run] = int(arrays["ended"]), int(arrays["cut_off"])
+        self._tested = None
 
-    def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> tuple[Any, Tally]:
-        """Iterations, and their counts: one program for every number of them."""
+    def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> Any:
+        """Iterations: one program for every number of them."""
 
-        def advance(numbers: Numbers, state: Any) -> tuple[Any, Tally]:
-            # Compiled by itself, so that it is traced once for both uses.
-            iterate = jax.jit(partial(self.algorithm.iterate, *self.task(numbers)))
-
-            def once(_: jax.Array, carried: tuple[Any, Tally]) -> tuple[Any, Tally]:
-                after, tally = iterate(carried[0])
-                return after, jax.tree.map(jnp.add, carried[1], tally)
-
-            kinds = jax.eval_shape(iterate, state)[1]
-            none = jax.tree.map(lambda kind: jnp.zeros(kind.shape, kind.dtype), kinds)
-            advanced: tuple[Any, Tally] = jax.lax.fori_loop(0, iterations, once, (state, none))
-            return advanced
+        def advance(numbers: Numbers, state: Any) -> Any:
+            iterate = jax.jit(self.algorithm_of(numbers).iterate)
+            return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
 
         return jax.vmap(advance)(numbers, state)
 
     def _test(self, episodes: int, numbers: Numbers, network: Any, key: jax.Array) -> Episodes:
         def test(numbers: Numbers, network: Any) -> Episodes:
-            product, settings = self.task(numbers)
-            act = self.algorithm.act(product, settings, network)
-            memory = self.algorithm.empty_memory(settings, episodes)
-            return play(product, act, memory, key, episodes, settings.discount)
+            return play(self.algorithm_of(numbers), network, key, episodes)
 
         return jax.vmap(test)(numbers, network)
 
-
-def check_played(played: Tally | Episodes, depth: int) -> None:
-    """Raise if the machine could not follow: compiled code cannot raise, so it counts."""
-    if int(played.finished.sum()):
-        fix = "let the first label, not the start, lead there"
-        raise FinishedAtReset("the machine is in a final state before the first action", fix=fix)
-    if int(played.unfit.sum()):
-        fault = f"the stack that an episode begins with does not fit a depth of {depth}"
-        raise BadSetting(fault, fix="a larger depth")
-    if int(played.undefined.sum()):
-        fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-        fault = "the machine met a label for which it has no rule, and says `otherwise error`"
-        raise UndefinedMove(fault, fix=fix)
+    def _check_followed(self, fault: jax.Array) -> None:
+        """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
+        worst = int(fault.max())
+        if worst == FINISHED:
+            fix = "let the first label, not the start, lead there"
+            raise FinishedAtReset(
+                "the machine is in a final state before the first action", fix=fix
+            )
+        if worst == OVERFLOW:
+            depth = self.algorithm.product.machine.depth
+            said = f"the stack that an episode begins with does not fit a depth of {depth}"
+            raise BadSetting(said, fix="a larger depth")
+        if worst == UNDEFINED:
+            fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
+            said = "the machine met a label for which it has no rule, and says `otherwise error`"
+            raise UndefinedMove(said, fix=fix)
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:

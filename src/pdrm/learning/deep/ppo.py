@@ -1,13 +1,13 @@
 """Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it, in pure functions.
 
 An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
-are bootstrapped by the value of their last observation. Networks see scaled rewards; tallies hold raw ones. Collecting and
-descending serve networks with a memory too (`recurrent_ppo`): those here have an empty one.
+are bootstrapped by the value of their last observation. Networks see scaled rewards. Experience is kept in sequences, because
+networks may have a memory (`recurrent_ppo`); those here have none, and their sequences are single steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -15,26 +15,20 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import PPO
 from pdrm.learning.deep import networks as nn
+from pdrm.learning.deep.algorithm import Algorithm, Carry
 from pdrm.learning.deep.many_envs import (
-    Act,
     Envs,
-    Tally,
     action_keys,
     begin_envs,
-    empty_memory,
-    learning_reward,
     observe_envs,
+    scale_reward,
     step_envs,
-    sum_tally,
 )
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_product import JaxProduct
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
 
 # --- Advantages and the loss.
 
@@ -114,21 +108,7 @@ def ppo_loss(
     return total, divergence
 
 
-def judged_loss(
-    settings: PPO, network: nn.ActorCritic, judged: nn.Judged, batch: Batch, weight: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """The loss of the networks' present outputs for the rows of a batch."""
-    log_probability = nn.log_probability(network, judged, batch.action)
-    entropy = nn.entropy(network, judged)
-    return ppo_loss(settings, batch, judged.value, log_probability, entropy, weight)
-
-
-# --- Collecting experience.
-
-Memory = Any
-"""The memory of networks: a tree of arrays [2, N, ...], or ()."""
-Read = Callable[[Memory, jax.Array, jax.Array], tuple[Memory, nn.Judged]]
-"""memory, observations [N, inputs], [N] whether an episode starts -> the memory after them, the outputs."""
+# --- The agent.
 
 
 class Between(NamedTuple):
@@ -137,18 +117,17 @@ class Between(NamedTuple):
     envs: Envs
     seen: jax.Array
     start: jax.Array  # [N]: whether what is seen is the first of an episode
-    before: Memory
-    after: Memory
+    before: Carry
+    after: Carry
     judged: nn.Judged
 
 
-class Collected(NamedTuple):
-    """Experience in sequences."""
+class Sequences(NamedTuple):
+    """Experience in sequences, [S, T, ...]."""
 
-    batch: Batch  # [sequences, length, N, ...]
-    start: jax.Array  # [sequences, length, N]: where episodes start
-    memory: Memory  # [sequences, 2, N, ...]: before each sequence
-    tally: Tally
+    rows: Batch
+    start: jax.Array  # where episodes start
+    memory: Carry  # [S, 2, units]: before each sequence
 
 
 class PPOState(NamedTuple):
@@ -157,165 +136,180 @@ class PPOState(NamedTuple):
     network: Any
     optimiser: Any
     envs: Envs
-    memory: Memory  # before seeing what the environments show
+    memory: Carry  # before seeing what the environments show
     start: jax.Array  # [N]: whether the next step is the first of an episode
     key: Key
-    timesteps: jax.Array  # steps taken, over all environments
+    timesteps: jax.Array
 
 
-def collect(
-    product: JaxProduct,
-    settings: PPO,
-    state: PPOState,
-    head: nn.ActorCritic,
-    read: Read,
-    length: int,
-) -> tuple[PPOState, Collected]:
-    """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
-    count = settings.n_envs
+@dataclass(frozen=True, eq=False)
+class PPOAlgorithm(Algorithm):
+    """PPO, of networks with or without a memory."""
 
-    def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
-        action = nn.sample_action(head, now.judged, action_keys(now.envs))
-        stepped = step_envs(product, now.envs, action, settings.restarts)
-        # One pass for both: the rows of the next step, and the last ones of truncated episodes.
-        seen = jnp.concatenate(
-            (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
+    settings: PPO
+
+    @property
+    def rollout(self) -> int:
+        """Steps of each environment in an iteration."""
+        return self.settings.n_steps
+
+    # What a memory changes.
+
+    @property
+    def length(self) -> int:
+        """Steps of a sequence."""
+        return 1
+
+    def new_network(self, rng: np.random.Generator) -> Any:
+        """The first parameters."""
+        return self.new_head(rng, self.product.observation_size)
+
+    def head(self, network: Any) -> nn.ActorCritic:
+        """The actor and the critic."""
+        actor_critic: nn.ActorCritic = network
+        return actor_critic
+
+    def judge(
+        self, network: Any, memory: Carry, seen: jax.Array, _start: jax.Array
+    ) -> tuple[Carry, nn.Judged]:
+        """The memories after one step of [N, inputs], and the networks' outputs."""
+        return memory, nn.judge(network, seen)
+
+    def judge_sequences(self, network: Any, sequences: Sequences) -> nn.Judged:
+        """The networks' outputs for whole sequences, [S * T] rows."""
+        return nn.judge(network, _merge(sequences.rows.observation))
+
+    # What it does not.
+
+    def new_head(self, rng: np.random.Generator, inputs: int) -> nn.ActorCritic:
+        """The first parameters of the actor and the critic."""
+        return nn.new_actor_critic(rng, inputs, self.settings.net_arch, self.product.domain)
+
+    def act(
+        self, network: Any, memory: Carry, seen: jax.Array, start: jax.Array
+    ) -> tuple[Carry, jax.Array]:
+        """The likeliest actions."""
+        memory, judged = self.judge(network, memory, seen, start)
+        return memory, nn.best_action(self.head(network), judged)
+
+    def begin(self, network: Any, key: Key) -> PPOState:
+        """The state before the first step."""
+        settings = self.settings
+        envs = begin_envs(self.product, settings, key_of(key, 1), restarts=settings.restarts > 0)
+        memory, start = self.empty_memory(settings.n_envs), jnp.ones(settings.n_envs, jnp.bool_)
+        optimiser = nn.ADAM.init(network)
+        return PPOState(network, optimiser, envs, memory, start, key_of(key, 2), jnp.int32(0))
+
+    def iterate(self, state: PPOState) -> PPOState:
+        """Collect and learn once."""
+        after, sequences = self.collect(state)
+        return self.descend(after, sequences)._replace(key=key_of(state.key, 0))
+
+    def collect(self, state: PPOState) -> tuple[PPOState, Sequences]:
+        """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
+        product, settings, count = self.product, self.settings, self.settings.n_envs
+        head = self.head(state.network)
+
+        def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
+            action = nn.sample_action(head, now.judged, action_keys(now.envs))
+            stepped = step_envs(product, now.envs, action, settings.restarts)
+            outcome = stepped.outcome
+            # One pass for both: the rows of the next step, and the last ones of truncated episodes.
+            seen = jnp.concatenate(
+                (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
+            )
+            start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
+            twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
+            memory, both = self.judge(state.network, twice, seen, start)
+            reward = scale_reward(settings, outcome.reward)
+            if product.potential is not None:
+                shape = jax.vmap(product.potential.reward, (0, 0, 0, None))
+                here, there = now.envs.state.configuration, stepped.last.configuration
+                reward = reward + shape(here, there, outcome.terminated, settings.discount)
+            row = (
+                now.seen,
+                action,
+                nn.log_probability(head, now.judged, action),
+                now.judged.value,
+                reward + settings.discount * jnp.where(outcome.truncated, both.value[count:], 0),
+                stepped.over,
+                now.start,
+            )
+            after = jax.tree.map(lambda part: part[:, :count], memory)
+            judged: nn.Judged = jax.tree.map(lambda part: part[:count], both)
+            return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
+
+        def sequence(now: Between, _: None) -> tuple[Between, Any]:
+            after, rows = jax.lax.scan(step, now, None, length=self.length)
+            return after, (rows, now.before)
+
+        seen = observe_envs(product, state.envs)
+        after, judged = self.judge(state.network, state.memory, seen, state.start)
+        first = Between(state.envs, seen, state.start, state.memory, after, judged)
+        last, (rows, memory) = jax.lax.scan(
+            sequence, first, None, length=settings.n_steps // self.length
         )
-        start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
-        twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
-        memory, both = read(twice, seen, start)
-        bootstrapped = settings.discount * jnp.where(
-            stepped.outcome.truncated, both.value[count:], 0
+        seen, action, log_probability, value, reward, over, start = rows
+        reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))
+        gain = advantages(
+            reward, values, over, last.judged.value, settings.discount, settings.gae_lambda
+        ).reshape(value.shape)
+        batch = Batch(seen, action, log_probability, value, gain, gain + value)
+        state = state._replace(
+            envs=last.envs,
+            memory=last.before,
+            start=last.start,
+            timesteps=state.timesteps + self.steps_per_iteration,
         )
-        row = (
-            now.seen,
-            action,
-            nn.log_probability(head, now.judged, action),
-            now.judged.value,
-            learning_reward(product, settings, now.envs, stepped) + bootstrapped,
-            stepped.over,
-            now.start,
-            stepped.tally,
+        # [sequences, length, N, ...] -> [sequences * N, length, ...]; memories are [sequences, 2, N, units].
+        sequences: Sequences = jax.tree.map(
+            lambda part: _merge(jnp.moveaxis(part, 2, 1)), Sequences(batch, start, memory)
         )
-        after = jax.tree.map(lambda part: part[:, :count], memory)
-        judged: nn.Judged = jax.tree.map(lambda part: part[:count], both)
-        return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
+        return state, sequences
 
-    def sequence(now: Between, _: None) -> tuple[Between, Any]:
-        after, rows = jax.lax.scan(step, now, None, length=length)
-        return after, (rows, now.before)
+    def descend(self, state: PPOState, sequences: Sequences) -> PPOState:
+        """The state after `n_epochs` over the sequences in shuffled batches, until the divergence is too large."""
+        settings = self.settings
+        rate = nn.learning_rate(settings, state.timesteps)
 
-    seen = observe_envs(product, state.envs)
-    after, judged = read(state.memory, seen, state.start)
-    first = Between(state.envs, seen, state.start, state.memory, after, judged)
-    last, (rows, memory) = jax.lax.scan(sequence, first, None, length=settings.n_steps // length)
-    seen, action, log_probability, value, reward, over, start, tally = rows
-    reward, values, over = (part.reshape(-1, count) for part in (reward, value, over))  # [T, N]
-    gain = advantages(
-        reward, values, over, last.judged.value, settings.discount, settings.gae_lambda
-    )
-    gain = gain.reshape(value.shape)
-    batch = Batch(seen, action, log_probability, value, gain, gain + value)
-    timesteps = state.timesteps + steps_per_iteration(settings)
-    state = state._replace(
-        envs=last.envs, memory=last.before, start=last.start, timesteps=timesteps
-    )
-    return state, Collected(batch, start, memory, sum_tally(sum_tally(tally)))
+        def loss(network: Any, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
+            head, judged = self.head(network), self.judge_sequences(network, part)
+            rows: Batch = jax.tree.map(_merge, part.rows)
+            log_probability = nn.log_probability(head, judged, rows.action)
+            entropy = nn.entropy(head, judged)
+            weights = jnp.repeat(weight, self.length)
+            return ppo_loss(settings, rows, judged.value, log_probability, entropy, weights)
 
+        def update(
+            carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
+        ) -> tuple[Any, None]:
+            network, optimiser, going = carry
+            part = jax.tree.map(lambda column: column[batch[0]], sequences)
+            gradient, divergence = jax.grad(loss, has_aux=True)(network, part, batch[1])
+            after = nn.apply_gradient(
+                nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
+            )
+            if settings.target_kl is not None:
+                going = going & (divergence <= 1.5 * settings.target_kl)
+                after = nn.select(going, after, (network, optimiser))
+            return (*after, going), None
 
-# --- Descending on shuffled batches.
+        start = (state.network, state.optimiser, jnp.bool_(True))
+        batches = self.shuffle(state.key, len(sequences.start))
+        (network, optimiser, _), _ = jax.lax.scan(update, start, batches)
+        return state._replace(network=network, optimiser=optimiser)
 
-Loss = Callable[[Any, Any, jax.Array], tuple[jax.Array, jax.Array]]
-"""network, rows, their weights -> the loss, and the divergence."""
-
-
-def descend(
-    settings: PPO, state: PPOState, rows: Any, count: int, size: int, loss: Loss
-) -> PPOState:
-    """The state after `n_epochs` over the rows [count, ...] in batches of a size, until the divergence is too large."""
-    rate = nn.learning_rate(settings, state.timesteps)
-
-    def update(
-        carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
-    ) -> tuple[Any, None]:
-        network, optimiser, going = carry
-        part = jax.tree.map(lambda column: column[batch[0]], rows)
-        gradient, divergence = jax.grad(loss, has_aux=True)(network, part, batch[1])
-        after = nn.apply_gradient(
-            nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
-        )
-        if settings.target_kl is not None:
-            going = going & (divergence <= 1.5 * settings.target_kl)
-            after = nn.select(going, after, (network, optimiser))
-        return (*after, going), None
-
-    start = (state.network, state.optimiser, jnp.bool_(True))
-    batches = shuffle_rows(settings, state.key, count, size)
-    (network, optimiser, _), _ = jax.lax.scan(update, start, batches)
-    return state._replace(network=network, optimiser=optimiser)
+    def shuffle(self, key: Key, count: int) -> tuple[jax.Array, jax.Array]:
+        """[epochs * batches, size] numbers of sequences and their weights: the last batch of an epoch may be short, as in SB3."""
+        epochs, size = self.settings.n_epochs, self.settings.batch_size // self.length
+        keys = jax.random.split(jax.random.key(key_of(key, 1)), epochs)
+        order = jax.vmap(lambda one: jax.random.permutation(one, count))(keys)
+        rows = (order, jnp.ones((epochs, count)))
+        spare = -count % size
+        numbers, weight = (jnp.pad(part, ((0, 0), (0, spare))).reshape(-1, size) for part in rows)
+        return numbers, weight
 
 
-def shuffle_rows(settings: PPO, key: Key, count: int, size: int) -> tuple[jax.Array, jax.Array]:
-    """[epochs * batches, size] row numbers and their weights: the last batch of an epoch may be short, as in SB3."""
-    batches = -(-count // size)
-    keys = jax.random.split(jax.random.key(key_of(key, 1)), settings.n_epochs)
-    order = jax.vmap(lambda one: jax.random.permutation(one, count))(keys)
-    spare = batches * size - count
-    order = jnp.pad(order, ((0, 0), (0, spare))).reshape(-1, size)
-    weight = jnp.pad(jnp.ones((settings.n_epochs, count)), ((0, 0), (0, spare))).reshape(-1, size)
-    return order, weight
-
-
-# --- The agent.
-
-
-def new_network(product: JaxProduct, settings: PPO, rng: np.random.Generator) -> nn.ActorCritic:
-    """The first parameters."""
-    return nn.new_actor_critic(rng, product.observation_size, settings.net_arch, product.domain)
-
-
-def act(_product: JaxProduct, _settings: PPO, network: nn.ActorCritic) -> Act:
-    """The policy without exploration."""
-    return lambda memory, seen, _start: (
-        memory,
-        nn.best_action(network, nn.judge(network, seen)),
-    )
-
-
-def begin_with(
-    product: JaxProduct, settings: PPO, network: Any, memory: Memory, key: Key
-) -> PPOState:
-    """The state before the first step."""
-    envs = begin_envs(product, settings, key_of(key, 1), restarts=settings.restarts > 0)
-    start = jnp.ones(settings.n_envs, jnp.bool_)
-    optimiser = nn.ADAM.init(network)
-    return PPOState(network, optimiser, envs, memory, start, key_of(key, 2), jnp.int32(0))
-
-
-def begin(product: JaxProduct, settings: PPO, network: nn.ActorCritic, key: Key) -> PPOState:
-    """The state before the first step."""
-    return begin_with(product, settings, network, (), key)
-
-
-def steps_per_iteration(settings: PPO) -> int:
-    """Steps of an iteration, over all environments."""
-    return settings.n_steps * settings.n_envs
-
-
-def iterate(product: JaxProduct, settings: PPO, state: PPOState) -> tuple[PPOState, Tally]:
-    """Collect and learn once."""
-
-    def read(memory: Memory, seen: jax.Array, _start: jax.Array) -> tuple[Memory, nn.Judged]:
-        return memory, nn.judge(state.network, seen)
-
-    def loss(
-        network: nn.ActorCritic, batch: Batch, weight: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
-        judged = nn.judge(network, batch.observation)
-        return judged_loss(settings, network, judged, batch, weight)
-
-    after, collected = collect(product, settings, state, state.network, read, settings.n_steps)
-    count = steps_per_iteration(settings)
-    rows: Batch = jax.tree.map(lambda part: part.reshape(count, *part.shape[3:]), collected.batch)
-    after = descend(settings, after, rows, count, settings.batch_size, loss)
-    return after._replace(key=key_of(state.key, 0)), collected.tally
+def _merge(part: jax.Array) -> jax.Array:
+    """[A, B, ...] -> [A * B, ...]."""
+    return part.reshape(-1, *part.shape[2:])

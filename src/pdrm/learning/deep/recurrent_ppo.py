@@ -6,6 +6,7 @@ was collected. There, a sequence is as long as a batch; here `sequence_length`, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -13,23 +14,10 @@ import jax.numpy as jnp
 
 from pdrm.learning.agents import RecurrentPPO
 from pdrm.learning.deep import networks as nn
-from pdrm.learning.deep.many_envs import Act, Tally
-from pdrm.learning.deep.ppo import (
-    Batch,
-    PPOState,
-    begin_with,
-    collect,
-    descend,
-    judged_loss,
-    steps_per_iteration,
-)
-from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_product import JaxProduct
+from pdrm.learning.deep.ppo import PPOAlgorithm, Sequences
 
 if TYPE_CHECKING:
     import numpy as np
-
-__all__ = ["act", "begin", "empty_memory", "iterate", "new_network", "steps_per_iteration"]
 
 # --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a backward pass of our own.
 #
@@ -157,97 +145,49 @@ class Recurrent(NamedTuple):
     head: nn.ActorCritic
 
 
-class Sequences(NamedTuple):
-    """Rows [S, T, ...], with the memory before the first and where episodes start."""
+@dataclass(frozen=True, eq=False)
+class RecurrentAlgorithm(PPOAlgorithm):
+    """PPO of networks with a memory."""
 
-    rows: Batch
-    memory: Memory  # [S, 2, units]
-    start: jax.Array
+    settings: RecurrentPPO
 
+    @property
+    def length(self) -> int:
+        """Steps of a sequence."""
+        return self.settings.sequence_length
 
-def new_network(product: JaxProduct, settings: RecurrentPPO, rng: np.random.Generator) -> Recurrent:
-    """The first parameters."""
-    units = settings.lstm_hidden_size
-    lstm = nn.stack_trees(
-        [new_lstm(rng, product.observation_size, units) for _ in (nn.ACTOR, nn.CRITIC)]
-    )
-    return Recurrent(lstm, nn.new_actor_critic(rng, units, settings.net_arch, product.domain))
+    def new_network(self, rng: np.random.Generator) -> Recurrent:
+        """The first parameters."""
+        inputs, units = self.product.observation_size, self.settings.lstm_hidden_size
+        lstm = nn.stack_trees([new_lstm(rng, inputs, units) for _ in (nn.ACTOR, nn.CRITIC)])
+        return Recurrent(lstm, self.new_head(rng, units))
 
+    def empty_memory(self, count: int) -> Memory:
+        """The memory at the start, [2, count, units]."""
+        zeros = jnp.zeros((2, count, self.settings.lstm_hidden_size))
+        return Memory(zeros, zeros)
 
-def empty_memory(settings: RecurrentPPO, count: int) -> Memory:
-    """The memory at the start, [2, count, units]."""
-    zeros = jnp.zeros((2, count, settings.lstm_hidden_size))
-    return Memory(zeros, zeros)
+    def head(self, network: Recurrent) -> nn.ActorCritic:
+        """The actor and the critic."""
+        return network.head
 
+    def judge(
+        self, network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array
+    ) -> tuple[Memory, nn.Judged]:
+        """The memories after one step of [N, inputs], and the networks' outputs."""
+        share, kept = gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0)
+        memory, _ = step_memory(network.lstm.hidden, memory, share, kept)
+        return memory, nn.judge(network.head, memory.hidden)
 
-def judge_step(
-    network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array
-) -> tuple[Memory, nn.Judged]:
-    """One step of [N, inputs]: the memories after it, and the networks' outputs."""
-    memory, _ = step_memory(
-        network.lstm.hidden, memory, gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0)
-    )
-    return memory, nn.judge(network.head, memory.hidden)
+    def judge_sequences(self, network: Recurrent, sequences: Sequences) -> nn.Judged:
+        """The networks' outputs for whole sequences, [S * T] rows.
 
-
-def judge_sequences(network: Recurrent, sequences: Sequences) -> nn.Judged:
-    """The networks' outputs for whole sequences, [S * T] rows.
-
-    The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
-    memories themselves go step by step.
-    """
-    count, length = sequences.start.shape
-    seen = sequences.rows.observation.reshape(count * length, -1)
-    share = jnp.moveaxis(gate_inputs(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
-    first = Memory(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
-    hidden = unroll(network.lstm.hidden, first, share, jnp.where(sequences.start.T, 0.0, 1.0))
-    return nn.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))
-
-
-# --- The agent.
-
-
-def act(_product: JaxProduct, _settings: RecurrentPPO, network: Recurrent) -> Act:
-    """The policy without exploration."""
-
-    def choose(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, jax.Array]:
-        memory, judged = judge_step(network, memory, seen, start)
-        return memory, nn.best_action(network.head, judged)
-
-    return choose
-
-
-def begin(product: JaxProduct, settings: RecurrentPPO, network: Recurrent, key: Key) -> PPOState:
-    """The state before the first step."""
-    return begin_with(product, settings, network, empty_memory(settings, settings.n_envs), key)
-
-
-def iterate(product: JaxProduct, settings: RecurrentPPO, state: PPOState) -> tuple[PPOState, Tally]:
-    """Collect and learn once."""
-    length = settings.sequence_length
-
-    def read(memory: Memory, seen: jax.Array, start: jax.Array) -> tuple[Memory, nn.Judged]:
-        return judge_step(state.network, memory, seen, start)
-
-    def loss(network: Recurrent, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
-        flat: Batch = jax.tree.map(lambda column: column.reshape(-1, *column.shape[2:]), part.rows)
-        judged = judge_sequences(network, part)
-        weights = jnp.repeat(weight, length)
-        return judged_loss(settings, network.head, judged, flat, weights)
-
-    head = state.network.head
-    after, collected = collect(product, settings, state, head, read, length)
-    memory = Memory(
-        *(jnp.moveaxis(part, 1, 2).reshape(-1, 2, part.shape[-1]) for part in collected.memory)
-    )
-    rows: Batch = jax.tree.map(_by_sequence, collected.batch)
-    sequences = Sequences(rows, memory, _by_sequence(collected.start))
-    size = settings.batch_size // length
-    after = descend(settings, after, sequences, len(sequences.start), size, loss)
-    return after._replace(key=key_of(state.key, 0)), collected.tally
-
-
-def _by_sequence(part: jax.Array) -> jax.Array:
-    """[count, T, N, ...] -> [count * N, T, ...]."""
-    moved = jnp.moveaxis(part, 2, 1)
-    return moved.reshape(-1, *moved.shape[2:])
+        The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
+        memories themselves go step by step.
+        """
+        count, length = sequences.start.shape
+        seen = sequences.rows.observation.reshape(count * length, -1)
+        share = jnp.moveaxis(gate_inputs(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
+        first = Memory(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
+        hidden = unroll(network.lstm.hidden, first, share, jnp.where(sequences.start.T, 0.0, 1.0))
+        return nn.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))

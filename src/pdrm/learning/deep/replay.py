@@ -11,9 +11,10 @@ deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,29 +22,24 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.learning.agents import OffPolicy
+from pdrm.learning.deep import networks as nn
+from pdrm.learning.deep.algorithm import Algorithm
 from pdrm.learning.deep.many_envs import (
     Envs,
-    Stepped,
-    Tally,
     action_keys,
     begin_envs,
     observe_envs,
     scale_reward,
     step_envs,
-    sum_tally,
 )
-from pdrm.learning.deep.networks import select
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stack_bounds import symbols_that_matter
-from pdrm.product.jax_env.jax_domain import Key
+from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
-from pdrm.product.jax_env.jax_product import JaxProduct
-
-# --- The buffer: rows are written round and round, one per step for each environment.
 
 
 class Row(NamedTuple):
-    """A labelled transition."""
+    """A labelled transition; in the buffer [capacity, N, ...], written round and round, one per step for each environment."""
 
     before: jax.Array  # the domain's observation, without the machine's
     action: jax.Array
@@ -53,38 +49,6 @@ class Row(NamedTuple):
     terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
     over: jax.Array  # whether the episode ended there, for whatever reason
     configuration: Packed  # the machine's, before
-
-
-class ReplayBuffer(NamedTuple):
-    """Rows [capacity, N, ...], and the number of steps written."""
-
-    rows: Row
-    written: jax.Array
-
-
-def empty_replay(like: Row, capacity: int) -> ReplayBuffer:
-    """Room for `capacity` steps of rows like these [N, ...]."""
-    rows: Row = jax.tree.map(lambda part: jnp.zeros((capacity, *part.shape), part.dtype), like)
-    return ReplayBuffer(rows, jnp.int32(0))
-
-
-def add_rows(replay: ReplayBuffer, rows: Row) -> ReplayBuffer:
-    """The buffer with one more step of every environment, [N, ...]."""
-    place = replay.written % replay.rows.label.shape[0]
-    written: Row = jax.tree.map(lambda whole, part: whole.at[place].set(part), replay.rows, rows)
-    return ReplayBuffer(written, replay.written + 1)
-
-
-def sample_windows(replay: ReplayBuffer, key: jax.Array, count: int, length: int) -> Row:
-    """Windows of consecutive rows [count, length, ...], uniformly, with replacement; key: of `jax.random`."""
-    capacity, envs = replay.rows.label.shape[:2]
-    which, env = jax.random.split(key)
-    filled = jnp.minimum(replay.written, capacity)
-    first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
-    place = (replay.written - filled + first + jnp.arange(length)) % capacity
-    column = jax.random.randint(env, (count, 1), 0, envs)
-    windows: Row = jax.tree.map(lambda part: part[place, column], replay.rows)
-    return windows
 
 
 # --- The experience of a window, with the machine in any configuration at its start.
@@ -118,40 +82,6 @@ class _Within(NamedTuple):
     weight: jax.Array
 
 
-def replay_window(
-    product: JaxProduct,
-    settings: OffPolicy,
-    rows: Row,
-    configuration: Packed,
-    least: jax.Array | int = 0,
-) -> Experience:
-    """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
-
-    least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
-    """
-
-    def step(now: _Within, row: Row) -> tuple[_Within, None]:
-        after, paid, status = product.machine.step(now.configuration, row.label)
-        ended = row.terminated | product.machine.final(after)
-        gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
-        weight = jnp.where(status == OK, now.weight, 0.0)
-        going = ~ended & ~row.over & (after.height >= least)
-        discount = now.discount * settings.discount
-        later = _Within(after, row.after, gained, discount, ended, going, weight)
-        return select(now.going, later, now), None
-
-    true, zero = jnp.bool_(True), jnp.float32(0)
-    start = _Within(configuration, rows.after[0], zero, jnp.float32(1), ~true, true, jnp.float32(1))
-    end: _Within = jax.lax.scan(step, start, rows)[0]
-    last, terminated, discount = end.configuration, end.terminated, end.discount
-    seen = product.seen(rows.before[0], configuration)
-    following = product.seen(end.after, last)
-    reward = end.reward
-    if product.potential is not None:  # the potentials between the two cancel out
-        reward += product.potential.reward(configuration, last, terminated, discount)
-    return Experience(seen, rows.action[0], reward, following, terminated, discount, end.weight)
-
-
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
 
 MOST_TOPS = 100_000
@@ -181,15 +111,8 @@ class Tops:
 
     def pack(self, state: jax.Array, number: jax.Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
-        base, machine = self.machine.symbols, self.machine
-        words = [jnp.uint32(0)] * -(-machine.depth // machine.symbols_per_word)
-        height = jnp.int32(0)
-        for place in range(self.symbols):
-            digit = (number // base**place % base).astype(jnp.uint32)
-            word, shift = divmod(place, machine.symbols_per_word)
-            words[word] = words[word] | (digit << (machine.bits * shift))
-            height = height + (digit > 0)
-        return Packed(state, jnp.stack(words), height)
+        base = self.machine.symbols
+        return self.machine.pack(state, number // base ** np.arange(self.symbols) % base)
 
     def least(self, configuration: Packed) -> jax.Array:
         """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
@@ -200,15 +123,6 @@ class Tops:
     def note(self, observed: jax.Array, configurations: Packed) -> jax.Array:
         """The table [tops] of those observed, with the stacks of these configurations [N]."""
         return observed.at[jax.vmap(self.number)(configurations)].set(True)
-
-
-def find_tops(product: JaxProduct, settings: OffPolicy) -> Tops | None:
-    """The tops that matter to a policy that sees the product; None without counterfactuals."""
-    if not settings.counterfactuals:
-        return None
-    machine = product.machine
-    kept, needed = choose_symbols(product.readable, product.k, machine.depth, settings.n_steps)
-    return Tops(machine, kept, needed)
 
 
 def choose_symbols(
@@ -228,117 +142,198 @@ def choose_symbols(
     return kept, needed
 
 
-def replay_windows(
-    product: JaxProduct, settings: OffPolicy, observed: jax.Array, rows: Row, key: jax.Array
-) -> Experience:
-    """Windows [count, length, ...] as they were, then each several times with a machine state and an observed top drawn at
-    random; [count * (1 + counterfactuals)] rows."""
+# --- The agents that learn from it.
 
-    def replay(rows: Row, configuration: Packed, least: jax.Array) -> Experience:
-        return replay_window(product, settings, rows, configuration, least)
-
-    first: Packed = jax.tree.map(lambda part: part[:, 0], rows.configuration)
-    real, tops = (rows, first, jnp.zeros_like(rows.label[:, 0])), find_tops(product, settings)
-    if tops is None:
-        return jax.vmap(replay)(*real)
-    copies = settings.counterfactuals or 0
-    again: Row = jax.tree.map(lambda part: jnp.repeat(part, copies, axis=0), rows)
-    count = len(again.label)
-    for_state, for_top = jax.random.split(key)
-    state = jax.random.randint(for_state, (count,), 0, product.machine.table.first_final)
-    up_to = jnp.cumsum(observed)
-    number = jnp.searchsorted(
-        up_to, jax.random.randint(for_top, (count,), 0, up_to[-1]), side="right"
-    )
-    imagined = jax.vmap(tops.pack)(state, number)
-    other = (again, imagined, jax.vmap(tops.least)(imagined))
-    return jax.vmap(replay)(*jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other))
+Learnt = tuple[Any, Any, Any]
+"""The network, its slow copy, and the state of the optimiser."""
 
 
-# --- Collecting experience, and learning from batches of it.
+class OffPolicyState(NamedTuple):
+    """The state of a run."""
 
-Choose = Callable[[jax.Array, Key], jax.Array]
-"""observations [N, inputs], keys [N] -> actions [N] or [N, action size]."""
-Trainable = TypeVar("Trainable")
-"""Networks and the states of their optimisers."""
-
-
-class Past(NamedTuple):
-    """The experience so far."""
-
+    network: Any
+    target: Any  # the slow copy
+    optimiser: Any
     envs: Envs
-    replay: ReplayBuffer
+    replay: Row  # [capacity, N, ...]: the buffer
     tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
+    key: Key
+    timesteps: jax.Array
 
 
-def begin_past(product: JaxProduct, settings: OffPolicy, key: Key) -> Past:
-    """Before the first step."""
-    envs, count, domain = begin_envs(product, settings, key), settings.n_envs, product.domain
-    action = (
-        jnp.zeros(count, jnp.int32) if domain.actions else jnp.zeros((count, domain.action_size))
-    )
-    rows = jax.eval_shape(lambda: _rows(product, envs, action, step_envs(product, envs, action)))
-    tops = find_tops(product, settings)
-    observed = jnp.zeros(0 if tops is None else tops.count, jnp.bool_)
-    if tops is not None:
-        observed = tops.note(observed, envs.state.configuration)
-    return Past(envs, empty_replay(rows, max(1, settings.buffer_size // count)), observed)
+@dataclass(frozen=True, eq=False)
+class OffPolicyAlgorithm(Algorithm):
+    """DQN or SAC: an iteration is `train_freq` steps of all environments and `gradient_steps` updates."""
+
+    settings: OffPolicy
+
+    @abstractmethod
+    def begin_learning(self, network: Any) -> Learnt:
+        """Before the first update."""
+
+    @abstractmethod
+    def explore(self, state: OffPolicyState, seen: jax.Array, keys: Key) -> jax.Array:
+        """[N] or [N, action size]: the actions of training; keys: [N]."""
+
+    @abstractmethod
+    def update_inputs(self, key: Key) -> jax.Array:
+        """[gradient_steps]: what tells the updates of an iteration apart, keys or numbers."""
+
+    @abstractmethod
+    def update(self, state: OffPolicyState, learnt: Learnt, one: jax.Array, /) -> Learnt:
+        """The result of one update, told apart by `one`."""
+
+    @property
+    def rollout(self) -> int:
+        """Steps of each environment in an iteration."""
+        return self.settings.train_freq
+
+    @cached_property
+    def tops(self) -> Tops | None:
+        """The tops of stacks that matter to the policy; None without counterfactuals."""
+        if not self.settings.counterfactuals:
+            return None
+        product, machine = self.product, self.product.machine
+        steps = self.settings.n_steps
+        kept, needed = choose_symbols(product.readable, product.k, machine.depth, steps)
+        return Tops(machine, kept, needed)
+
+    def begin(self, network: Any, key: Key) -> OffPolicyState:
+        """The state before the first step."""
+        settings, domain, count = self.settings, self.product.domain, self.settings.n_envs
+        envs = begin_envs(self.product, settings, key_of(key, 1))
+        action = jnp.zeros(count, jnp.int32)
+        if not domain.actions:
+            action = jnp.zeros((count, domain.action_size))
+        row = jax.eval_shape(self.step, envs, action)[1]
+        capacity = max(1, settings.buffer_size // count)
+        replay: Row = jax.tree.map(lambda part: jnp.zeros((capacity, *part.shape), part.dtype), row)
+        tops = jnp.zeros(0, jnp.bool_)
+        if self.tops is not None:
+            tops = jnp.zeros(self.tops.count, jnp.bool_)
+            tops = self.tops.note(tops, envs.state.configuration)
+        learnt = self.begin_learning(network)
+        return OffPolicyState(*learnt, envs, replay, tops, key_of(key, 2), jnp.int32(0))
+
+    def iterate(self, state: OffPolicyState) -> OffPolicyState:
+        """Collect, then learn, once `learning_starts` steps have been taken."""
+        state = self.collect(state)
+
+        def update(learnt: Learnt, one: jax.Array) -> tuple[Learnt, None]:
+            return self.update(state, learnt, one), None
+
+        before = (state.network, state.target, state.optimiser)
+        after, _ = jax.lax.scan(update, before, self.update_inputs(state.key))
+        learning = state.timesteps > self.settings.learning_starts
+        network, target, optimiser = nn.select(learning, after, before)
+        return state._replace(
+            network=network, target=target, optimiser=optimiser, key=key_of(state.key, 0)
+        )
+
+    def step(self, envs: Envs, action: jax.Array) -> tuple[Envs, Row, Packed]:
+        """One action for each environment, [N, ...]; the transitions, and the machine's configurations after them."""
+        observe = jax.vmap(self.product.domain.observe)
+        stepped = step_envs(self.product, envs, action)
+        row = Row(
+            observe(envs.state.environment),
+            action,
+            observe(stepped.last.environment),
+            stepped.outcome.label,
+            stepped.outcome.environment_reward,
+            stepped.outcome.environment_terminated,
+            stepped.over,
+            envs.state.configuration,
+        )
+        return stepped.envs, row, stepped.last.configuration
+
+    def collect(self, state: OffPolicyState) -> OffPolicyState:
+        """The state after `train_freq` steps of every environment."""
+        capacity = len(state.replay.label)
+
+        def step(now: OffPolicyState, _: None) -> tuple[OffPolicyState, None]:
+            seen, keys = observe_envs(self.product, now.envs), action_keys(now.envs)
+            envs, row, configurations = self.step(now.envs, self.explore(state, seen, keys))
+            place = now.timesteps // self.settings.n_envs % capacity
+            replay: Row = jax.tree.map(
+                lambda whole, part: whole.at[place].set(part), now.replay, row
+            )
+            tops = now.tops if self.tops is None else self.tops.note(now.tops, configurations)
+            timesteps = now.timesteps + self.settings.n_envs
+            return now._replace(envs=envs, replay=replay, tops=tops, timesteps=timesteps), None
+
+        collected: OffPolicyState = jax.lax.scan(step, state, None, length=self.rollout)[0]
+        return collected
+
+    def sample(self, state: OffPolicyState, key: jax.Array) -> Experience:
+        """Windows as they were, then each several times with a machine state and an observed top drawn at random.
+
+        key: of `jax.random`. Returns [batch_size * (1 + counterfactuals)] rows.
+        """
+        settings, tops = self.settings, self.tops
+        for_rows, for_others = jax.random.split(key)
+        written = state.timesteps // settings.n_envs
+        rows = sample_windows(
+            state.replay, written, for_rows, settings.batch_size, settings.n_steps
+        )
+        first: Packed = jax.tree.map(lambda part: part[:, 0], rows.configuration)
+        real = (rows, first, jnp.zeros_like(rows.label[:, 0]))
+        if tops is None:
+            return jax.vmap(self.replay_window)(*real)
+        again: Row = jax.tree.map(
+            lambda part: jnp.repeat(part, settings.counterfactuals or 0, axis=0), rows
+        )
+        count = len(again.label)
+        for_state, for_top = jax.random.split(for_others)
+        state_number = jax.random.randint(for_state, (count,), 0, tops.machine.table.first_final)
+        up_to = jnp.cumsum(state.tops)
+        drawn = jax.random.randint(for_top, (count,), 0, up_to[-1])
+        number = jnp.searchsorted(up_to, drawn, side="right")
+        imagined = jax.vmap(tops.pack)(state_number, number)
+        other = (again, imagined, jax.vmap(tops.least)(imagined))
+        both = jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other)
+        return jax.vmap(self.replay_window)(*both)
+
+    def replay_window(
+        self, rows: Row, configuration: Packed, least: jax.Array | int = 0
+    ) -> Experience:
+        """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
+
+        least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
+        """
+        product, settings = self.product, self.settings
+
+        def step(now: _Within, row: Row) -> tuple[_Within, None]:
+            after, paid, status = product.machine.step(now.configuration, row.label)
+            ended = row.terminated | product.machine.final(after)
+            gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
+            weight = jnp.where(status == OK, now.weight, 0.0)
+            going = ~ended & ~row.over & (after.height >= least)
+            discount = now.discount * settings.discount
+            later = _Within(after, row.after, gained, discount, ended, going, weight)
+            return nn.select(now.going, later, now), None
+
+        true, zero, one = jnp.bool_(True), jnp.float32(0), jnp.float32(1)
+        start = _Within(configuration, rows.after[0], zero, one, ~true, true, one)
+        end: _Within = jax.lax.scan(step, start, rows)[0]
+        last, terminated, discount = end.configuration, end.terminated, end.discount
+        seen = product.seen(rows.before[0], configuration)
+        following = product.seen(end.after, last)
+        reward = end.reward
+        if product.potential is not None:  # the potentials between the two cancel out
+            reward += product.potential.reward(configuration, last, terminated, discount)
+        return Experience(seen, rows.action[0], reward, following, terminated, discount, end.weight)
 
 
-def collect(
-    product: JaxProduct, settings: OffPolicy, past: Past, choose: Choose
-) -> tuple[Past, Tally]:
-    """`train_freq` steps of every environment."""
-    tops = find_tops(product, settings)
+def sample_windows(replay: Row, written: jax.Array, key: jax.Array, count: int, length: int) -> Row:
+    """Windows of consecutive rows [count, length, ...], uniformly, with replacement.
 
-    def step(past: Past, _: None) -> tuple[Past, Tally]:
-        envs = past.envs
-        action = choose(observe_envs(product, envs), action_keys(envs))
-        stepped = step_envs(product, envs, action)
-        replay = add_rows(past.replay, _rows(product, envs, action, stepped))
-        observed = past.tops if tops is None else tops.note(past.tops, stepped.last.configuration)
-        return Past(stepped.envs, replay, observed), stepped.tally
-
-    past, tally = jax.lax.scan(step, past, None, length=settings.train_freq)
-    return past, sum_tally(tally)
-
-
-def _rows(product: JaxProduct, envs: Envs, action: jax.Array, stepped: Stepped) -> Row:
-    """The transitions, [N, ...]; an ended episode with its own last observation."""
-    outcome = stepped.outcome
-    return Row(
-        jax.vmap(product.domain.observe)(envs.state.environment),
-        action,
-        jax.vmap(product.domain.observe)(stepped.last.environment),
-        outcome.label,
-        outcome.environment_reward,
-        outcome.environment_terminated,
-        stepped.over,
-        envs.state.configuration,
-    )
-
-
-def steps_per_iteration(settings: OffPolicy) -> int:
-    """Steps that an iteration takes, over all environments."""
-    return settings.train_freq * settings.n_envs
-
-
-def sample_batch(
-    product: JaxProduct, settings: OffPolicy, past: Past, key: jax.Array
-) -> Experience:
-    """A batch, counterfactuals included; key: of `jax.random`."""
-    for_rows, for_others = jax.random.split(key)
-    windows = sample_windows(past.replay, for_rows, settings.batch_size, settings.n_steps)
-    return replay_windows(product, settings, past.tops, windows, for_others)
-
-
-def learn(
-    settings: OffPolicy,
-    timesteps: jax.Array,
-    before: Trainable,
-    update: Callable[[Trainable, Any], tuple[Trainable, None]],
-    inputs: jax.Array,
-) -> Trainable:
-    """The result of an update per input, once `learning_starts` steps have been taken."""
-    after, _ = jax.lax.scan(update, before, inputs)
-    return select(timesteps > settings.learning_starts, after, before)
+    written: how often each environment's rows were; key: of `jax.random`.
+    """
+    capacity, envs = replay.label.shape
+    which, env = jax.random.split(key)
+    filled = jnp.minimum(written, capacity)
+    first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
+    place = (written - filled + first + jnp.arange(length)) % capacity
+    column = jax.random.randint(env, (count, 1), 0, envs)
+    windows: Row = jax.tree.map(lambda part: part[place, column], replay)
+    return windows

@@ -9,7 +9,7 @@ the rest of the stack as often as it was observed there.
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,10 +104,13 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
                 "optimize_memory_usage keeps no next observations, and a part of them is replaced"
             )
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
-        self._stores_dict = isinstance(observation_space, spaces.Dict)
         # A buffer of vectors is stored as SB3's simple one stores it.
-        parent: Any = DictReplayBuffer if self._stores_dict else ReplayBuffer
-        parent.__init__(
+        by_name = isinstance(observation_space, spaces.Dict)
+        classes: Any = (ReplayBuffer, ReplayBufferSamples)
+        if by_name:
+            classes = (DictReplayBuffer, DictReplayBufferSamples)
+        self._parent, self._samples = classes
+        self._parent.__init__(
             self,
             buffer_size,
             observation_space,
@@ -122,18 +125,15 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._machine_rows = LazyTable(self.machine)
         self._rng = np.random.default_rng(seed)
         shape = (self.buffer_size, self.n_envs)
-        self.label = np.zeros(shape, np.int32)
+        self.label = np.empty(shape, object)
         self.environment_reward = np.zeros(shape, np.float32)
         self.environment_terminated = np.zeros(shape, np.bool_)
-        self._labels: list[Label] = []
-        self._number: dict[Label, int] = {}
+        self._same: dict[Label, Label] = {}
+        """Each label once: environments may make a new set at every step."""
         # Stacks that agree on what one step can pop and on what counts below are one to a k-policy.
-        self._kept = (
-            None
-            if isinstance(self.view, FullStack)
-            else symbols_that_matter(self.machine, self.view.k)
-        )
-        self._same: dict[Stack, Stack] = {}
+        self._kept = None
+        if not isinstance(self.view, FullStack):
+            self._kept = symbols_that_matter(self.machine, self.view.k)
         self._observed: dict[tuple[str | None, Stack], list[Stack]] = {}
         """Observed stacks by machine state (None for any) and what is seen of them, once for each time."""
         self._seen: list[Stack] = []
@@ -152,29 +152,25 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     ) -> None:
         """Store one step of every environment."""
         records = [self._read_record(info) for info in infos]
-        shown = np.array(
-            [self._window.numbers(record["state"], record["stack"]) for record in records]
-        )
-        if done.any():
-            # VecNormalize hands over the last observation of an episode after a detour that is not exact.
-            next_obs, over = deepcopy(next_obs), np.flatnonzero(done)
-            self._replace(next_obs, over, shown[over])
-        self._check_shown(next_obs, shown)
+        shown = [self._window.numbers(record["state"], record["stack"]) for record in records]
+        exact = _each(np.copy, next_obs)
+        self._replace(exact, np.arange(self.n_envs), np.array(shown))
+        # VecNormalize hands over the last observation of an episode after a detour that is not exact.
+        going = np.flatnonzero(~done)
+        alike = _each(lambda *both: np.array_equal(*(one[going] for one in both)), next_obs, exact)
+        if not np.all([*alike.values()] if isinstance(alike, dict) else alike):
+            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation"
+            raise BadSetting(fault, fix=INSIDE)
         for env, (record, info) in enumerate(zip(records, infos, strict=True)):
             if self.counterfactuals:
                 self._check_outcome(record, float(reward[env]), bool(done[env]), info)
-            label = record["label"]
-            if label not in self._number:
-                self._number[label] = len(self._labels)
-                self._labels.append(label)
-            self.label[self.pos, env] = self._number[label]
+            self.label[self.pos, env] = self._same.setdefault(record["label"], record["label"])
             self.environment_reward[self.pos, env] = record["environment_reward"]
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
             self.note(record["state"], record["stack"])
             if done[env]:
                 self.note(*self._machine_rows.begin()[:2])
-        parent: Any = DictReplayBuffer if self._stores_dict else ReplayBuffer
-        parent.add(self, obs, next_obs, action, reward, done, infos)
+        self._parent.add(self, obs, exact, action, reward, done, infos)
 
     def _read_record(self, info: dict[str, Any]) -> dict[str, Any]:
         """The entry `machine` of an info, about the machine of this buffer."""
@@ -200,27 +196,15 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             fault = "a wrapper outside pdrm.wrap ended the episode, and counterfactual ones would not end"
             raise BadSetting(fault, fix=INSIDE)
 
-    def _check_shown(self, seen: Observations, shown: Array) -> None:
-        """Raise if the machine's part of the observations has been changed."""
-        if isinstance(seen, dict):
-            names = [name for name in (MACHINE, STACK) if name in seen]
-            parts = [np.reshape(seen[name], (len(shown), -1)) for name in names]
-            alike = np.array_equal(np.concatenate(parts, axis=1), shown)
-        else:
-            alike = np.array_equal(seen[:, -self._window.width :], self._window.one_hot(shown))
-        if not alike:
-            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation"
-            raise BadSetting(fault, fix=INSIDE)
-
     def note(self, state: str, stack: Stack) -> None:
         """Count an observed configuration."""
-        stack = self._same.setdefault(stack[: self._kept], stack[: self._kept])
-        seen = self.view.of(stack)
+        kept = stack[: self._kept]
+        seen = self.view.of(kept)
         if (None, seen) not in self._observed:
             self._seen.append(seen)
         for key in ((state, seen), (None, seen)):
             below = self._observed.setdefault(key, [])
-            below.append(stack)
+            below.append(kept)
             if len(below) > MOST_KEPT:
                 del below[::2]
 
@@ -242,7 +226,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
         rows, before, after, reward, final = [], [], [], [], []
         for row, (state, stack) in enumerate(self.draw(len(steps))):
-            label = self._labels[self.label[steps[row], envs[row]]]
+            label = self.label[steps[row], envs[row]]
             try:
                 there, above, paid = self._machine_rows.step(state, stack, label)
                 shown = self._window.numbers(state, stack), self._window.numbers(there, above)
@@ -270,10 +254,14 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         of = np.repeat(np.arange(drawn), copies)
         imagined = self.imagine(batch_inds[of], envs[of])
         if not self.enlarge:
-            imagined = tuple(_first(part, count - drawn) for part in imagined)
+            most = count - drawn
+            imagined = tuple(_each(lambda values: values[:most], part) for part in imagined)
             drawn = count - len(imagined[-1])  # more than before if the machine had no move
         real = self._rows(batch_inds[:drawn], envs[:drawn])
-        seen, action, after, ended, reward = map(_join, real, imagined)
+        seen, action, after, ended, reward = (
+            _each(lambda *both: np.concatenate(both), *parts)
+            for parts in zip(real, imagined, strict=True)
+        )
         data = (
             self._normalize_obs(seen, env),
             action,
@@ -281,8 +269,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             ended.reshape(-1, 1),
             self._normalize_reward(reward.reshape(-1, 1), env),
         )
-        samples = DictReplayBufferSamples if self._stores_dict else ReplayBufferSamples
-        return samples(*map(self._as_tensors, data))
+        return self._samples(*(_each(self.to_torch, part) for part in data))
 
     # --- Rows
 
@@ -301,29 +288,15 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Copies of the rows (before, action, after, terminated, reward) at these places."""
 
         def at(stored: Any) -> Any:
-            if isinstance(stored, dict):
-                return {name: values[steps, envs] for name, values in stored.items()}
-            return stored[steps, envs]
+            return _each(lambda values: values[steps, envs], stored)
 
         ended = at(self.dones) * (1 - at(self.timeouts))
         before, after = at(self.observations), at(self.next_observations)
         return before, at(self.actions), after, ended, at(self.rewards)
 
-    def _as_tensors(self, part: Any) -> Any:
-        if isinstance(part, dict):
-            return {name: self.to_torch(values) for name, values in part.items()}
-        return self.to_torch(part)
 
-
-def _first(rows: Any, most: int) -> Any:
-    """The first rows, at most this many."""
-    if isinstance(rows, dict):
-        return {name: values[:most] for name, values in rows.items()}
-    return rows[:most]
-
-
-def _join(first: Any, second: Any) -> Any:
-    """The rows of both, one after the other."""
-    if isinstance(first, dict):
-        return {name: np.concatenate([values, second[name]]) for name, values in first.items()}
-    return np.concatenate([first, second])
+def _each(function: Callable[..., Any], *parts: Any) -> Any:
+    """The function of arrays; or of each entry of dictionaries of arrays."""
+    if isinstance(parts[0], dict):
+        return {name: function(*(part[name] for part in parts)) for name in parts[0]}
+    return function(*parts)

@@ -5,6 +5,7 @@ It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was st
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
@@ -127,12 +128,9 @@ class SB3Learner:
                 return True
 
         left = self.agent.total_timesteps - self.steps
-        try:
-            while left > 0 and not until.reached(self):
+        if left > 0:
+            with suppress(RolloutBoundary):
                 self.model.learn(left, callback=Counting(), reset_num_timesteps=False)
-                left = self.agent.total_timesteps - self.steps
-        except RolloutBoundary:
-            pass
 
     def policy(self) -> SB3Policy:
         """The model as it stands."""

@@ -80,7 +80,6 @@ class JaxDomain:
     42
     """
 
-    name: str
     labels: tuple[Label, ...]
     start: Callable[[Key], tuple[State, jax.Array]]
     """key -> a first state, and the number of its label (-1: none)."""
@@ -95,6 +94,13 @@ class JaxDomain:
     """Numbers of an action that is a vector, each in [-1, 1]."""
     step_limit: Any
     """Steps after which an episode is truncated."""
+
+
+def jax_domain(domain: FiniteDomain | JaxWorld | water.WaterWorld) -> JaxDomain:
+    """The domain in JAX."""
+    if isinstance(domain, FiniteDomain):
+        return finite_domain(domain)
+    return own_domain(domain) if isinstance(domain, JaxWorld) else water_domain(domain)
 
 
 def water_domain(world: water.WaterWorld) -> JaxDomain:
@@ -112,7 +118,6 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
         return DomainStep(state, label, jnp.float32(0), jnp.bool_(False))
 
     return JaxDomain(
-        name=world.name if type(world.side) in (int, float) else "water",
         labels=water.LABELS,
         start=start,
         step=step,
@@ -126,7 +131,7 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
 
 def own_domain(world: JaxWorld) -> JaxDomain:
     """A user's world."""
-    bits = jnp.asarray([1 << place for place in range(len(world.events))], jnp.int32)
+    bits = 1 << jnp.arange(len(world.events))
 
     def start(key: Key) -> tuple[State, jax.Array]:
         return world.reset(jax.random.key(key)), jnp.int32(NO_LABEL)
@@ -141,7 +146,6 @@ def own_domain(world: JaxWorld) -> JaxDomain:
         return DomainStep(after, label, jnp.float32(reward), jnp.bool_(ended))
 
     return JaxDomain(
-        name=world.name,
         labels=world.labels,
         start=start,
         step=step,
@@ -155,26 +159,24 @@ def own_domain(world: JaxWorld) -> JaxDomain:
 
 def finite_domain(domain: FiniteDomain) -> JaxDomain:
     """A finite domain, its state observed one-hot."""
-    arrays = domain.arrays
-    following, label, terminal = map(jnp.asarray, (arrays.next, arrays.label, arrays.terminal))
-    reward = jnp.asarray(arrays.reward, jnp.float32)
-    up_to = jnp.asarray(arrays.probability.cumsum(axis=2), jnp.float32)
-    start_up_to = jnp.asarray(arrays.start_probability.cumsum(), jnp.float32)
+    arrays: Any = jax.tree.map(jnp.asarray, domain.arrays)
+    reward = jnp.float32(domain.arrays.reward)
+    up_to = jnp.float32(domain.arrays.probability.cumsum(axis=2))
+    start_up_to = jnp.float32(domain.arrays.start_probability.cumsum())
 
     def pick(sums: jax.Array, key: Key) -> jax.Array:
         return jnp.minimum((uniforms(key, 1)[0] >= sums).sum(), (sums < sums[-1]).sum())
 
     def start(key: Key) -> tuple[State, jax.Array]:
         chosen = pick(start_up_to, key)
-        return jnp.asarray(arrays.start_state)[chosen], jnp.asarray(arrays.start_label)[chosen]
+        return arrays.start_state[chosen], arrays.start_label[chosen]
 
     def step(state: State, action: jax.Array, key: Key) -> DomainStep:
         place = (state, action, pick(up_to[state, action], key))
-        there = following[place]
-        return DomainStep(there, label[place], reward[place], terminal[there])
+        there = arrays.next[place]
+        return DomainStep(there, arrays.label[place], reward[place], arrays.terminal[there])
 
     return JaxDomain(
-        name=domain.name,
         labels=domain.labels,
         start=start,
         step=step,

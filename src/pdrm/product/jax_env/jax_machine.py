@@ -9,7 +9,7 @@ and is reported as UNDEFINED.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -61,16 +61,6 @@ class JaxMachine:
             raise BadSetting(f"the depth of the stack is {self.depth}", fix="use at least 1 symbol")
 
     @property
-    def bits(self) -> int:
-        """Bits of a symbol."""
-        return max(1, int(self.table.move.shape[2] - 1).bit_length())
-
-    @property
-    def symbols_per_word(self) -> int:
-        """Symbols in a word."""
-        return 32 // self.bits
-
-    @property
     def states(self) -> int:
         """The number of states, final ones included."""
         return len(self.table.silent)
@@ -79,6 +69,21 @@ class JaxMachine:
     def symbols(self) -> int:
         """The number of different contents of a place on the stack; empty is one of them."""
         return int(self.table.move.shape[2])
+
+    @property
+    def bits(self) -> int:
+        """Bits of a symbol."""
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
+    def symbols_per_word(self) -> int:
+        """Symbols in a word."""
+        return 32 // self.bits
+
+    def lowest(self, words: jax.Array) -> jax.Array:
+        """The symbols in the lowest bits of words."""
+        symbols: jax.Array = words & jnp.uint32((1 << self.bits) - 1)
+        return symbols
 
     def begin(self) -> MachineStep:
         """The configuration after the silent moves before the first label, and their reward."""
@@ -89,22 +94,23 @@ class JaxMachine:
         packed = self.pack(first.state, first.stack)
         return MachineStep(packed, jnp.float32(first.reward), jnp.int32(OK))
 
-    def pack(self, state: int, stack: Symbols) -> Packed:
-        """A configuration given as numbers, the stack top first."""
-        words = [0] * -(-self.depth // self.symbols_per_word)
-        for place, symbol in enumerate(stack):
-            words[place // self.symbols_per_word] |= symbol << (
-                self.bits * (place % self.symbols_per_word)
-            )
-        return Packed(jnp.int32(state), jnp.array(words, jnp.uint32), jnp.int32(len(stack)))
+    def pack(self, state: jax.Array | int, stack: jax.Array | Symbols) -> Packed:
+        """A configuration given as numbers, the stack top first; zeros after its last symbol do not count."""
+        symbols = jnp.asarray(stack, jnp.uint32)
+        room = -(-self.depth // self.symbols_per_word) * self.symbols_per_word
+        rows = jnp.pad(symbols, (0, room - len(symbols))).reshape(-1, self.symbols_per_word)
+        words = (rows << self._shifts()).sum(axis=1, dtype=jnp.uint32)
+        return Packed(jnp.int32(state), words, (symbols > 0).sum(dtype=jnp.int32))
 
     def top(self, configuration: Packed, k: int) -> jax.Array:
         """[k] int32: the top k symbols, 0 for an empty place."""
-        here = min(k, self.depth)
-        words = configuration.words[: -(-here // self.symbols_per_word)]
-        shifts = self.bits * np.arange(min(here, self.symbols_per_word), dtype=np.uint32)
-        symbols = ((words[:, None] >> shifts) & jnp.uint32((1 << self.bits) - 1)).reshape(-1)[:here]
-        return jnp.pad(symbols, (0, k - here)).astype(jnp.int32)
+        words = configuration.words[: -(-k // self.symbols_per_word)]
+        symbols = self.lowest(words[:, None] >> self._shifts()).reshape(-1)[:k]
+        return jnp.pad(symbols, (0, k - len(symbols))).astype(jnp.int32)
+
+    def _shifts(self) -> np.ndarray[Any, Any]:
+        """The place of each symbol in a word."""
+        return self.bits * np.arange(self.symbols_per_word, dtype=np.uint32)
 
     def final(self, configuration: Packed) -> jax.Array:
         """True if the state is final."""
@@ -112,56 +118,54 @@ class JaxMachine:
 
     def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
         """Read one label, then take silent moves until none applies or the stack overflows."""
-        table = self.table
-        move = jnp.asarray(table.move)[configuration.state, label, self._top(configuration)]
-        after = self._move(configuration, move, jnp.float32(0))
-        if isinstance(table.silent, np.ndarray) and not (table.silent >= 0).any():
-            return after  # known at compile time: no loop is needed
-        silent = jnp.asarray(table.silent)
+        table: Table = jax.tree.map(jnp.asarray, self.table)
 
-        def find_silent(step: MachineStep) -> jax.Array:
-            return silent[step.configuration.state, self._top(step.configuration)]
+        def silent_move(step: MachineStep) -> jax.Array:
+            move: jax.Array = table.silent[step.configuration.state, self._top(step.configuration)]
+            return move
 
         def is_silent(step: MachineStep) -> jax.Array:
-            return (find_silent(step) >= 0) & (step.status != OVERFLOW)
+            return (silent_move(step) >= 0) & (step.status != OVERFLOW)
 
         def take_silent(step: MachineStep) -> MachineStep:
-            one = self._move(step.configuration, find_silent(step), step.reward)
+            one = self._move(step.configuration, silent_move(step), step.reward)
             return one._replace(status=jnp.maximum(step.status, one.status))
 
-        return jax.lax.while_loop(is_silent, take_silent, after)
+        move = table.move[configuration.state, label, self._top(configuration)]
+        after = self._move(configuration, move, jnp.float32(0))
+        if isinstance(self.table.silent, np.ndarray) and (self.table.silent < 0).all():
+            return after  # known at compile time: no loop is needed
+        settled: MachineStep = jax.lax.while_loop(is_silent, take_silent, after)
+        return settled
 
     def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
         """One move; -1 is none and changes nothing."""
-        table, defined, overflow = self.table, move >= 0, jnp.bool_(False)
-        pops = defined & (jnp.asarray(table.pops)[move] > 0)
+        table: Table = jax.tree.map(jnp.asarray, self.table)
+        defined = move >= 0
+        pops = defined & (table.pops[move] > 0)
+        pushes = jnp.where(defined, table.pushes[move], 0)
         words = jnp.where(pops, self._pop(before.words), before.words)
         height = before.height - pops
+        wanted = height + pushes
         for place in range(table.push.shape[1]):
-            pushes, fits = defined & (place < jnp.asarray(table.pushes)[move]), height < self.depth
-            words = jnp.where(
-                pushes & fits, self._push(words, jnp.asarray(table.push)[move, place]), words
-            )
-            height = height + (pushes & fits)
-            overflow = overflow | (pushes & ~fits)
-        state = jnp.where(defined, jnp.asarray(table.target)[move], before.state)
-        reward = paid + jnp.where(defined, jnp.asarray(table.reward, jnp.float32)[move], 0)
-        status = jnp.where(defined, jnp.where(overflow, OVERFLOW, OK), UNDEFINED)
+            pushed = (place < pushes) & (height < self.depth)
+            words = jnp.where(pushed, self._push(words, table.push[move, place]), words)
+            height = height + pushed
+        state = jnp.where(defined, table.target[move], before.state)
+        reward = paid + jnp.where(defined, jnp.float32(table.reward)[move], 0)
+        status = jnp.where(defined, jnp.where(wanted > height, OVERFLOW, OK), UNDEFINED)
         return MachineStep(Packed(state, words, height), reward, status)
 
     def _top(self, configuration: Packed) -> jax.Array:
-        symbol: jax.Array = configuration.words[0] & jnp.uint32((1 << self.bits) - 1)
-        return symbol
+        return self.lowest(configuration.words[0])
 
     def _push(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
-        used, last = self.bits * self.symbols_per_word, self.bits * (self.symbols_per_word - 1)
+        spare, last = 32 % self.bits, self.bits * (self.symbols_per_word - 1)
         carried = jnp.concatenate((symbol.astype(jnp.uint32)[None], words[:-1] >> last))
-        above: jax.Array = ((words << self.bits) | carried) & jnp.uint32((1 << used) - 1)
+        above: jax.Array = ((words << (self.bits + spare)) >> spare) | carried
         return above
 
     def _pop(self, words: jax.Array) -> jax.Array:
         last = self.bits * (self.symbols_per_word - 1)
-        below = jnp.concatenate(
-            (words[1:] & jnp.uint32((1 << self.bits) - 1), jnp.zeros(1, jnp.uint32))
-        )
+        below = jnp.pad(self.lowest(words[1:]), (0, 1))
         return (words >> self.bits) | (below << last)

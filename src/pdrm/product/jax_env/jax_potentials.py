@@ -42,12 +42,11 @@ class JaxPotential:
         gain = jnp.asarray(self.operators.gain, jnp.float32)
         weight = jnp.asarray(self.operators.weight, jnp.float32)
         exit_state = jnp.asarray(self.operators.exit_state)
-        mask = jnp.uint32((1 << machine.bits) - 1)
 
         def push(place: jax.Array, below: jax.Array) -> jax.Array:
             """[state]: the values with one more symbol on the stack; the topmost is at place 0."""
             word, shift = jnp.divmod(height - 1 - place, machine.symbols_per_word)
-            symbol = configuration.words[word] >> (machine.bits * shift).astype(jnp.uint32) & mask
+            symbol = machine.lowest(configuration.words[word] >> jnp.uint32(machine.bits * shift))
             lines = gain[symbol] + weight[symbol] * below[exit_state[symbol]]
             return jnp.maximum(constant[symbol], lines.max(axis=-1))
 
