@@ -45,26 +45,15 @@ KEYWORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """One header line: its keyword and the words after it."""
-
-    keyword: Word
-    words: tuple[Word, ...]
-
-
 @dataclass(slots=True)
 class Document:
     """Header lines and rules, in the order of the text, and the faults found while reading."""
 
     file: str
-    headers: list[Header] = field(default_factory=list)
+    headers: list[list[Word]] = field(default_factory=list)
+    """Each a keyword and the words after it."""
     rules: list[RuleSpec] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
-
-    def add_header(self, keyword: Word, words: Iterable[Word]) -> None:
-        """Keep a header line."""
-        self.headers.append(Header(keyword, tuple(words)))
 
     def add_rule(self, rule: RuleSpec) -> None:
         """Keep a rule."""
@@ -74,8 +63,9 @@ class Document:
         self.rules.append(rule)
 
     def note(self, error: PdrmError) -> None:
-        """Keep a fault, one for each place; after the last that is reported, reading ends."""
-        if all((error.code, error.where) != (one.code, one.where) for one in self.errors):
+        """Keep a fault, one of a kind for each place; after the last that is reported, reading ends."""
+        known = {(one.code, one.where or one.message) for one in self.errors}
+        if (error.code, error.where or error.message) not in known:
             self.errors.append(error)
         if len(self.errors) >= MOST_FAULTS:
             fault = f"{MOST_FAULTS} faults; the rest is not read"
@@ -91,18 +81,40 @@ class Document:
         except PdrmError as error:
             self.note(error)
 
-    def lines(self, keyword: str) -> list[Header]:
-        """The header lines with this keyword."""
-        return [header for header in self.headers if header.keyword.text == keyword]
+    def lines(self, keyword: str) -> list[list[Word]]:
+        """The words of the header lines with this keyword."""
+        return [words for first, *words in self.headers if first.text == keyword]
+
+    def line(self, keyword: str) -> list[Word]:
+        """The header line with this keyword, which comes first; a second one is a fault."""
+        lines = [line for line in self.headers if line[0].text == keyword]
+        for extra in lines[1:2]:
+            fault = f"a second `{keyword}` line; the first is line {lines[0][0].where.line}"
+            self.note(DuplicateName(fault, where=extra[0].where, fix="keep one of them"))
+        return [*lines, []][0]
+
+    def names(self, keyword: str) -> tuple[str, ...]:
+        """The words of a header line."""
+        return tuple(map(str, self.line(keyword)[1:]))
+
+    def single(self, keyword: str) -> Word | None:
+        """The one word of a header line."""
+        line = self.line(keyword)
+        if line and len(line) != 2:
+            where = [*line[:1], *line[2:]][:2][-1].where
+            fault = f"`{keyword}` takes one word, not {len(line) - 1}"
+            fix = comment_fix(line) or f"write `{keyword} WORD`"
+            self.note(CannotRead(fault, where=where, fix=fix))
+        return line[1] if len(line) == 2 else None
 
     def locate(self, error: PdrmError) -> Where:
         """Point an error at its word: in the line it names, or at the last header that holds the word."""
         where = error.where
         if where is None:
-            words = [word for header in self.headers for word in header.words]
+            first = [words[0].where for words in self.headers[:1]]
+            words = [word for _, *words in self.headers for word in words]
             places = [word.where for word in words if word.text == error.word]
-            keywords = [header.keyword.where for header in self.headers]
-            where = [Where(self.file, 1, 1), *keywords[:1], *places][-1]
+            where = [Where(self.file, 1, 1), *first, *places][-1]
         elif error.word:
             code = where.text.partition("//")[0]
             word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
@@ -186,7 +198,7 @@ def build(document: Document, name: str) -> AnyMachine:
     """The machine a document describes, or all that is wrong with it, one fault of a kind for each place."""
     try:
         raise_all(document.errors)
-        return _Building(document, name).machine()
+        return _machine(document, name)
     except PdrmError as error:
         first: dict[tuple[str, Where, str], PdrmError] = {}
         for one in error.errors:
@@ -197,111 +209,62 @@ def build(document: Document, name: str) -> AnyMachine:
         raise
 
 
-class _Building:
-    """Header lines looked up by keyword, with the faults found on the way."""
-
-    def __init__(self, document: Document, name: str) -> None:
-        self.document = document
-        self.default_name = name
-        self.faults: dict[tuple[str, str], PdrmError] = {}
-        """By code and message: the same fault in many rules is reported once."""
-
-    def machine(self) -> AnyMachine:
-        """The machine of the kind the header lines say."""
-        name = str(self._single("name") or self.default_name)
-        events = self._words("events")
-        rest = (
-            tuple(tuple(map(str, one.words)) for one in self.document.lines("exclusive")),
-            self._words("states"),
-        )
-        start = self._single("start")
-        if start is None and not self.document.lines("start"):
-            self._fault(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
-        middle = (str(start), self._words("final"), self._otherwise())
-        stack = self._line("stack")
-        counters = self._single("counters")
-        if counters is not None:
-            if stack is not None:
-                fault = "a machine has a stack or counters, not both"
-                self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
-            count = self._count(counters)
-            counting = self._rules(counter_rule)
-            return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
-        symbols = (BOTTOM,) if stack is None else self._words("stack")
-        if stack is not None and not symbols:
-            fault = "the `stack` line names no bottom symbol"
-            self._fault(NoBottom(fault, where=stack.keyword.where, fix=STACK_LINE))
-        rules = self._rules(plain_rule if stack is None else stack_rule)
-        return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
-
-    def _fault(self, error: PdrmError) -> None:
-        self.faults.setdefault((error.code, error.message), error)
-
-    def _line(self, keyword: str) -> Header | None:
-        """The header line with this keyword; a second one is a fault."""
-        lines = self.document.lines(keyword)
-        for extra in lines[1:2]:
-            first = lines[0].keyword.where.line
-            fault = f"a second `{keyword}` line; the first is line {first}"
-            self._fault(DuplicateName(fault, where=extra.keyword.where, fix="keep one of them"))
-        return lines[0] if lines else None
-
-    def _words(self, keyword: str) -> tuple[str, ...]:
-        line = self._line(keyword)
-        return () if line is None else tuple(map(str, line.words))
-
-    def _single(self, keyword: str) -> Word | None:
-        """The one word of a header line."""
-        line = self._line(keyword)
-        if line is None:
-            return None
-        if len(line.words) != 1:
-            where = line.words[1].where if line.words else line.keyword.where
-            fault = f"`{keyword}` takes one word, not {len(line.words)}"
-            fix = comment_fix(line.words) or f"write `{keyword} WORD`"
-            self._fault(CannotRead(fault, where=where, fix=fix))
-            return None
-        return line.words[0]
-
-    def _otherwise(self) -> Otherwise:
-        line = self._line("otherwise")
-        if line is None:
-            fault = "the `otherwise` line is missing: what happens if no rule applies?"
-            self._fault(MissingHeader(fault, fix=OTHERWISE))
-            return Otherwise.error()
-        where = line.keyword.where
-        try:
-            match [str(word) for word in line.words]:
-                case ["error"]:
-                    return Otherwise("error", where=where)
-                case [("stay" | "go") as action, *state, reward] if len(state) == (action == "go"):
-                    paid = number_of(reward, line.words[-1].where)
-                    return Otherwise(action, "".join(state) or None, paid, where)
-            fix = comment_fix(line.words) or OTHERWISE
-            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
-        except PdrmError as error:
-            self._fault(error)
-        return Otherwise.error()
-
-    def _count(self, counters: Word) -> int:
+def _machine(document: Document, default_name: str) -> AnyMachine:
+    """The machine of the kind that the header lines say."""
+    name = str(document.single("name") or default_name)
+    events = document.names("events")
+    start = document.single("start")
+    if not document.lines("start"):
+        document.note(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
+    middle = (str(start), document.names("final"), _otherwise(document))
+    groups = tuple(tuple(map(str, words)) for words in document.lines("exclusive"))
+    rest = (groups, document.names("states"))
+    stack = document.line("stack")
+    counters = document.single("counters")
+    if counters is not None:
+        if stack:
+            fault = "a machine has a stack or counters, not both"
+            document.note(DuplicateName(fault, where=counters.where, fix="remove one"))
         count = int(counters.text) if INTEGER.fullmatch(counters.text) else 0
         if not 1 <= count <= MOST_COUNTERS:
-            fault = (
-                f"`counters` takes an integer from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
-            )
-            raise BadNumber(fault, where=counters.where, fix="write `counters 1`")
-        return count
+            found = f"not `{counters.text[:40]}`"
+            fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, {found}"
+            document.note(BadNumber(fault, where=counters.where, fix="write `counters 1`"))
+        counting = _rules(document, counter_rule)
+        return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
+    if len(stack) == 1:
+        fault = "the `stack` line names no bottom symbol"
+        document.note(NoBottom(fault, where=stack[0].where, fix=STACK_LINE))
+    symbols = document.names("stack") or (BOTTOM,)
+    rules = _rules(document, stack_rule if stack else plain_rule)
+    return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
 
-    def _rules(self, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
-        """The rules as transitions; their faults, and those of the header, are raised together."""
-        rules: list[T] = []
-        for rule in self.document.rules:
-            try:
-                rules.append(convert(rule))
-            except PdrmError as error:
-                self._fault(error)
-        raise_all(self.faults.values())
-        return tuple(rules)
+
+def _rules(document: Document, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
+    """The rules as transitions; the first that is not one is reported with the faults of the header."""
+    rules: list[T] = []
+    with document.noting():
+        rules += map(convert, document.rules)
+    raise_all(document.errors)
+    return tuple(rules)
+
+
+def _otherwise(document: Document) -> Otherwise:
+    line = document.line("otherwise")
+    if not line:
+        fault = "the `otherwise` line is missing: what happens if no rule applies?"
+        document.note(MissingHeader(fault, fix=OTHERWISE))
+    with document.noting():
+        match list(map(str, line[1:])):
+            case ["error"]:
+                return Otherwise("error", where=line[0].where)
+            case [("stay" | "go") as action, *state, reward] if len(state) == (action == "go"):
+                paid = number_of(reward, line[-1].where)
+                return Otherwise(action, "".join(state) or None, paid, line[0].where)
+        if line:
+            fix = comment_fix(line) or OTHERWISE
+            raise CannotRead("this `otherwise` cannot be read", where=line[0].where, fix=fix)
+    return Otherwise.error()
 
 
 def comment_fix(words: Iterable[Word]) -> str:

@@ -193,7 +193,7 @@ def read_json(text: str, document: Document) -> None:
         if key in ("pdrm", "$schema"):
             continue
         for line in machine[key] if key == "exclusive" else [machine[key]]:
-            document.add_header(Word(key, place), _words(line, place))
+            document.headers.append([Word(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
         with document.noting():
             document.add_rule(_read_rule(rule, inside(inside(where, "rules"), number)))

@@ -79,7 +79,7 @@ def read_toro_icarte(text: str, document: Document) -> None:
 
 def _add_headers(document: Document, where: Where, **headers: Iterable[str]) -> None:
     for keyword, words in headers.items():
-        document.add_header(Word(keyword, where), [Word(word, where) for word in words])
+        document.headers.append([Word(word, where) for word in (keyword, *words)])
 
 
 def _rule(line: Line) -> RuleSpec:

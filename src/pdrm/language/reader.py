@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pdrm.errors import (
     BadIndentation,
@@ -31,11 +31,10 @@ Values = dict[str, str]
 
 @dataclass(slots=True)
 class Block:
-    """A line with its tokens (None if it is nested too deeply) and, for a `for`, the blocks inside it."""
+    """A line with its tokens and, for a `for`, the blocks inside it."""
 
-    line: Line
-    parser: LineParser | None = None
-    inside: list[Block] = field(default_factory=list)
+    parser: LineParser
+    inside: list[Block]
 
 
 def read_text(text: str, document: Document) -> None:
@@ -61,12 +60,8 @@ class _Reader:
         line = self.lines[self.next]
         self.next += 1
         self._check_indent(line, indent)
-        block = Block(line)
-        with self.document.noting():
-            block.parser = LineParser(line, self.maps)
-        if block.parser is not None and block.parser.shape == "loop":
-            block.inside = self._inside(line, depth)
-        return block
+        parser = LineParser(line, self.maps)
+        return Block(parser, self._inside(line, depth) if parser.shape == "loop" else [])
 
     def _inside(self, line: Line, depth: int) -> list[Block]:
         at = line.at(line.indent + 1, 3)
@@ -93,12 +88,10 @@ class _Reader:
     def read(self, block: Block, values: Values) -> None:
         """Take in one block; a fault in it is noted and reading continues."""
         parser = block.parser
-        if parser is None:
-            return
         self.words += len(parser.tokens)
         if self.words > MOST_WORDS:
             fix = "use fewer or smaller loops, or build the machine in Python"
-            where = block.line.at(block.line.indent + 1)
+            where = parser.line.at(parser.line.indent + 1)
             raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
         parser.begin(values)
         with self.document.noting():
@@ -115,7 +108,7 @@ class _Reader:
     def check_variables(self) -> None:
         """Refuse loop variables that are also names, wherever these are declared."""
         for keyword in ("events", "stack", "states", "final", "start"):
-            words = {word.text for header in self.document.lines(keyword) for word in header.words}
+            words = {word.text for line in self.document.lines(keyword) for word in line}
             for variable in self.variables.keys() & words:
                 fault = f"loop variable `{variable}` is also on the `{keyword}` line"
                 where = self.variables[variable]
@@ -128,7 +121,7 @@ class _Reader:
             fix = COMMENTS if keyword.text.startswith("#") else fix
             fault = f"`{keyword.text[:40]}` is not a keyword"
             raise UnknownKeyword(fault, where=keyword.where, fix=fix)
-        self.document.add_header(keyword, words)
+        self.document.headers.append([keyword, *words])
 
     def _mapping(self, name: Word, pairs: list[tuple[Word, Word]]) -> None:
         if name.text in self.maps:

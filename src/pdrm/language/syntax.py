@@ -21,8 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pdrm.errors import BadReward, CannotRead, PdrmError, UnknownMap, Where, did_you_mean
-from pdrm.language.source import COMMENTS, Line, check_depth
-from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
+from pdrm.language.source import COMMENTS, END_OF_TEXT, Cursor, Line, Token, scan
 from pdrm.limits import LONGEST_LINE
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 
@@ -104,7 +103,6 @@ class LineParser(Cursor):
     def __init__(
         self, line: Line, maps: Mapping[str, Mapping[str, str]] | None, shape: str = ""
     ) -> None:
-        check_depth(line)
         self.line = line
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
@@ -114,7 +112,7 @@ class LineParser(Cursor):
 
     def begin(self, values: Mapping[str, str]) -> None:
         """Return to the first token, with these values of loop variables."""
-        self.position = 0
+        self.position = self.depth = 0
         self.values = values
 
     def check(self) -> None:
@@ -255,7 +253,8 @@ class LineParser(Cursor):
         name = token.text
         if not self.take("("):
             return self.values.get(name, name)
-        key = self.term()
+        with self.nested():
+            key = self.term()
         self.expect(")")
         if self.maps is None:
             return f"{name}({key})"
@@ -308,9 +307,11 @@ class LineParser(Cursor):
 
     def literal(self) -> Formula:
         if self.take("!"):
-            return Not(self.literal())
+            with self.nested():
+                return Not(self.literal())
         if self.take("("):
-            inner = self.formula()
+            with self.nested():
+                inner = self.formula()
             self.expect(")")
             return inner
         name = self.term()
