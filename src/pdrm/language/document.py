@@ -7,10 +7,9 @@ finds out which of the three kinds of machine it describes and builds that, or r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from pdrm.errors import (
     MOST_FAULTS,
@@ -25,12 +24,11 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.language.source import COMMENTS
-from pdrm.language.syntax import RuleSpec, Word, number_of
+from pdrm.language.syntax import INTEGER, AnyRule, Word, number_of
 from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
 
 KEYWORDS = (
     "name",
@@ -52,15 +50,21 @@ class Document:
     file: str
     headers: list[list[Word]] = field(default_factory=list)
     """Each a keyword and the words after it."""
-    rules: list[RuleSpec] = field(default_factory=list)
+    plain: list[Transition] = field(default_factory=list)
+    """Rules that say nothing about a stack or counters."""
+    stacked: list[Transition] = field(default_factory=list)
+    counting: list[CountingTransition] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
 
-    def add_rule(self, rule: RuleSpec) -> None:
+    def add_rule(self, rule: AnyRule, plain: bool = False) -> None:
         """Keep a rule."""
-        if len(self.rules) >= MOST_RULES:
+        if len(self.plain) + len(self.stacked) + len(self.counting) >= MOST_RULES:
             fix = "use fewer or smaller loops, or build the machine in Python"
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
-        self.rules.append(rule)
+        if isinstance(rule, CountingTransition):
+            self.counting.append(rule)
+        else:
+            (self.plain if plain else self.stacked).append(rule)
 
     def note(self, error: PdrmError) -> None:
         """Keep a fault, one of a kind for each place; after the last that is reported, reading ends."""
@@ -125,55 +129,6 @@ class Document:
         return where
 
 
-# --- Rules: with a stack, with counters, or with neither
-
-STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
-INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
-"""An integer as it may be written."""
-
-
-def stack_rule(rule: RuleSpec) -> Transition:
-    """`u0 -> u1 : LABEL, TOP / PUSH, REWARD`."""
-    if rule.look is None or rule.change is None or rule.vector:
-        fix = "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
-        fault = "a rule of a machine with a stack names the top and what replaces it"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    push = tuple(symbol for symbol in rule.change if symbol != NONE)
-    return Transition(*rule.ends, rule.look[0], push, rule.reward, rule.where)
-
-
-def counter_rule(rule: RuleSpec) -> CountingTransition:
-    """`u0 -> u1 : LABEL, [TEST, …] / [CHANGE, …], REWARD`."""
-    if rule.look is None or rule.change is None or not rule.vector:
-        fix = (
-            "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
-        )
-        fault = "a rule of a counting automaton tests and changes its counters"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    for change in rule.change:
-        if not INTEGER.fullmatch(change):
-            fix = "use an integer such as +1, 0 or -2"
-            fault = f"`{change[:40]}` is not a counter change"
-            raise BadNumber(fault, where=rule.where, fix=fix, word=change)
-    changes = tuple(map(int, rule.change))
-    return CountingTransition(*rule.ends, rule.look, changes, rule.reward, rule.where)
-
-
-def plain_rule(rule: RuleSpec) -> Transition:
-    """`u0 -> u1 : LABEL, REWARD`."""
-    if rule.vector:
-        fault = "the rule tests counters, but there is no `counters` line"
-        raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")
-    if rule.look is not None:
-        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
-        raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
-    if rule.guard == SILENT:
-        fix = "let the rule read a label, or give the machine a `stack` line"
-        fault = "a machine without a stack has no silent moves"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    return Transition(*rule.ends, NONE, (), rule.reward, rule.where)
-
-
 # --- Machines: which of the three kinds, and its fields from the header lines
 
 AnyMachine = PushdownRewardMachine | CountingRewardAutomaton
@@ -181,7 +136,13 @@ MOST_COUNTERS = 16
 """Counters a counting automaton may have."""
 OTHERWISE = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
 
-T = TypeVar("T")
+STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
+STACK_RULE = (
+    "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
+)
+COUNTER_RULE = (
+    "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
+)
 
 
 def read(fill: Callable[[str, Document], None], text: str, file: str) -> Document:
@@ -221,6 +182,7 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
     rest = (groups, document.names("states"))
     stack = document.line("stack")
     counters = document.single("counters")
+    count = 0
     if counters is not None:
         if stack:
             fault = "a machine has a stack or counters, not both"
@@ -230,23 +192,41 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
             found = f"not `{counters.text[:40]}`"
             fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, {found}"
             document.note(BadNumber(fault, where=counters.where, fix="write `counters 1`"))
-        counting = _rules(document, counter_rule)
-        return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
-    if len(stack) == 1:
+    elif len(stack) == 1:
         fault = "the `stack` line names no bottom symbol"
         document.note(NoBottom(fault, where=stack[0].where, fix=STACK_LINE))
+    wrong, error = _wrong_rules(document, counters is not None, bool(stack))
+    for rule in wrong[:1]:
+        error.where = rule.where
+        document.note(error)
+    raise_all(document.errors)
+    if counters is not None:
+        counting = tuple(document.counting)
+        return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
     symbols = document.names("stack") or (BOTTOM,)
-    rules = _rules(document, stack_rule if stack else plain_rule)
+    rules = tuple(document.stacked if stack else document.plain)
     return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
 
 
-def _rules(document: Document, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
-    """The rules as transitions; the first that is not one is reported with the faults of the header."""
-    rules: list[T] = []
-    with document.noting():
-        rules += map(convert, document.rules)
-    raise_all(document.errors)
-    return tuple(rules)
+def _wrong_rules(
+    document: Document, has_counters: bool, has_stack: bool
+) -> tuple[Sequence[AnyRule], PdrmError]:
+    """The rules that do not belong to this kind of machine, and why."""
+    if has_counters:
+        fault = "a rule of a counting automaton tests and changes its counters"
+        return [*document.plain, *document.stacked], CannotRead(fault, fix=COUNTER_RULE)
+    if has_stack:
+        fault = "a rule of a machine with a stack names the top and what replaces it"
+        return [*document.plain, *document.counting], CannotRead(fault, fix=STACK_RULE)
+    if document.counting:
+        fault = "the rule tests counters, but there is no `counters` line"
+        return document.counting, BadNumber(fault, fix="add a line such as `counters 1`")
+    if document.stacked:
+        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
+        return document.stacked, NoBottom(fault, fix=STACK_LINE)
+    fault = "a machine without a stack has no silent moves"
+    fix = "let the rule read a label, or give the machine a `stack` line"
+    return [rule for rule in document.plain if rule.silent], CannotRead(fault, fix=fix)
 
 
 def _otherwise(document: Document) -> Otherwise:

@@ -97,7 +97,7 @@ class _Reader:
         with self.document.noting():
             match parser.shape:
                 case "rule":
-                    self.document.add_rule(parser.rule())
+                    self.document.add_rule(*parser.rule())
                 case "loop":
                     self._loop(block, parser, values)
                 case "mapping":

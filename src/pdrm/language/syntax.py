@@ -20,12 +20,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pdrm.errors import BadReward, CannotRead, PdrmError, UnknownMap, Where, did_you_mean
+from pdrm.errors import BadNumber, BadReward, CannotRead, PdrmError, UnknownMap, Where, did_you_mean
 from pdrm.language.source import COMMENTS, END_OF_TEXT, Cursor, Line, Token, scan
 from pdrm.limits import LONGEST_LINE
+from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
+from pdrm.machines.transitions import NONE, Transition
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+"""An integer as it may be written."""
 SIGN_OR_WORD = (
     r"[ \t]*+(?:(?P<sign>{signs})|(?P<name>(?:(?!->)[^\s{{}}()\[\],:/&|!<>=])++)|(?P<odd>\S|\s))"
 )
@@ -54,24 +58,7 @@ class Word:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSpec:
-    """One rule with its variables filled in. `look` and `change` are symbols for a pushdown machine,
-    the entries of a `vector` for a counting automaton, and None if the rule has no such part."""
-
-    source: str
-    target: str
-    guard: Guard
-    reward: float
-    where: Where
-    look: tuple[str, ...] | None = None
-    change: tuple[str, ...] | None = None
-    vector: bool = False
-
-    @property
-    def ends(self) -> tuple[str, str, Guard]:
-        """Where it leads from and to, and what it reads."""
-        return self.source, self.target, self.guard
+AnyRule = Transition | CountingTransition
 
 
 def read_guard(line: Line) -> Guard:
@@ -216,34 +203,42 @@ class LineParser(Cursor):
         self.end()
         return holds
 
-    def rule(self) -> RuleSpec:
+    def rule(self) -> tuple[AnyRule, bool]:
+        """A rule; True if it says nothing about a stack or counters."""
+        line = self.line
+        where = line.at(line.indent + 1, max(1, len(line.code) - line.indent))
         source = self.term()
         self.expect("->")
         target = self.term()
         self.expect(":")
-        guard = self.guard()
+        ends = (source, target, self.guard())
         self.expect(",")
-        look: tuple[str, ...] | None = None
-        change: tuple[str, ...] | None = None
-        vector = self.sees("sign", "[")
-        begin = self.position
-        paid = "" if vector else self.term()
-        if vector or self.sees("sign", "/"):
-            look = self.vector() if vector else (paid,)
+        if self.sees("sign", "["):
+            tests = tuple(map(str, self.vector()))
             self.expect("/")
-            change = self.vector() if self.sees("sign", "[") else self.terms()
+            changes = tuple(integer_of(one.text, one.where) for one in self.vector())
             self.expect(",")
-            begin = self.position
-            paid = self.term()
-        line = self.line
-        reward = 0.0
-        column = self.tokens[begin].column
+            return CountingTransition(*ends, tests, changes, self.reward(), where), False
+        begin = self.position
+        top = self.term()
+        if not self.take("/"):
+            self.position = begin
+            return Transition(*ends, NONE, (), self.reward(), where), True
+        push = [self.term()]
+        while self.sees("name"):
+            push.append(self.term())
+        self.expect(",")
+        replaced = tuple(symbol for symbol in push if symbol != NONE)
+        return Transition(*ends, top, replaced, self.reward(), where), False
+
+    def reward(self) -> float:
+        """The last part of a rule."""
+        column = self.here.column
+        paid = self.term()
         last = self.tokens[self.position - 1]
         self.end()
-        if self.maps is not None:
-            reward = number_of(paid, line.at(column, last.column + len(last.text) - column))
-        where = line.at(line.indent + 1, max(1, len(line.code) - line.indent))
-        return RuleSpec(source, target, guard, reward, where, look, change, vector)
+        where = self.line.at(column, last.column + len(last.text) - column)
+        return number_of(paid, where) if self.maps is not None else 0.0
 
     # Parts of lines
 
@@ -268,19 +263,13 @@ class LineParser(Cursor):
             raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
         return self.maps[name][key]
 
-    def terms(self) -> tuple[str, ...]:
-        found = [self.term()]
-        while self.sees("name"):
-            found.append(self.term())
-        return tuple(found)
-
-    def vector(self) -> tuple[str, ...]:
+    def vector(self) -> list[Word]:
         """The tests or the changes of counters."""
         self.expect("[")
-        entries = [self.word().text]
+        entries = [self.word()]
         while self.expect(",", "]") == ",":
-            entries.append(self.word().text)
-        return tuple(entries)
+            entries.append(self.word())
+        return entries
 
     def guard(self) -> Guard:
         if not self.take("{"):
@@ -339,3 +328,11 @@ def number_of(text: str, where: Where, what: str = "a reward") -> float:
         fault = f"`{text[:40]}` is not a number, but {what} must be one"
         raise BadReward(fault, where=where, fix=fix)
     return value
+
+
+def integer_of(text: str, where: Where) -> int:
+    """A change of a counter, or `BadNumber`."""
+    if not INTEGER.fullmatch(text):
+        fix = "use an integer such as +1, 0 or -2"
+        raise BadNumber(f"`{text[:40]}` is not a counter change", where=where, fix=fix)
+    return int(text)
