@@ -218,8 +218,8 @@ def test_states_that_are_taken_for_one(monkeypatch):
 
 
 def test_an_expression_that_forgets_to_repeat(monkeypatch):
-    derive = regular_expressions._Forms.derive
-    monkeypatch.setattr(regular_expressions._Forms, "derive", lambda *given: derive(*given)[:4])
+    derive = regular_expressions._derive
+    monkeypatch.setattr(regular_expressions, "_derive", lambda *given: derive(*given)[:4])
     with pytest.raises(AssertionError, match="should be"):
         logic.check_expressions(seed=0, expressions=30, words=30)
 

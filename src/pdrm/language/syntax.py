@@ -82,14 +82,9 @@ def read_guard_at(text: str, where: Where) -> Guard:
 
 
 class LineParser(Cursor):
-    """The tokens of a line, taken one after the other; words are replaced by what they stand for.
+    """The tokens of a line, taken one after the other; words are replaced by what they stand for."""
 
-    Without maps, these are kept as they are written: the line is only checked.
-    """
-
-    def __init__(
-        self, line: Line, maps: Mapping[str, Mapping[str, str]] | None, shape: str = ""
-    ) -> None:
+    def __init__(self, line: Line, maps: Mapping[str, Mapping[str, str]], shape: str = "") -> None:
         self.line = line
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
@@ -101,19 +96,6 @@ class LineParser(Cursor):
         """Return to the first token, with these values of loop variables."""
         self.position = self.depth = 0
         self.values = values
-
-    def check(self) -> None:
-        """Raise if the line cannot be read."""
-        match self.shape:
-            case "rule":
-                self.rule()
-            case "mapping":
-                self.mapping()
-            case "loop":
-                self.loop()
-                self.conditions()
-            case _:
-                self.header()
 
     # Tokens
 
@@ -238,7 +220,7 @@ class LineParser(Cursor):
         last = self.tokens[self.position - 1]
         self.end()
         where = self.line.at(column, last.column + len(last.text) - column)
-        return number_of(paid, where) if self.maps is not None else 0.0
+        return number_of(paid, where)
 
     # Parts of lines
 
@@ -251,8 +233,6 @@ class LineParser(Cursor):
         with self.nested():
             key = self.term()
         self.expect(")")
-        if self.maps is None:
-            return f"{name}({key})"
         width = self.tokens[self.position - 1].column + 1 - token.column
         where = self.line.at(token.column, width)
         if name not in self.maps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar, TooLarge, did_you_mean
@@ -44,23 +45,20 @@ class Derivation(NamedTuple):
     reward: float
 
 
+@dataclass
 class Grammar:
     """Terminals are numbered 0, 1, …, then come the nonterminals, the start symbol first."""
 
-    def __init__(
-        self,
-        guards: list[Guard],
-        names: list[str],
-        rewards: list[float],
-        productions: list[list[Production]],
-    ) -> None:
-        self.guards = guards
-        self.names = names
-        self.rewards = rewards
-        """Those for reading each terminal."""
-        self.productions = productions
-        """Those of each symbol (none of a terminal)."""
-        self.start = len(guards)
+    guards: list[Guard]
+    names: list[str]
+    rewards: list[float]
+    """Those for reading each terminal."""
+    productions: list[list[Production]]
+    """Those of each symbol (none of a terminal)."""
+
+    @property
+    def start(self) -> int:
+        return len(self.guards)
 
     def is_terminal(self, symbol: int) -> bool:
         return symbol < self.start

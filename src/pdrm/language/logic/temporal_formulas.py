@@ -98,30 +98,28 @@ def dual(operator: Operator) -> Operator:
     return lambda *parts: negate(operator(*map(negate, parts)))
 
 
-def _kept(name: str) -> Operator:
-    """An operator of which nothing is left if its last part never holds."""
+def _operator(name: str) -> Operator:
+    """An operator of which its last part is left if that never holds; of two parts, also if it always does."""
 
     def make(*parts: Temporal) -> Temporal:
-        return FAILS if parts[-1] == FAILS else temporal(name, parts)
+        if parts[-1] == FAILS or parts[1:] == (HOLDS,):
+            return parts[-1]
+        return temporal(name, parts)
 
     return make
 
 
 either = dual(both)
-after = _kept("X")
+after = _operator("X")
 """There is a next label, and it holds there."""
-before = _kept("Y")
+before = _operator("Y")
 """There was a label before, and it held there."""
 
 
-def until(part: Temporal, goal: Temporal) -> Temporal:
-    """`part U goal`: the goal holds here or later, and the part until then."""
-    return goal if goal == HOLDS else _kept("U")(part, goal)
-
-
-def since(part: Temporal, goal: Temporal) -> Temporal:
-    """`part S goal`: the goal held here or before, and the part since then."""
-    return goal if goal == HOLDS else _kept("S")(part, goal)
+until = _operator("U")
+"""`until(part, goal)`: the goal holds here or later, and the part until then."""
+since = _operator("S")
+"""`since(part, goal)`: the goal held here or before, and the part since then."""
 
 
 def eventually(goal: Temporal) -> Temporal:
