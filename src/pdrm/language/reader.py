@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from pdrm.errors import (
     BadIndentation,
     BadName,
@@ -16,7 +13,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.language.document import KEYWORDS, Document
-from pdrm.language.source import COMMENTS, Line, split_lines
+from pdrm.language.source import COMMENTS, split_lines
 from pdrm.language.syntax import LineParser, Word
 from pdrm.limits import DEEPEST
 
@@ -29,91 +26,63 @@ Values = dict[str, str]
 """Loop variables and what they stand for."""
 
 
-@dataclass(slots=True)
-class Block:
-    """A line with its tokens and, for a `for`, the blocks inside it."""
-
-    parser: LineParser
-    inside: list[Block]
-
-
 def read_text(text: str, document: Document) -> None:
     """Fill a document from .pdrm text."""
-    lines = [line for line in split_lines(text, document.file) if line.code.strip()]
-    reader = _Reader(document, lines)
-    while reader.next < len(lines):
-        reader.read(reader.block(0, 0), {})
-    reader.check_variables()
+    reader = _Reader(document, text)
+    reader.read(0, len(reader.parsers), {})
+    for keyword in ("events", "stack", "states", "final", "start"):
+        words = {word.text for line in document.lines(keyword) for word in line}
+        for variable in reader.variables.keys() & words:
+            fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+            where = reader.variables[variable]
+            document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
 
 
 class _Reader:
     """Fills a document from lines: blocks are found by indentation, maps remembered, loops unrolled, terms resolved."""
 
-    def __init__(self, document: Document, lines: Sequence[Line]) -> None:
-        self.document, self.lines = document, lines
-        self.next = self.words = 0
+    def __init__(self, document: Document, text: str) -> None:
+        self.document = document
         self.maps: dict[str, dict[str, str]] = {}
+        lines = split_lines(text, document.file)
+        self.parsers = [LineParser(line, self.maps) for line in lines if line.code.strip()]
+        self.words = 0
         self.variables: dict[str, Where] = {}
 
-    def block(self, indent: int, depth: int) -> Block:
-        """The next line with all that is inside it."""
-        line = self.lines[self.next]
-        self.next += 1
-        self._check_indent(line, indent)
-        parser = LineParser(line, self.maps)
-        return Block(parser, self._inside(line, depth) if parser.shape == "loop" else [])
-
-    def _inside(self, line: Line, depth: int) -> list[Block]:
-        at = line.at(line.indent + 1, 3)
-        if depth >= DEEPEST:
-            fault = f"`for` blocks nested more than {DEEPEST} deep"
-            raise TooDeep(fault, where=at, fix="use fewer")
-        deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
-        if deeper <= line.indent:
-            fix = "indent the rules that belong to it by four spaces"
-            self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
-            return []
-        found: list[Block] = []
-        while self.next < len(self.lines) and self.lines[self.next].indent >= deeper:
-            found.append(self.block(deeper, depth + 1))
-        return found
-
-    def _check_indent(self, line: Line, indent: int) -> None:
-        if line.indent != indent or line.code[:indent].strip(" "):
-            fault = "the indentation of this line matches no block above it"
-            fix = "indent the lines of one `for` block alike, with spaces, and no others"
-            where = line.at(1, max(1, line.indent))
-            self.document.note(BadIndentation(fault, where=where, fix=fix))
-
-    def read(self, block: Block, values: Values) -> None:
-        """Take in one block; a fault in it is noted and reading continues."""
-        parser = block.parser
-        self.words += len(parser.tokens)
-        if self.words > MOST_WORDS:
-            fix = "use fewer or smaller loops, or build the machine in Python"
-            where = parser.line.at(parser.line.indent + 1)
-            raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
-        parser.begin(values)
-        with self.document.noting():
-            match parser.shape:
-                case "rule":
-                    self.document.add_rule(*parser.rule())
-                case "loop":
-                    self._loop(block, parser, values)
-                case "mapping":
-                    self._mapping(*parser.mapping())
-                case _:
-                    self._header(*parser.header())
-
-    def check_variables(self) -> None:
-        """Refuse loop variables that are also names, wherever these are declared."""
-        for keyword in ("events", "stack", "states", "final", "start"):
-            words = {word.text for line in self.document.lines(keyword) for word in line}
-            for variable in self.variables.keys() & words:
-                fault = f"loop variable `{variable}` is also on the `{keyword}` line"
-                where = self.variables[variable]
-                fix = "rename the loop variable"
-                self.document.note(DuplicateName(fault, where=where, fix=fix))
+    def read(self, begin: int, end: int, values: Values) -> None:
+        """Read the lines of a block; a fault in one is noted and reading continues."""
+        indent = self.parsers[begin].line.indent if values else 0
+        at = begin
+        while at < end:
+            parser = self.parsers[at]
+            line = parser.line
+            if line.indent != indent or line.code[:indent].strip(" "):
+                fault = "the indentation of this line matches no block above it"
+                fix = "indent the lines of one `for` block alike, with spaces, and no others"
+                where = line.at(1, max(1, line.indent))
+                self.document.note(BadIndentation(fault, where=where, fix=fix))
+            self.words += len(parser.tokens)
+            if self.words > MOST_WORDS:
+                fix = "use fewer or smaller loops, or build the machine in Python"
+                where = line.at(line.indent + 1)
+                raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
+            at += 1
+            inside = at
+            while (
+                parser.shape == "loop" and at < end and self.parsers[at].line.indent > line.indent
+            ):
+                at += 1
+            parser.begin(values)
+            with self.document.noting():
+                match parser.shape:
+                    case "rule":
+                        self.document.add_rule(*parser.rule())
+                    case "loop":
+                        self._loop(parser, inside, at, values)
+                    case "mapping":
+                        self._mapping(*parser.mapping())
+                    case _:
+                        self._header(*parser.header())
 
     def _header(self, keyword: Word, *words: Word) -> None:
         if keyword.text not in KEYWORDS:
@@ -135,7 +104,14 @@ class _Reader:
             entries[key.text] = value.text
         self.maps[name.text] = entries
 
-    def _loop(self, block: Block, parser: LineParser, values: Values) -> None:
+    def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
+        at = parser.line.at(parser.line.indent + 1, 3)
+        if len(values) >= DEEPEST:
+            fault = f"`for` blocks nested more than {DEEPEST} deep"
+            raise TooDeep(fault, where=at, fix="use fewer")
+        if begin == end:
+            fix = "indent the rules that belong to it by four spaces"
+            raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
         variable, words = parser.loop()
         if variable.text in NOT_VARIABLES:
             fix = "use another loop variable"
@@ -150,5 +126,4 @@ class _Reader:
             parser.begin(inner)
             parser.position = conditions
             if parser.conditions():
-                for inside in block.inside:
-                    self.read(inside, inner)
+                self.read(begin, end, inner)
