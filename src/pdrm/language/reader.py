@@ -29,7 +29,7 @@ Values = dict[str, str]
 def read_text(text: str, document: Document) -> None:
     """Fill a document from .pdrm text."""
     reader = _Reader(document, text)
-    reader.read(0, len(reader.parsers), {})
+    reader.read(0, len(reader.lines), {})
     for keyword in ("events", "stack", "states", "final", "start"):
         words = {word.text for line in document.lines(keyword) for word in line}
         for variable in reader.variables.keys() & words:
@@ -45,17 +45,21 @@ class _Reader:
         self.document = document
         self.maps: dict[str, dict[str, str]] = {}
         lines = split_lines(text, document.file)
-        self.parsers = [LineParser(line, self.maps) for line in lines if line.code.strip()]
+        self.lines = [line for line in lines if line.code.strip()]
+        self.parsers: dict[int, LineParser] = {}
+        """Those of lines in a `for`, which are read again."""
         self.words = 0
         self.variables: dict[str, Where] = {}
 
     def read(self, begin: int, end: int, values: Values) -> None:
         """Read the lines of a block; a fault in one is noted and reading continues."""
-        indent = self.parsers[begin].line.indent if values else 0
+        indent = self.lines[begin].indent if values else 0
         at = begin
         while at < end:
-            parser = self.parsers[at]
-            line = parser.line
+            line = self.lines[at]
+            parser = self.parsers.get(at) or LineParser(line, self.maps)
+            if values:
+                self.parsers[at] = parser
             if line.indent != indent or line.code[:indent].strip(" "):
                 fault = "the indentation of this line matches no block above it"
                 fix = "indent the lines of one `for` block alike, with spaces, and no others"
@@ -68,9 +72,7 @@ class _Reader:
                 raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
             at += 1
             inside = at
-            while (
-                parser.shape == "loop" and at < end and self.parsers[at].line.indent > line.indent
-            ):
+            while parser.shape == "loop" and at < end and self.lines[at].indent > line.indent:
                 at += 1
             parser.begin(values)
             with self.document.noting():
@@ -109,10 +111,10 @@ class _Reader:
         if len(values) >= DEEPEST:
             fault = f"`for` blocks nested more than {DEEPEST} deep"
             raise TooDeep(fault, where=at, fix="use fewer")
+        variable, words = parser.loop()
         if begin == end:
             fix = "indent the rules that belong to it by four spaces"
             raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
-        variable, words = parser.loop()
         if variable.text in NOT_VARIABLES:
             fix = "use another loop variable"
             raise BadName(f"`{variable}` has a meaning of its own", where=variable.where, fix=fix)
