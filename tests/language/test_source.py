@@ -5,8 +5,8 @@ import pytest
 from pdrm.errors import PdrmError
 from pdrm.language import source
 from pdrm.language.loading import load
+from pdrm.language.reader import read_guard
 from pdrm.language.source import Line, decode, read_bytes
-from pdrm.language.syntax import read_guard
 
 
 def said(call, *arguments):

@@ -23,8 +23,8 @@ from pdrm.errors import (
 )
 from pdrm.language.document import AnyMachine
 from pdrm.language.draft import Draft, DraftMove, Head
+from pdrm.language.reader import read_guard
 from pdrm.language.source import Line
-from pdrm.language.syntax import read_guard
 from pdrm.language.task_text import END, ENDS, LOST, add_rewards
 from pdrm.limits import MOST_WORKED_OUT
 from pdrm.machines.conversions import counting_to_pushdown

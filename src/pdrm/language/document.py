@@ -6,6 +6,7 @@ finds out which of the three kinds of machine it describes and builds that, or r
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pdrm.errors import (
     MOST_FAULTS,
     BadNumber,
+    BadReward,
     CannotRead,
     DuplicateName,
     MissingHeader,
@@ -24,7 +26,6 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.language.source import COMMENTS
-from pdrm.language.syntax import INTEGER, AnyRule, Word, number_of
 from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -41,6 +42,23 @@ KEYWORDS = (
     "final",
     "otherwise",
 )
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+"""An integer as it may be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a line and its place."""
+
+    text: str
+    where: Where
+
+    def __str__(self) -> str:
+        return self.text
+
+
+AnyRule = Transition | CountingTransition
 
 
 @dataclass(slots=True)
@@ -127,6 +145,24 @@ class Document:
                 where = replace(where, column=found.start() + 1, width=width, path="")
         error.where = where
         return where
+
+
+def number_of(text: str, where: Where, what: str = "a reward") -> float:
+    """A finite number, or `BadReward`."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        fix = "write a finite number such as 1, -0.01 or 1e5"
+        fault = f"`{text[:40]}` is not a number, but {what} must be one"
+        raise BadReward(fault, where=where, fix=fix)
+    return value
+
+
+def integer_of(text: str, where: Where) -> int:
+    """A change of a counter, or `BadNumber`."""
+    if not INTEGER.fullmatch(text):
+        fix = "use an integer such as +1, 0 or -2"
+        raise BadNumber(f"`{text[:40]}` is not a counter change", where=where, fix=fix)
+    return int(text)
 
 
 # --- Machines: which of the three kinds, and its fields from the header lines

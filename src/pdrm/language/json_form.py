@@ -17,9 +17,16 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.language.document import AnyMachine, Document
+from pdrm.language.document import (
+    AnyMachine,
+    AnyRule,
+    Document,
+    Word,
+    integer_of,
+    number_of,
+)
+from pdrm.language.reader import read_guard_at
 from pdrm.language.source import check_size
-from pdrm.language.syntax import AnyRule, Word, integer_of, number_of, read_guard_at
 from pdrm.language.writer import header_of
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.transitions import NONE, Transition

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
-from pdrm.language.document import Document
+from pdrm.language.document import Document, Word, number_of
 from pdrm.language.json_form import Number, check_shape, inside, read_values
+from pdrm.language.reader import read_guard_at
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import Word, number_of, read_guard_at
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY, NONE, Transition

@@ -34,9 +34,8 @@ from pdrm.language.grammars.grammar_text import (
 )
 from pdrm.language.grammars.ll1 import NotLL1, TopDown
 from pdrm.language.grammars.lr1 import Automaton, BottomUp
-from pdrm.language.grammars.productions import NO_MORE, START, Grammar, expand
+from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Letters, expand
 from pdrm.language.grammars.shrinking import shrink
-from pdrm.language.letters import Letters
 from pdrm.language.task_text import (
     DONE,
     END,

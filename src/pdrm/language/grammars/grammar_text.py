@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
+from pdrm.language.reader import read_guard
 from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan
-from pdrm.language.syntax import read_guard
 from pdrm.limits import MOST_SYMBOLS
 from pdrm.machines.guards import Event, Guard, Silent
 from pdrm.machines.machine import NAME
