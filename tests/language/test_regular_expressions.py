@@ -119,6 +119,6 @@ def test_files(tmp_path):
     assert pdrm.parse(to_text(machine)) == machine
     assert pdrm.parse('regex two\n"a" "b"').name == "two"
     file.write_text('regex\ncomplete x 1\n"a"\n')
-    with pytest.raises(BadSetting, match="no rules") as caught:
+    with pytest.raises(BadSetting, match="complete") as caught:
         pdrm.load(file)
     assert str(caught.value.where) == f"{file}:2:1"

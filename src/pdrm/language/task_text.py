@@ -139,6 +139,11 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
     where: dict[str, Where] = {}
     while lines and lines[0].code.split()[0] in SHAPES:
         _read_header(lines.pop(0), given, where)
+    if kind != "grammar" and "complete" in where:
+        fault = "only a grammar has rules that are completed"
+        raise BadSetting(
+            fault, where=where["complete"], fix="leave `complete` out, or write a grammar"
+        )
     return TaskText(name, replace(options, **given), tuple(lines), where, file)
 
 

@@ -141,7 +141,11 @@ class Translation:
             parser: TopDown | BottomUp = TopDown(grammar, end, self.options)
             moves = shrink(parser.moves, parser.start, {})
         except NotLL1:
-            parser = self._read_bottom_up()
+            grammar, end = self.expand(lr=True)
+            automaton = Automaton(grammar, end)
+            if automaton.find_conflicts():
+                raise self._explain(automaton) from None
+            parser = BottomUp(automaton, self.options)
             # A merged parser may notice a wrong event after some reductions: these must not pay, and
             # the event must not be skipped as if nothing had happened.
             late = parser.pays or self.options.fail == IGNORE
@@ -189,7 +193,9 @@ class Translation:
         if not self.places and not ending:
             fault = "only the empty word comes from `start`"
             raise BadGrammar(fault, where=self.rules[START].where, fix="let it read an event")
-        named = dict.fromkeys(event for guard in grammar.guards for event in _in_order(guard))
+        named: dict[str, None] = {}
+        for guard in grammar.guards:
+            named |= dict.fromkeys(sorted(events_of(guard), key=str(guard).find))
         ends = [END] if ending and named.pop(END, None) is None else []
         events = tuple(dict.fromkeys([*named, *self.options.events, *ends]))
         groups = self.options.exclusive
@@ -208,14 +214,6 @@ class Translation:
                 fix = "give it an alternative that does not need itself"
                 raise BadGrammar(fault, where=rule.where, fix=fix)
         return grammar, None if ending is None else grammar.guards.index(ending)
-
-    def _read_bottom_up(self) -> BottomUp:
-        """An LR(1) parser."""
-        grammar, end = self.expand(lr=True)
-        automaton = Automaton(grammar, end)
-        if automaton.find_conflicts():
-            raise self._explain(automaton)
-        return BottomUp(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
         """Describe what is wrong with a grammar whose parser has conflicts."""
@@ -278,8 +276,3 @@ def _reach(rules: Mapping[str, Definition], places: dict[Guard, Where]) -> set[s
             case Repeat(once):
                 waiting.append(once)
     return reached
-
-
-def _in_order(guard: Guard) -> list[str]:
-    """The events of a guard as they are written."""
-    return sorted(events_of(guard), key=str(guard).find)

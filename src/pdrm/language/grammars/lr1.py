@@ -179,41 +179,34 @@ class BottomUp:
         only = self.states[top].only_reduction() if top else None
         if only is not None:
             letter = NO_MORE if top in self.automaton.ends else None
-            return [self._begin(only, letter, (top,), None, 0.0)]
+            return [self._begin(only, letter, DraftMove(None, READ, (top,), 0.0))]
         moves = (
-            self._act(top, (top,), letter, labels, self.options.step)
+            self._act(top, letter, DraftMove(labels, READ, (top,), self.options.step))
             for letter, labels in enumerate(self.grammar.letters.labels)
         )
         return [move for move in moves if move is not None]
 
-    def _act(
-        self, number: int, stack: tuple[int, ...], letter: int, labels: int | None, paid: float
-    ) -> DraftMove | None:
-        """Shift a letter in a state of the parser, or reduce by it; the move reads the labels."""
+    def _act(self, number: int, letter: int, move: DraftMove) -> DraftMove | None:
+        """Let a move shift a letter in a state of the parser, or begin a reduction by it."""
         state = self.states[number]
         if letter in state.reduce:
-            return self._begin(state.reduce[letter][0], letter, stack, labels, paid)
+            return self._begin(state.reduce[letter][0], letter, move)
         after = state.shift.get(letter)
         if after is None:
             return None
-        paid = add_rewards(paid, self._reward_of(state, letter))
+        paid = add_rewards(move.reward, self._reward_of(state, letter))
         if after in self.automaton.ends and self.automaton.whole.right[1:]:
-            return DraftMove(labels, DONE, stack, add_rewards(paid, self.options.reward))
-        return DraftMove(labels, READ, (after, *stack), paid)
+            return move._replace(target=DONE, reward=add_rewards(paid, self.options.reward))
+        return move._replace(push=(after, *move.push), reward=paid)
 
-    def _begin(
-        self,
-        production: Production,
-        letter: int | None,
-        stack: tuple[int, ...],
-        labels: int | None,
-        paid: float,
-    ) -> DraftMove:
-        """Begin a reduction."""
+    def _begin(self, production: Production, letter: int | None, move: DraftMove) -> DraftMove:
+        """Let a move begin a reduction."""
+        target: State = Reduction(production.left, letter, len(production.right))
+        paid = production.reward
         if production == self.automaton.whole:
-            return DraftMove(labels, DONE, stack, add_rewards(paid, self.options.reward))
-        pops = Reduction(production.left, letter, len(production.right))
-        return DraftMove(labels, pops, stack, add_rewards(paid, production.reward))
+            target = DONE
+            paid = self.options.reward
+        return move._replace(target=target, reward=add_rewards(move.reward, paid))
 
     def _reduce(self, reduction: Reduction, top: int) -> list[DraftMove]:
         """Pop a symbol, or go to the state after the nonterminal."""
@@ -223,11 +216,11 @@ class BottomUp:
         after = self.states[top].goto.get(left)
         if after is None:  # no stack has this state there
             return []
-        stack = (after, top)
-        move = None if letter is None else self._act(after, stack, letter, None, 0.0)
+        read = DraftMove(None, READ, (after, top), 0.0)
+        move = None if letter is None else self._act(after, letter, read)
         if move is None and letter not in (None, NO_MORE) and self.options.fail != IGNORE:
-            return [DraftMove(None, LOST, stack, self.options.paid_for_failing)]
-        return [move or DraftMove(None, READ, stack, 0.0)]
+            return [read._replace(target=LOST, reward=self.options.paid_for_failing)]
+        return [move or read]
 
     def _reward_of(self, state: ParserState, letter: int) -> float:
         """The reward for reading a letter."""

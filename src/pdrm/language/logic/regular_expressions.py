@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
+from pdrm.errors import BadGrammar, TooLarge, Where
 from pdrm.language.grammars.grammar_machine import Translation
 from pdrm.language.grammars.grammar_text import Definition, read_expression
 from pdrm.language.grammars.productions import START, Grammar
@@ -67,9 +67,6 @@ def build(task: TaskText) -> PushdownRewardMachine:
     if not task.body:
         fix = 'write events in double quotes: `"a" "b"*`'
         raise BadGrammar("the expression is empty", where=Where(task.file), fix=fix)
-    if task.options.complete:
-        fault = "an expression has no rules that are completed"
-        raise BadSetting(fault, where=task.where.get("complete"), fix="write a grammar")
     where = task.body[0].at(1)
     expression = read_expression(task.body, task.file)
     translation = Translation(task, {START: Definition(START, expression, where)})

@@ -73,9 +73,6 @@ def from_ltlf(
 def build(task: TaskText) -> PushdownRewardMachine:
     """The machine of a task's text; the events of the options, if any, are all that there are."""
     options, file = task.options, task.file
-    if options.complete:
-        fault = "a formula has no parts that are completed"
-        raise BadSetting(fault, where=task.where.get("complete"), fix="leave `complete` out")
     formula = parse_task(list(task.body), options.events or None, file)
     events = options.events or tuple(events_in(formula))
     if options.accept == "end":
