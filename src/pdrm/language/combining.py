@@ -83,6 +83,8 @@ def combine(
         >>> run.accepted, run.reward
         (True, 10.5)
     """
+    if not isinstance(parts, Iterable) or not isinstance(when, str):
+        raise WrongKind("several machines and a formula over them are needed", fix=SEVERAL)
     named = _name_parts(parts)
     formula = _read_when(when, named)
     if accept not in ENDS:
@@ -104,8 +106,6 @@ def combine(
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
     named: dict[str, AnyMachine] = {}
-    if not isinstance(parts, Iterable):
-        raise WrongKind(f"{str(parts)[:40]!r} is not several machines", fix=SEVERAL)
     pairs = parts.items() if isinstance(parts, Mapping) else [(None, one) for one in parts]
     for called, machine in pairs:
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
@@ -126,8 +126,6 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     if when in ("and", "or"):
         joined = And(events) if when == "and" else Or(events)
         return events[0] if len(events) == 1 else joined
-    if not isinstance(when, str):
-        raise WrongKind(f"`when` is {str(when)[:40]!r}, but must be a formula", fix=SEVERAL)
     line = Line("<when>", 1, when)
     guard = read_guard(line)
     if isinstance(guard, Silent | Exactly):
