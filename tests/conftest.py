@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # XLA's pool of threads for the processor can stall on machines with few cores; and the tests run so few steps that optimising
 # what is compiled takes longer than it saves. A step of PPO compiles in 3.9 s of processor time with fusion emitters, in 1.0 s without.
@@ -40,6 +41,9 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# How long data takes to generate says more about the machine than about the tests.
+settings.register_profile("pdrm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pdrm")
 
 # By default Python looks for cycles after every 700 new objects, and through everything that lives every few hundred thousand: with
 # JAX, PyTorch and two thousand tests in memory, that is a tenth of the time. Files that nobody closed are still noticed.

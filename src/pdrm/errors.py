@@ -139,58 +139,35 @@ MOST_COMPARED, MOST_LETTERS = 200, 100
 """The most words that a misspelt one is compared with, and letters of it."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists the few there are."""
-    words, name = list(dict.fromkeys(known)), name[:MOST_LETTERS]
-    same = [word for word in words if word.casefold() == name.casefold()]
-    like = (
-        words
-        if len(words) <= MOST_COMPARED
-        else [word for word in words if word[:1] == name[:1]][:MOST_COMPARED]
-    )
-    close = same or get_close_matches(
-        name, [word for word in like if len(word) <= MOST_LETTERS], n=1, cutoff=0.5
-    )
-    if close:
-        return f"did you mean `{close[0]}`?"
-    shown = ", ".join(f"`{word}`" for word in words[:8])
-    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
-
-
-ALIKE = 0.7
-"""The similarity, from 0 to 1, from which two words may be misspellings of each other."""
-
-
-def name_alike(word: str, known: Iterable[str]) -> str:
-    """The known word that is spelled almost as this one is; nothing: there is none.
+def name_alike(word: str, known: Iterable[str], alike: float = 0.7) -> str:
+    """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
 
     >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
     ('shoes', '', 'red')
     """
     words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
-    same = [one for one in words if one.casefold() == word.casefold()]
-    same = same or [
+    close = [one for one in words if one.casefold() == word.casefold()]
+    close += [
         one for one in words if len(one) > 2 and sorted(one) == sorted(word)
     ]  # letters swapped
-    if same:
-        return same[0]
-    return next(iter(get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=ALIKE)), "")
+    close += get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=alike)
+    return close[0] if close else ""
 
 
-def check_words(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise unless a function that hands on arguments has every one of these.
+def suggest(word: str, known: Iterable[str], fix: str) -> str:
+    """A fix: the known word that is spelled almost as this one is, if there is one, or else another way out."""
+    like = name_alike(word, known)
+    return f"did you mean `{like}`? (or {fix})" if like else fix
 
-    >>> check_words("wrap_vector", ["num_envs"], ["k", "flatten"])
-    Traceback (most recent call last):
-    pdrm.errors.WrongArguments: error[E0812]: `wrap_vector` has no argument `num_envs`
-      fix: known: `k`, `flatten`
-    """
-    words = list(known)
-    for word in given:
-        if word not in words:
-            raise WrongArguments(
-                f"`{name}` has no argument `{word}`", fix=did_you_mean(word, words)
-            )
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint that names the closest known word, or lists the few there are."""
+    words = list(dict.fromkeys(known))
+    close = name_alike(name, words, 0.5)
+    if close:
+        return f"did you mean `{close}`?"
+    shown = ", ".join(f"`{word}`" for word in words[:8])
+    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
 class CannotRead(PdrmError, code="E0101"):
@@ -434,10 +411,12 @@ class Finding:
     code: str
     message: str
     where: Where | None = None
+    fix: str = ""
 
     def __str__(self) -> str:
         place = f"\n  --> {self.where}" if self.where is not None else ""
-        return f"warning[{self.code}]: {self.message}{place}"
+        fix = f"\n  fix: {self.fix}" if self.fix else ""
+        return f"warning[{self.code}]: {self.message}{place}{fix}"
 
 
 WARNINGS = {
@@ -516,13 +495,11 @@ class EarlyAcceptance(TaskWarning):
         said = "the task is done at the first label that makes it true, whatever comes later"
         if words is not None:
             said = f"the task is done when `{words[0]}` has been read, so that `{words[1]}`, a word too, is never read to its end"
-        super().__init__(Finding("W0605", said, where))
-
-    def __str__(self) -> str:
-        return f'{self.finding}\n  fix: use accept="end" (`accept end` in a file), or ask for something that stays true'
+        fix = 'use accept="end" (`accept end` in a file), or ask for something that stays true'
+        super().__init__(Finding("W0605", said, where, fix))
 
 
-class NeverSucceeded(UserWarning):
+class NeverSucceeded(TaskWarning):
     """Warns of an agent none of whose last evaluations solved the task: W0610.
 
     >>> print(NeverSucceeded("no episode of the last 5 tests ended in `done`", fix="train longer"))
@@ -530,14 +507,9 @@ class NeverSucceeded(UserWarning):
       fix: train longer
     """
 
-    code = "W0610"
-
     def __init__(self, message: str, *, fix: str) -> None:
-        super().__init__(message)
+        super().__init__(Finding("W0610", message, fix=fix))
         self.message, self.fix = message, fix
-
-    def __str__(self) -> str:
-        return f"{Finding(self.code, self.message)}\n  fix: {self.fix}"
 
 
 class UnknownDomain(PdrmError, code="E0701"):

@@ -7,12 +7,12 @@ import io
 import json
 import os
 import stat
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,19 +33,35 @@ STRAIGHT = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 def write_atomically(path: Path, data: bytes) -> None:
     """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete."""
     try:
-        mode = _mode(path)
-        if mode is not None and (
-            not stat.S_ISREG(mode) or str(path.absolute()).startswith(STRAIGHT)
-        ):
-            path.write_bytes(data)
-        else:
+        mode = path.stat().st_mode if path.exists() else None
+        plain = mode is None or stat.S_ISREG(mode)
+        if plain and not str(path.absolute()).startswith(STRAIGHT):
             _replace(Path(os.path.realpath(path)), mode, data)
+        else:
+            path.write_bytes(data)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise CannotWrite(
-            f"{path} cannot be written: {reason}",
-            fix="check the folder, its permissions and the space",
-        ) from error
+        fix = "check the folder, its permissions and the space"
+        raise CannotWrite(f"{path} cannot be written: {reason}", fix=fix) from error
+
+
+def _replace(path: Path, mode: int | None, data: bytes) -> None:
+    """Write a temporary file next to it, flush it to disk, and rename it."""
+    if mode is not None:
+        os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
+    temporary = path.with_name(f".{path.name[:40]}.{token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(path)
+    except BaseException:  # Ctrl-C too
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def check_writable(path: Path) -> None:
@@ -55,56 +71,18 @@ def check_writable(path: Path) -> None:
     Traceback (most recent call last):
     ...
     pdrm.errors.CannotWrite: error[E0502]: no-such-folder/proof.json cannot be written: there is no folder no-such-folder
-      fix: create the folder, or choose another
+      fix: choose another file, or create its folder
     """
-    folder = path.parent
+    reason = ""
     if path.is_dir():
-        raise CannotWrite(
-            f"{path} cannot be written: it is a folder",
-            fix=f"name a file in it: {path / 'proof.json'}",
-        )
-    if not folder.is_dir():
-        raise CannotWrite(
-            f"{path} cannot be written: there is no folder {folder}",
-            fix="create the folder, or choose another",
-        )
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise CannotWrite(
-            f"{path} cannot be written: permission denied",
-            fix="check its permissions, or choose another",
-        )
-
-
-def _mode(path: Path) -> int | None:
-    """Kind and permissions of the file, links followed; None if there is none."""
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError:
-        return None
-
-
-def _replace(path: Path, mode: int | None, data: bytes) -> None:
-    """Write a temporary file next to it, flush it to disk, and rename it."""
-    if mode is not None:
-        os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(_new_mode() if mode is None else stat.S_IMODE(mode))
-        Path(temporary).replace(path)
-    except BaseException:  # Ctrl-C too
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _new_mode() -> int:
-    """The permissions that a new file would get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        reason = "it is a folder"
+    elif not path.parent.is_dir():
+        reason = f"there is no folder {path.parent}"
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        reason = "permission denied"
+    if reason:
+        fix = "choose another file, or create its folder"
+        raise CannotWrite(f"{path} cannot be written: {reason}", fix=fix)
 
 
 # --- Reading, never more than is allowed: a device has no end, and a small zip can stand for a large one
@@ -136,39 +114,25 @@ def read_beginning(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        if isinstance(error, IsADirectoryError | PermissionError) and path.is_dir():
-            raise _refuse_folder(path) from error
+        fix = "check the path and its permissions"
+        with suppress(OSError, ValueError):
+            if path.is_dir():
+                inside = sorted(str(file) for file in path.iterdir() if file.is_file())
+                fault = f"{path} is a folder, and a file is needed"
+                fix = f"give a file, such as {' or '.join(inside[:3]) or 'task.pdrm'}"
+                raise CannotOpen(fault, fix=fix) from error
+            if isinstance(error, FileNotFoundError):
+                # `ab.txt` is not near `map.txt`
+                names = os.listdir(path.parent)
+                near = [name for name in names if name_alike(path.stem, [Path(name).stem])]
+                like = name_alike(path.name, near)
+                fix = f"did you mean {path.with_name(like)}?" if like else fix
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
-        like = _find_alike(path) if isinstance(error, FileNotFoundError) else ""
-        fix = (
-            f"did you mean {path.with_name(like)}?"
-            if like
-            else "check the path and its permissions"
-        )
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
 
 
 RUN_RECORD = "spec.json"
 """The file that every run's folder has."""
-
-
-def _refuse_folder(path: Path) -> CannotOpen:
-    """The error that a file is needed, with some that are in the folder."""
-    inside = list[str]()
-    with suppress(OSError):
-        inside = sorted(str(file) for file in path.iterdir() if file.is_file())
-    fix = f"give a file, such as {' or '.join(inside[:3])}" if inside else "give the path of a file"
-    return CannotOpen(f"{path} is a folder, and a file is needed", fix=fix)
-
-
-def _find_alike(path: Path) -> str:
-    """The name of a file in the same folder that is spelled almost as the one that is not there; nothing: there is none."""
-    with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
-        near = (
-            entry.name for entry in entries if name_alike(path.stem, [Path(entry.name).stem])
-        )  # `ab.txt` is not near `map.txt`
-        return name_alike(path.name, near)
-    return ""
 
 
 # --- Arrays in `.npz` files, read without running code
@@ -227,16 +191,6 @@ def need(*rules: tuple[bool | np.bool_, str]) -> None:
 def within(array: npt.NDArray[Any], least: float, most: float) -> bool:
     """Return True if all numbers are from least to most; NaN never is."""
     return bool(np.all((array >= least) & (array <= most)))
-
-
-def distinct(array: npt.NDArray[Any]) -> bool:
-    """Return True if no number, or row of numbers, occurs twice."""
-    if array.ndim > 1:
-        return len(np.unique(array, axis=0)) == len(array)
-    ordered = np.sort(
-        array
-    )  # np.unique hashes integers, which takes ten times as long for millions of them
-    return not np.any(ordered[1:] == ordered[:-1])
 
 
 def encode_arrays(arrays: Mapping[str, Any]) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -30,8 +30,8 @@ from pdrm.errors import (
     UnknownChoice,
     UnknownEvent,
     WrongKind,
-    name_alike,
     raise_all,
+    suggest,
 )
 from pdrm.files import means_name
 from pdrm.language.document import AnyMachine
@@ -306,10 +306,8 @@ class Task(Displayed):
     def _explain_unknown(self, event: str) -> UnknownEvent:
         """The error that the domain emits an event that the machine does not have."""
         where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
-        like = name_alike(event, self.unheard_events) or name_alike(event, self.machine.events)
         fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
-        if like:
-            fix = f"did you mean `{like}`? (or {fix})"
+        fix = suggest(event, (*self.unheard_events, *self.machine.events), fix)
         fault = f"`{self.name}` emits the event `{event}`, which machine `{self.machine.name}` does not have"
         return UnknownEvent(fault, where=where, fix=fix, word=event)
 
@@ -370,22 +368,6 @@ def largest_reward(domain: Domain, machine: AnyMachine) -> float:
     )
 
 
-def tuple_of(words: str | Sequence[str] | None) -> tuple[str, ...]:
-    """One word, several, or none.
-
-    >>> tuple_of("home"), tuple_of(["home", "away"]), tuple_of(None)
-    (('home',), ('home', 'away'), ())
-    """
-    if isinstance(words, str):
-        return (words,)
-    if words is not None and not isinstance(words, Iterable):
-        raise WrongKind(
-            f"{_shorten(words)} is not a state or several",
-            fix='success="home", or success=["home", "away"]',
-        )
-    return tuple(words or ())
-
-
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
     """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, if
     no rule does; of the catalogue's machines, all but those that mean failure.
@@ -393,7 +375,10 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
     >>> find_success(catalogue("treasure-maze"))
     ('home',)
     """
-    states = tuple_of(success)
+    if success and not hasattr(success, "__iter__"):
+        fix = 'success="home", or success=["home", "away"]'
+        raise WrongKind(f"{success!r:.60} is not a state or several", fix=fix)
+    states = (success,) if isinstance(success, str) else tuple(success or ())
     for state in states:
         if state not in machine.final:
             fault = f"`{state}` is not a final state of machine `{machine.name}`"
@@ -425,7 +410,7 @@ def _resolve_domain(given: object, folder: Path, labels: Labels | None, name: st
     if isinstance(given, str | os.PathLike):
         return _find_domain(given, folder)
     if not callable(given):
-        raise WrongKind(f"{_shorten(given)} is not a domain", fix=suggest_domain(given))
+        raise WrongKind(f"{given!r:.60} is not a domain", fix=suggest_domain(given))
     if labels is None or not name:
         fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
         raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
@@ -466,7 +451,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
         is_name = means_name(machine, catalogue_names(), folder)
         return catalogue(str(machine)) if is_name else load(folder / machine)
     fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
-    raise WrongKind(f"{_shorten(machine)} is not a machine", fix=fix)
+    raise WrongKind(f"{machine!r:.60} is not a machine", fix=fix)
 
 
 def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
@@ -481,8 +466,3 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     from pdrm.machines import conversions
 
     return conversions.counting_to_pushdown(found)
-
-
-def _shorten(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

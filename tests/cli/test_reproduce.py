@@ -178,7 +178,7 @@ def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
         _, said = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "the same command resumes" in said
+        assert "the same line resumes" in said
         assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
         assert "Traceback" not in said
         assert list(out.glob("runs/*/checkpoint.npz"))

@@ -40,7 +40,7 @@ def test_an_unknown_event_says_where_it_came_from():
     env.reset(seed=0)
     with pytest.raises(UnknownEvent) as raised:
         deque((env.step(0) for _ in range(100)), maxlen=0)
-    assert raised.value.fix == "did you mean `coin`?"
+    assert raised.value.fix.startswith("did you mean `coin`?")
     note = raised.value.__notes__[0]
     for part in ("`coins_and_more` (test_wrap_errors.py:", "FrozenLake-v1", "at step "):
         assert part in note

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import SolvedValues, ValuedProduct
-from pdrm.analysis.values_kernel import measure_occupancy, tighten
+from pdrm.analysis.values import SolvedValues, ValuedProduct, narrow
+from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.arrays import lengthen
 from pdrm.machines.stacks import OK
 from pdrm.machines.tables import Integers
@@ -44,7 +44,6 @@ LOCAL = 0.25
 BETWEEN = 50
 """Nodes after which one is completed."""
 IMPROVEMENTS = 20
-MOST_SWEEPS = 100_000
 
 
 class Classes:
@@ -321,8 +320,7 @@ class _Branching(_BestFirst):
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
-        edges = int(np.prod(self.product.next.shape[1:]))
-        self._components = find_components(self.product.next.reshape(self.count, edges))
+        self._components = find_components(self.product.next)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.visits = begin[:-1]
@@ -379,22 +377,11 @@ class _Branching(_BestFirst):
 
     def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
-        order, first = self._components
-        only, slack, gap = (
-            policy[self.klass].astype(np.int32),
-            self.values.slack,
-            1 - self.discount,
-        )
-        precision, sweeps = max(self.tolerance / 8, 8 * slack / gap), 0
-        few = max(1, 20_000_000 // max(1, self.product.next.size))
-        while True:
-            more, settled = tighten(
-                order, first, self.product.steps, self.discount, gap, precision, slack, few,
-                self.product.expanded, only, lower, upper,
-            )  # fmt: skip
-            sweeps += more
-            if settled or deadline.over or sweeps > MOST_SWEEPS * len(first):
-                return
+        only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
+        narrow(
+            self.product, self._components, self.discount, precision, self.values.slack,
+            only, lower, upper, deadline,
+        )  # fmt: skip
 
     def find_reached(self, policy: Numbers) -> Numbers:
         """The states that a policy reaches."""

@@ -16,10 +16,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
+from pdrm.analysis.certificate import AGAIN, Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.errors import BadCertificate
 from pdrm.machines.guards import Label
-from pdrm.machines.reach import Head, HeadMove, Move, move_at, saturate
+from pdrm.machines.heads import Acting, Head, replace_top, rule_at
+from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -146,20 +148,22 @@ class Check:
     # --- Steps
 
     @cache
-    def move(self, u: str, top: str | None, label: Label | None) -> HeadMove | None:
-        """The move at a head that reads a label, or the silent one."""
-        return None if u in self.machine.final else move_at(self.machine, Head(u, top), label)
+    def rule(self, u: str, top: str | None, label: Label | None) -> Acting | None:
+        """The rule at a head that reads a label, or the silent one."""
+        return None if u in self.machine.final else rule_at(self.machine, Head(u, top), label)
 
     def read(self, head: Head, label: int) -> tuple[Fraction, str, TopSymbols]:
         """Read a label: pay, target, and what replaces the top symbol."""
-        move = need(self.move(*head, self.domain.labels[label]), "the machine has no move")
-        return Fraction(move.reward), *head.after(move)
+        rule = self.rule(*head, self.domain.labels[label])
+        if rule is None:
+            raise BadCertificate("the machine has no move", fix=AGAIN)
+        return Fraction(rule.reward), *replace_top(head, rule)
 
     @cache
     def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
         """The outcomes of each action at a head, before silent moves; nothing if there is no choice of an action."""
         (s, u), arrays, found = e, self.domain.arrays, []
-        if self.over(e) or self.move(u, top, None) is not None:
+        if self.over(e) or self.rule(u, top, None) is not None:
             return ()
         for action in range(len(self.domain.actions)):
             chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
@@ -176,9 +180,9 @@ class Check:
     def rest(self, e: Exit, symbols: TopSymbols) -> tuple[Fraction, View]:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
         (s, u), paid = e, Fraction(0)
-        while symbols and (move := self.move(u, symbols[0], None)):
-            u, pushed = Head(u, symbols[0]).after(move)
-            paid, symbols = paid + Fraction(move.reward), pushed + symbols[1:]
+        while symbols and (rule := self.rule(u, symbols[0], None)):
+            u, pushed = replace_top((u, symbols[0]), rule)
+            paid, symbols = paid + Fraction(rule.reward), pushed + symbols[1:]
         return paid, ((s, u), symbols)
 
     def over(self, e: Exit) -> bool:
@@ -201,11 +205,11 @@ class Check:
 
     # --- Which heads occur
 
-    def after(self, e: Exit, top: str | None) -> list[Move[Exit, str | None]]:
+    def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
         """Every end of a move at a head, the silent one included."""
-        silent = self.move(e[1], top, None)
+        silent = self.rule(e[1], top, None)
         if silent is not None:
-            u, pushed = Head(e[1], top).after(silent)
+            u, pushed = replace_top((e[1], top), silent)
             return [((e[0], u), pushed)]
         return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 
@@ -217,7 +221,7 @@ class Check:
         def pile(symbols: TopSymbols, below: TopSymbols) -> tuple[TopSymbols, ...]:
             return tuple((symbols[i:] + below)[:size] for i in range(len(symbols)))
 
-        def moves(view: View) -> list[Move[Exit, TopSymbols]]:
+        def moves(view: View) -> list[tuple[Exit, tuple[TopSymbols, ...]]]:
             self.on_step()
             e, symbols = view
             return [(to, pile(pushed, symbols[1:])) for to, pushed in self.after(e, symbols[0])]

@@ -10,13 +10,15 @@ from pdrm.product.finite_kernel import END
 
 
 @njit(cache=True)
-def find_components(following: Integers) -> tuple[Integers, Integers]:
-    """Tarjan's strongly connected components of the graph [x, edge] -> x or END.
+def find_components(successors: Integers) -> tuple[Integers, Integers]:
+    """Tarjan's strongly connected components of the graph [x, action, outcome] -> x or END.
 
     Returns the states in an order in which each component is a run of neighbours, by their numbers, and comes after all it
     leads to, and where each run begins (with the end of the last).
     """
-    count, edges = following.shape
+    count = len(successors)
+    edges = successors.shape[1] * successors.shape[2]
+    following = successors.reshape(count, edges)
     index, low = np.zeros(count, np.int32), np.zeros(count, np.int32)
     """[x]: when it was first visited (0: not yet, -1: its component is complete), and the earliest state it leads back to."""
     waiting, path, at = (

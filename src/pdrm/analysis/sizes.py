@@ -193,10 +193,10 @@ class Sizes(dict[str, Any]):
     >>> answer
     <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-policy 104, CRA policy 3,060>
     >>> print(str(answer).splitlines()[3])
-    1-policy                2        252         252     104
+    1-policy                2        252         252     104        -
     """
 
-    HEADS = ("", "theorem", "as printed", "bound", "reachable")
+    HEADS = ("", "theorem", "as printed", "bound", "reachable", "seen in training")
 
     def rows(self) -> list[list[str]]:
         """The cells of the table, row by row."""
@@ -208,6 +208,7 @@ class Sizes(dict[str, Any]):
                 number_text(size["bound"]),
                 f"{size['reachable']:,}"
                 + f" within {size['within']:,} steps" * (size["within"] != self["steps"]),
+                ", ".join(map(_seen_text, size["seen"])) or "-",
             ]
             for size in self["sizes"]
         ]
@@ -242,6 +243,7 @@ def sizes(
     *,
     steps: int | None = None,
     k: int | Iterable[int] = (0, 1, 2),
+    seen: Sequence[Seen] = (),
 ) -> Sizes:
     """Count the rows that each kind of policy takes: what the theorems allow, what can be reached.
 
@@ -250,6 +252,7 @@ def sizes(
         machine: A machine instead of the task's own, as for `Task`.
         steps: Steps of an episode (default: the domain's limit).
         k: The k-policies to count.
+        seen: The rows of trained tables, as `sizes_record` takes them.
 
     >>> sizes("maze-5x5", k=1)["sizes"][2]["reachable"]
     59
@@ -258,7 +261,14 @@ def sizes(
     own = isinstance(given.machine, CountingRewardAutomaton) or (
         given.text is None and given.machine.name in COUNTED
     )
-    return Sizes(sizes_record(given, steps=steps, k=k, counting=given.counting if own else None))
+    counting = given.counting if own else None
+    return Sizes(sizes_record(given, steps=steps, k=k, counting=counting, seen=seen))
+
+
+def _seen_text(one: Record) -> str:
+    """The largest table of some runs."""
+    runs = f"{one['runs']} run{'s' * (one['runs'] != 1)}"
+    return f"{one['agent']}-{one['k']}: {one['most']:,} ({runs})"
 
 
 def number_text(number: Record | None) -> str:

@@ -18,12 +18,13 @@ from pdrm.analysis.operator_arrays import OperatorArrays
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
-from pdrm.analysis.values_kernel import measure_occupancy, q_bounds, solve, tighten
+from pdrm.analysis.values_kernel import improve, measure_occupancy, q_bounds
 from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
 from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK
+from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.product.hash_kernel import Index
@@ -71,39 +72,47 @@ def bound_values(
     """Bound the optimal values of a product; `initial`: bounds to start from."""
     check_discount(discount)
     deadline = deadline or Deadline()
-    bounds, gap, count, steps = (
-        bound_all(product, discount),
-        1 - discount,
-        len(product),
-        product.steps,
+    slack = bound_all(product, discount).slack
+    components = find_components(product.next)
+    if initial is None:
+        initial = bound_frontier(product, discount, deadline)
+    lower, upper = initial
+    anything = np.full(len(product), -1, np.int32)
+    sweeps = narrow(
+        product, components, discount, precision, slack, anything, lower, upper, deadline
     )
-    order, first = find_components(
-        product.next.reshape(count, int(np.prod(product.next.shape[1:])))
-    )
-    slack = bounds.slack
-    settings = order, first, steps, discount, gap, max(precision, 8 * slack / gap), slack
-    few = max(1, min(MOST_SWEEPS, AT_ONCE // max(1, steps.next.size)))
-    sweeps, settled = 0, False
-    if bool(product.expanded.all()):
-        value = np.zeros(0)
-        most = few
-        while not settled:  # with fewer sweeps the errors are larger, and true
-            value, error, more, settled = solve(*settings, most, value)
-            sweeps += more
-            settled = settled or most >= MOST_SWEEPS or deadline.over
-            most *= 4
+    return ValueBounds(lower, upper, slack, sweeps, len(components[1]) - 1)
+
+
+def narrow(
+    product: FiniteProduct, components: tuple[Integers, Integers], discount: float, precision: float,
+    slack: float, only: Integers, lower: Floats, upper: Floats, deadline: Deadline,
+) -> int:  # fmt: skip
+    """Narrow lower and upper bounds of values in place, if `only` allows one action in some states; returns the sweeps.
+
+    Iteration starts anywhere: how far its result is from the truth follows from its last change.
+    """
+    steps = product.steps
+    expanded = product.expanded
+    gap = 1 - discount
+    close = max(precision * gap, slack / 8)
+    most = max(1, AT_ONCE // max(1, steps.next.size))
+    value, total = lower, 0
+    for bound, sign in ((lower, 1.0), (upper, -1.0)):
+        value = np.where(expanded, value, bound)
+        change = np.inf
+        limit = total + MOST_SWEEPS * len(components[1])
+        while change > close and total < limit:
+            error, change, sweeps = improve(
+                *components, steps, discount, close, slack, most, expanded, only, value
+            )
+            total += sweeps
+            if deadline.over:
+                break
         error *= 1 + 4 * EPSILON / gap
-        lower, upper = value - error, value + error
-    else:
-        if initial is None:
-            initial = bound_frontier(product, discount, deadline)
-        lower, upper = initial
-        anything = np.full(count, -1, np.int32)
-        while not settled:
-            more, settled = tighten(*settings, few, product.expanded, anything, lower, upper)
-            sweeps += more
-            settled = settled or sweeps >= MOST_SWEEPS * len(first) or deadline.over
-    return ValueBounds(lower, upper, slack, int(sweeps), len(first) - 1)
+        found = np.maximum(sign * bound, sign * value - error)
+        bound[expanded] = sign * found[expanded]
+    return int(total)
 
 
 def bound_frontier(

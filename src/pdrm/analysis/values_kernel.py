@@ -1,12 +1,7 @@
-"""Value iteration in Numba, component by component, sinks first: on closed products, on products with a frontier, for policies.
+"""Value iteration in Numba, component by component, sinks first, and bounds that see the top symbol only.
 
-`solve` (no frontier): a state alone in its component is solved directly, a step back to itself included. A larger component is
-copied out, with what its steps to finished ones bring added to its rewards, and swept until its residual is small enough.
-Between sweeps that choose actions come some that keep them; from the last two of these their limit is guessed, and the
-guess is taken back if it was a bad one. However values were found, their error is bounded by their residual.
-
-`tighten` (with a frontier): lower and upper bounds. A component is finished before any that leads to it is begun, so that phases
-that only pop, or only push, take one sweep. The readable twin of both is policy iteration in fractions, `exact.solve_exactly`.
+A component is finished before any that leads to it is begun, so phases that only pop, or only push, take one sweep. The
+readable twin is policy iteration in fractions, in the properties.
 """
 
 from __future__ import annotations
@@ -23,9 +18,11 @@ from pdrm.product.finite_kernel import END, Flags, Floats, Steps
 CHOOSING = 10
 """Sweeps over a component that choose actions before any that keep them."""
 KEEPING = 20
-"""Sweeps that keep the actions, in a row."""
-STRAIGHT = 0.9
-"""The squared cosine of two changes in a row from which on they are taken to point one way."""
+"""Then one sweep in so many chooses."""
+STRAIGHT = 0.999
+"""The squared cosine of two changes in a row from which on they count as parallel: they add up to a geometric series."""
+MOST_LEAPS = 100
+"""Times that the sum of such a series is guessed."""
 
 
 class TopSteps(NamedTuple):
@@ -42,246 +39,83 @@ class TopSteps(NamedTuple):
 
 
 @njit(cache=True)
-def solve(
-    order: Integers,
-    first: Integers,
-    steps: Steps,
-    discount: float,
-    gap: float,
-    precision: float,
-    slack: float,
-    sweeps_most: int,
-    guess: Floats,
-) -> tuple[Floats, Floats, int, bool]:
-    """Values, for each how far it can be from the truth, |V*(x) - value[x]| <= error[x], the sweeps made, and whether they
-    were enough everywhere. guess: values to begin with, those of an earlier call; of no length: none.
+def improve(
+    order: Integers, first: Integers, steps: Steps, discount: float, close: float, slack: float,
+    most: int, expanded: Flags, only: Integers, value: Floats,
+) -> tuple[Floats, float, int]:  # fmt: skip
+    """Value iteration in place; states that are not expanded keep their values.
 
-    Within a component with residual ρ, whose states lead to others with errors up to w, |V* - v| <= γ max(|V* - v|, w) + ρ,
-    hence <= max(ρ/(1-γ), γw + ρ); and <= γw + ρ where no step leads back.
+    `only[x]` is the one action that is allowed in a state, or -1. A component is left after a sweep that chose actions and
+    changed no value by more than `close`, or after about `most` sweeps. A step back to its own state is solved for. Returns,
+    for each state, how far its value can be from the truth, the largest change of the last sweeps, and how many there were.
+
+    If these changed the values of a component by up to d, and it leads to others whose errors are up to w, then its error is
+    at most γw or γd/(1-γ), whichever is larger, and rounding; if it is one state, γw.
     """
     following, reward, place, probability = steps
     count, actions, outcomes = following.shape
-    value, error = np.zeros(count), np.zeros(count)
-    widest = 0
+    gap = 1.0 - discount
+    kept = np.zeros(count, np.int32)
+    step = np.zeros(count)
+    error = np.zeros(count)
+    largest = 0.0
+    total = 0
     for number in range(len(first) - 1):
-        widest = max(widest, first[number + 1] - first[number])
-    room = widest if widest > 1 else 0  # the arrays of a component, used again for each
-    weight = (discount * probability).reshape(len(probability) * actions, outcomes)
-    where = np.full(count, -1, np.int32)
-    """[x]: its number within the component that is being solved."""
-    lead = np.empty((room, actions, outcomes), np.uint32)
-    """[i, action, outcome]: the state it leads to, or `size` for one outside: its value is part of `paid`."""
-    paid, cell = np.empty((room, actions)), np.empty(room, np.uint32)
-    kept_lead, kept_paid, kept_cell = (
-        np.empty((room, outcomes), np.uint32),
-        np.empty(room),
-        np.empty(room, np.uint32),
-    )
-    """The same for the action that was chosen."""
-    v, change_of, earlier = np.empty(room + 1), np.empty(room), np.empty(room)
-    stop, total, settled = precision * gap, 0, True
-    for number in range(len(first) - 1):
-        begin, size = first[number], first[number + 1] - first[number]
-        # A state alone: its best action, a step back to itself solved for.
-        if size == 1:
-            x = order[begin]
-            s = place[x]
-            best, outside, loops = -np.inf, 0.0, 0.0
-            for a in range(actions):
-                q, own = 0.0, 0.0
-                for o in range(outcomes):
-                    p = probability[s, a, o]
-                    if p > 0.0:
-                        y = following[x, a, o]
-                        q += p * reward[x, a, o]
-                        if y == x:
-                            own += discount * p
-                        elif y != END:
-                            q += discount * p * value[y]
-                            outside = max(outside, error[y])
-                best = max(best, q / max(gap, 1.0 - own))
-                loops = max(loops, own)
-            value[x] = best
-            total += 1
-            # The quotient's rounding, seen from one step: as much again as the sum's.
-            residual = slack if loops == 0.0 else 2.0 * slack
-            error[x] = discount * outside + residual
-            if loops > 0.0:
-                error[x] = max(error[x], residual / gap)
-            continue
-
-        # Phase 1: copy the component out; what leads outside is finished, and becomes part of what is paid.
-        for i in range(size):
-            where[order[begin + i]] = i
-        outside, lowest = 0.0, np.inf
-        for i in range(size):
-            x = order[begin + i]
-            s = place[x]
-            cell[i] = s * actions
-            alone = -np.inf
-            for a in range(actions):
-                q, inside = 0.0, 0.0
-                for o in range(outcomes):
-                    p = probability[s, a, o]
-                    to = size
-                    if p > 0.0:
-                        y = following[x, a, o]
-                        q += p * reward[x, a, o]
-                        if y != END:
-                            if where[y] >= 0:
-                                to = where[y]
-                                inside += discount * p
-                            else:
-                                q += discount * p * value[y]
-                                outside = max(outside, error[y])
-                    lead[i, a, o] = to
-                paid[i, a] = q
-                alone = max(alone, q / max(gap, 1.0 - inside))
-            lowest = min(lowest, alone)
-        # Without a guess, the largest number that is a lower bound of all values here: values then rise as what is paid spreads.
-        for i in range(size):
-            v[i] = guess[order[begin + i]] if len(guess) else lowest
-        v[size] = 0.0
-
-        sweeps, leapt, before, bad = 0, False, np.inf, 0
-        while True:
-            # Phase 2: a sweep that chooses actions, forwards and backwards in turn at first.
-            change = 0.0
-            for k in range(size):
-                at = np.uint32(k if sweeps % 2 == 0 or sweeps > CHOOSING else size - 1 - k)
-                s = cell[at]
-                best, chosen = -np.inf, np.uint32(0)
-                for a in range(actions):
-                    q = paid[at, a]
-                    for o in range(outcomes):
-                        q += weight[s + np.uint32(a), o] * v[lead[at, a, o]]
-                    if q > best:
-                        best, chosen = q, np.uint32(a)
-                change = max(change, abs(best - v[at]))
-                v[at] = best
-                kept_cell[at] = chosen
-            sweeps += 1
-            if change <= stop or sweeps >= sweeps_most:
-                settled = settled and change <= stop
-                break
-            if leapt and not change <= before:  # the guess was a bad one
-                for i in range(size):
-                    v[i] = earlier[i]
-                bad += 1
-                leapt = False
-                continue
-            before, leapt = change, False
-            if sweeps <= CHOOSING:
-                continue
-            # Phase 3: sweeps that keep the chosen actions, and the last two changes compared.
-            for i in range(size):
-                a = kept_cell[i]
-                kept_paid[i] = paid[i, a]
-                kept_cell[i] = cell[i] + a
-                for o in range(outcomes):
-                    kept_lead[i, o] = lead[i, a, o]
-            last, both, new = 0.0, 0.0, 0.0
-            for turn in range(KEEPING):
-                last, both, new, change = 0.0, 0.0, 0.0, 0.0
-                for k in range(size):
-                    at = np.uint32(k)
-                    q, s = kept_paid[at], kept_cell[at]
-                    for o in range(outcomes):
-                        q += weight[s, o] * v[kept_lead[at, o]]
-                    step = q - v[at]
-                    v[at] = q
-                    change = max(change, abs(step))
-                    if turn >= KEEPING - 2:
-                        last += change_of[at] * change_of[at]
-                        both += change_of[at] * step
-                        new += step * step
-                        change_of[at] = step
-                sweeps += 1
-                if change <= stop:
-                    both = 0.0
-                    break
-            # Phase 4: leap. Changes that shrink at one rate and point one way add up to a geometric series; a sweep's rate is
-            # at most γ.
-            if both > 0.0 and both * both > STRAIGHT * last * new and bad < KEEPING:
-                rate = min(both / last, discount)
-                leapt = True
-                for i in range(size):
-                    earlier[i] = v[i]
-                    v[i] += rate / (1.0 - rate) * change_of[i]
-        total += sweeps
-
-        # Phase 5: the residual of one more sweep bounds the error, however the values were found.
-        residual = 0.0
-        for k in range(size):
-            at = np.uint32(k)
-            s = cell[at]
-            best = -np.inf
-            for a in range(actions):
-                q = paid[at, a]
-                for o in range(outcomes):
-                    q += weight[s + np.uint32(a), o] * v[lead[at, a, o]]
-                best = max(best, q)
-            residual = max(residual, abs(best - v[at]))
-        residual += slack
-        largest = max(residual / gap, discount * outside + residual)
-        for i in range(size):
-            x = order[begin + i]
-            where[x] = -1
-            value[x] = v[i]
-            error[x] = largest
-    return value, error, total, settled
-
-
-@njit(cache=True)
-def tighten(
-    order: Integers, first: Integers, steps: Steps, discount: float, gap: float, precision: float, slack: float, sweeps_most: int,
-    expanded: Flags, only: Integers, lower: Floats, upper: Floats,
-) -> tuple[int, bool]:  # fmt: skip
-    """Interval iteration: lower and upper bounds, sound at the beginning and after every update. only[x]: the one action that is
-    allowed there, or -1. Returns the sweeps, and whether they were enough everywhere."""
-    following, reward, place, probability = steps
-    actions, outcomes = following.shape[1], following.shape[2]
-    total, settled = 0, True
-    for number in range(len(first) - 1):
-        begin, end = first[number], first[number + 1]
+        states = order[first[number] : first[number + 1]]
         sweeps = 0
+        change = 0.0
         while True:
-            change = 0.0
-            for position in range(begin, end):
-                x = order[position]
+            choosing = sweeps < CHOOSING or sweeps % KEEPING == 0 or change <= close
+            change = outside = loops = old_square = both = new_square = 0.0
+            for x in states:
                 if not expanded[x]:
                     continue
                 s = place[x]
-                low, high = -np.inf, -np.inf
-                for a in range(actions):
-                    if only[x] >= 0 and only[x] != a:
-                        continue
-                    down, up = 0.0, 0.0
+                allowed = only[x] if choosing else kept[x]
+                choices = range(actions) if allowed < 0 else range(allowed, allowed + 1)
+                best = -np.inf
+                for a in choices:
+                    q = 0.0
+                    own = 0.0
                     for o in range(outcomes):
                         p = probability[s, a, o]
                         if p > 0.0:
                             y = following[x, a, o]
-                            r = reward[x, a, o]
-                            if y == END:
-                                down += p * r
-                                up += p * r
-                            else:
-                                down += p * (r + discount * lower[y])
-                                up += p * (r + discount * upper[y])
-                    low, high = max(low, down), max(high, up)
-                low, high = low - slack, high + slack
-                if low > lower[x]:
-                    change = max(change, low - lower[x])
-                    lower[x] = low
-                if high < upper[x]:
-                    change = max(change, upper[x] - high)
-                    upper[x] = high
+                            q += p * reward[x, a, o]
+                            if y == x:
+                                own += discount * p
+                            elif y != END:
+                                q += discount * p * value[y]
+                                outside = max(outside, error[y])
+                    q /= max(gap, 1.0 - own)
+                    loops = max(loops, own)
+                    if q > best:
+                        best = q
+                        kept[x] = a
+                new = best - value[x]
+                change = max(change, abs(new))
+                old_square += step[x] * step[x]
+                both += step[x] * new
+                new_square += new * new
+                step[x] = new
+                value[x] = best
             sweeps += 1
-            if change <= precision * gap or sweeps >= sweeps_most:
-                settled = settled and change <= precision * gap
+            if choosing and (change <= close or sweeps >= most):
                 break
+            straight = both > 0.0 and both * both > STRAIGHT * old_square * new_square
+            if sweeps % KEEPING == 0 and straight and sweeps <= MOST_LEAPS * KEEPING:
+                rate = min(both / old_square, discount)
+                for x in states:
+                    value[x] += rate / (1.0 - rate) * step[x]
         total += sweeps
-    return total, settled
+        largest = max(largest, change)
+        off = discount * outside + slack / (1.0 - loops)
+        if len(states) > 1:
+            off = max(off, (discount * change + slack) / gap)
+        for x in states:
+            if expanded[x]:
+                error[x] = off
+    return error, largest, total
 
 
 @njit(cache=True)

@@ -5,82 +5,101 @@ What is offered is found without the modules that build anything: the shell wait
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from glob import escape, glob
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
+
+from pdrm.errors import BadSetting
 
 MAPS = (".txt", ".npz")
 MACHINES = (".pdrm", ".json", ".grammar", ".regex", ".ltlf")
 CATALOGUE = Path(__file__).parent.parent / "machines" / "catalogue"
 
 
-def complete_domain(incomplete: str) -> list[str]:
-    """Domains of the catalogue, and maps and `.npz` files."""
+def complete(words: Callable[[], Iterable[str]], *endings: str) -> Callable[[str], list[str]]:
+    """Complete one of some words, or the path of a file with one of these endings."""
+
+    def find(incomplete: str) -> list[str]:
+        begun = [word for word in words() if word.startswith(incomplete)]
+        patterns = (f"{escape(incomplete)}*{ending}" for ending in endings)
+        return [*begun, *sorted(path for pattern in patterns for path in glob(pattern))]
+
+    return find
+
+
+def domain_names() -> list[str]:
+    """Domains of the catalogue."""
     from pdrm.domains.paper_domains import names
     from pdrm.domains.water import SIDES
 
-    return [*_begin_with(incomplete, [*names(), *SIDES]), *_list_files(incomplete, MAPS)]
+    return [*names(), *SIDES]
 
 
-def complete_machine(incomplete: str) -> list[str]:
-    """Machines of the catalogue, and files of machines."""
-    return [*complete_catalogue(incomplete), *_list_files(incomplete, MACHINES)]
-
-
-def complete_catalogue(incomplete: str) -> list[str]:
+def machine_names() -> list[str]:
     """Machines of the catalogue."""
-    return _begin_with(incomplete, sorted(file.stem for file in CATALOGUE.glob("*.pdrm")))
+    return sorted(file.stem for file in CATALOGUE.glob("*.pdrm"))
 
 
-def complete_task(incomplete: str) -> list[str]:
-    """A domain or a machine."""
-    return list(dict.fromkeys([*complete_domain(incomplete), *complete_machine(incomplete)]))
+def task_names() -> Iterable[str]:
+    """Domains and machines of the catalogue."""
+    return dict.fromkeys([*domain_names(), *machine_names()])
 
 
-def complete_agent(incomplete: str) -> list[str]:
-    """Names of agents."""
+def agent_names() -> Iterable[str]:
+    """Agents."""
     from pdrm.learning.agents import AGENTS
 
-    return _begin_with(incomplete, AGENTS)
+    return AGENTS
 
 
-def complete_code(incomplete: str) -> list[str]:
-    """Codes of errors and warnings."""
-    from pdrm.errors import explanations
+complete_domain = complete(domain_names, *MAPS)
+complete_machine = complete(machine_names, *MACHINES)
+complete_agent = complete(agent_names)
 
-    return _begin_with(incomplete, explanations())
-
-
-def _begin_with(incomplete: str, words: Iterable[str]) -> list[str]:
-    return [word for word in words if word.startswith(incomplete)]
-
-
-def _list_files(incomplete: str, endings: tuple[str, ...]) -> list[str]:
-    """Files of a kind in the folder that is named so far, written as the word was begun."""
-    folder, begun = os.path.split(incomplete)
-    try:
-        names = sorted(
-            entry.name for entry in os.scandir(folder or ".") if entry.name.endswith(endings)
-        )
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.startswith(begun)]
-
-
-DomainName = Annotated[
+Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
+File = Annotated[
     str,
-    typer.Argument(
-        help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain
+    Argument(
+        help="A machine file, a name of the catalogue, or - for standard input.",
+        autocompletion=complete_machine,
     ),
+]
+DomainName = Annotated[
+    str, Argument(help="A domain of the catalogue, or its file.", autocompletion=complete_domain)
 ]
 MachineName = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--machine",
         help="A machine file or catalogue name. [the domain's own]",
         autocompletion=complete_machine,
     ),
 ]
+Discount = Annotated[
+    float | None, Option("--discount", help="γ, below 1. [the paper's for its domains, else 0.99]")
+]
+RunFolders = Annotated[
+    list[Path] | None, Argument(help="Folders of runs. [the one in runs]", show_default=False)
+]
+Seed = Annotated[int, Option("--seed", help="Seed of the episodes.")]
+Seeds = Annotated[int | None, Option("--seeds", help="How many seeds. [the study's]")]
+
+
+def read_ks(text: str) -> list[int]:
+    """The k that are asked about: 0..4, or 0,1,5, or 3.
+
+    >>> read_ks("0..2"), read_ks("5")
+    ([0, 1, 2], [5])
+    """
+    first, dots, last = text.partition("..")
+    parts = [part.strip() for part in ([first, last] if dots else text.split(","))]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
+        fault = f"--k {text[:40]!r} is not a list of numbers of symbols"
+        raise BadSetting(fault, fix="--k 0..4, or --k 0,1,5")
+    found = list(map(int, parts))
+    if dots and found[0] > found[1]:
+        raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
+    return list(range(found[0], found[1] + 1)) if dots else found

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from pdrm.cli.arguments import MachineName, complete_domain
+from pdrm.cli.arguments import Discount, Json, MachineName, complete_domain, read_ks
 from pdrm.cli.output import (
     INTERRUPTED,
-    Json,
     coloured,
     end_with_json,
+    name_task,
     next_command,
     print_json,
     warn_of_task,
 )
-from pdrm.errors import BadSetting, ConflictingOptions, PdrmError
+from pdrm.errors import ConflictingOptions, PdrmError
 
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
@@ -32,40 +32,33 @@ COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 def check_k(
     domain: Annotated[
         str | None,
-        typer.Argument(
-            help="A domain of the catalogue, or a domain's file.", autocompletion=complete_domain
-        ),
+        Argument(help="A domain of the catalogue, or its file.", autocompletion=complete_domain),
     ] = None,
-    domain_file: Annotated[
-        Path | None, typer.Option("--domain", help="The same, for a file.")
-    ] = None,
+    domain_file: Annotated[str | None, Option("--domain", help="The same, for a file.")] = None,
     machine: MachineName = None,
     k: Annotated[
-        str | None,
-        typer.Option("--k", help="The k to ask about: 0..4, or 0,1,5. [0..4, and upwards]"),
+        str | None, Option("--k", help="The k to ask about: 0..4, or 0,1,5. [0..4, and upwards]")
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="The time to search; then the best bounds so far.")
+        float, Option(help="The time to search; then the best bounds so far.")
     ] = 60.0,
     depth: Annotated[
-        int | None, typer.Option(help="Explore the states within so many steps only.")
+        int | None, Option(help="Explore the states within so many steps only.")
     ] = None,
-    discount: Annotated[
-        float | None, typer.Option(help="γ, below 1. [the paper's for its domains, else 0.99]")
-    ] = None,
+    discount: Discount = None,
     from_: Annotated[
-        str | None, typer.Option("--from", help="`start`: ask only what is lost from the start.")
+        str | None, Option("--from", help="`start`: ask only what is lost from the start.")
     ] = None,
-    height: Annotated[int | None, typer.Option(help="The highest stack that is explored.")] = None,
+    height: Annotated[int | None, Option(help="The highest stack that is explored.")] = None,
     rule: Annotated[
         str,
-        typer.Option(help="Beyond --height: open, block or fail (the last two change the task)."),
+        Option(help="Beyond --height: open, block or fail (the last two change the task)."),
     ] = "open",
-    most: Annotated[int, typer.Option(help="States to explore at most.")] = 1_500_000,
-    memory: Annotated[float, typer.Option(help="GiB for them at most.")] = 4.0,
-    draw: Annotated[Path | None, typer.Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
+    most: Annotated[int, Option(help="States to explore at most.")] = 1_500_000,
+    memory: Annotated[float, Option(help="GiB for them at most.")] = 4.0,
+    draw: Annotated[Path | None, Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="Write a proof of the recommended k (JSON).")
+        Path | None, Option(help="Write a proof of the recommended k (JSON).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -75,16 +68,15 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    if (domain is None) == (domain_file is None):
-        raise ConflictingOptions(
-            "name one domain", fix="pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
-        )
+    place = domain or domain_file
+    if place is None or None not in (domain, domain_file):
+        fix = "pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
+        raise ConflictingOptions("name one domain", fix=fix)
     from pdrm.analysis.k_search import run_search, start_search
     from pdrm.product.finite_product import Bound
     from pdrm.task import Task
 
-    _check_paths(draw, certificate)
-    place = str(domain_file if domain is None else domain)
+    written = _check_paths(draw, certificate)
     task, ks = Task(place, machine), None if k is None else read_ks(k)
     search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
     warned = warn_of_task(task, quiet=as_json)
@@ -96,101 +88,61 @@ def check_k(
     else:
         for line in report.lines(lambda text, verdict: coloured(text, fg=COLOURS[verdict])):
             typer.echo(line)
-    for path in _write(report, draw, certificate, (place, machine)):
-        if not as_json:
-            typer.echo(f"wrote {path}")
+    if draw is not None:
+        report.draw().save(draw)
+    if certificate is not None:
+        files = {
+            name: _name_from(certificate, where)
+            for name, where in (("domain", place), ("machine", machine))
+            if where is not None
+        }
+        replace(report.certificate(), files=files).save(certificate)
+    for path in written:
+        typer.echo(f"wrote {path}", err=as_json)
     if not as_json:
-        named = quote(place) + ("" if machine is None else f" --machine {quote(machine)}")
-        _say_next(report, named, discount)
+        _say_next(report, place, machine, discount)
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
-def _check_paths(draw: Path | None, certificate: Path | None) -> None:
-    """Refuse files that cannot be written, before all the work."""
+def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
+    """The files to write; those that cannot be written are refused before all the work."""
     from pdrm.files import check_writable
 
     if draw is not None:
         from pdrm.drawing.plots import check_plot_format
 
         check_plot_format(draw)
-    for path in (draw, certificate):
-        if path is not None:
-            check_writable(path)
+    paths = [path for path in (draw, certificate) if path is not None]
+    for path in paths:
+        check_writable(path)
+    return paths
 
 
-def _write(
-    report: KReport, draw: Path | None, certificate: Path | None, task: tuple[str, str | None]
-) -> list[Path]:
-    """Write the picture and the certificate that were asked for."""
-    if draw is not None:
-        report.draw().save(draw)
-    if certificate is not None:
-        files = _find_files(certificate, *task)
-        replace(report.certificate(), files=files).save(certificate)
-    return [path for path in (draw, certificate) if path is not None]
+def _name_from(certificate: Path, name: str) -> str:
+    """A file of the task, relative to the certificate's folder; or a name of the catalogue."""
+    is_file = Path(name).is_file()
+    return os.path.relpath(name, certificate.parent) if is_file else name
 
 
-def _find_files(certificate: Path, place: str, machine: str | None) -> dict[str, str]:
-    """The files of a task, relative to the certificate's folder; or their names in the catalogue."""
-    folder, found = certificate.absolute().parent, {}
-    for name, where in (("domain", place), ("machine", machine)):
-        if where is not None:
-            is_file = Path(where).is_file()
-            found[name] = os.path.relpath(Path(where).absolute(), folder) if is_file else where
-    return found
-
-
-def read_ks(text: str) -> list[int]:
-    """The k that are asked about: 0..4, or 0,1,5, or 3.
-
-    >>> read_ks("0..2"), read_ks("5")
-    ([0, 1, 2], [5])
-    """
-    first, dots, last = text.partition("..")
-    parts = [first, last] if dots else text.split(",")
-    if not all(
-        part.strip().isascii() and part.strip().isdecimal() and len(part) < 5 for part in parts
-    ):
-        raise BadSetting(
-            f"--k {text[:40]!r} is not a list of numbers of symbols", fix="--k 0..4, or --k 0,1,5"
-        )
-    found = [int(part) for part in parts]
-    if dots and found[0] > found[1]:
-        raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
-    return list(range(found[0], found[1] + 1)) if dots else found
-
-
-def _say_next(report: KReport, named: str, discount: float | None) -> None:
+def _say_next(report: KReport, place: str, machine: str | None, discount: float | None) -> None:
     """The training that is recommended."""
-    own = "" if discount is None else f" --discount {discount:g}"
+    task = name_task(place, machine, discount)
     if report.capped:
-        next_command(f"pdrm check-k {named}{own}")
+        next_command(f"pdrm check-k {task}")
         return
-    agent = (
-        ""
-        if not report.certain
-        else " --agent summary"
-        if report.recommended is None
-        else " --agent cprm"
-    )
-    seen = (
-        f" --k {report.recommended}"
-        if report.recommended is not None
-        else ""
-        if agent
-        else " --k full"
-    )
-    next_command(f"pdrm train {named}{agent}{seen}{own}")
+    agent = " --agent cprm" if report.certain else ""
+    k = f" --k {report.recommended}"
+    if report.recommended is None:
+        agent, k = (" --agent summary", "") if report.certain else ("", " --k full")
+    next_command(f"pdrm train {task}{agent}{k}")
 
 
 def verify(
-    certificate: Annotated[
-        Path, typer.Argument(help="What `pdrm check-k … --certificate FILE` wrote.")
-    ],
+    certificate: Annotated[Path, Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
     domain: Annotated[
-        str | None, typer.Option(help="The domain, or its file. [the one it names]")
+        str | None, Option(help="The domain, or its file. [the one it names]")
     ] = None,
     machine: MachineName = None,
     as_json: Json = False,
@@ -207,12 +159,12 @@ def verify(
     try:
         said = check(certificate, domain, machine)
     except PdrmError as error:
-        if not as_json:
-            raise
-        end_with_json(error)
+        if as_json:
+            end_with_json(error)
+        raise
     if as_json:
         about = load_certificate(certificate).describe()
         print_json({"ok": True, "errors": [], "says": said, **about})
-        return
-    typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
-    typer.echo(f"  {said}")
+    else:
+        typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
+        typer.echo(f"  {said}")

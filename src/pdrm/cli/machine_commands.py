@@ -4,49 +4,48 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from pdrm.cli.arguments import complete_catalogue, complete_domain, complete_machine
+from pdrm.cli.arguments import (
+    File,
+    Json,
+    complete,
+    complete_domain,
+    complete_machine,
+    machine_names,
+)
 from pdrm.cli.output import (
     STANDARD_OUTPUT,
-    Json,
     coloured,
     end_with_json,
-    finding_record,
+    fault_record,
     next_command,
     print_findings,
     print_json,
 )
 from pdrm.errors import (
     BadSetting,
-    CannotTranslate,
     CannotWrite,
     EarlyAcceptance,
     Finding,
     PdrmError,
     UnknownFormat,
-    UnknownMachine,
-    did_you_mean,
 )
 
 if TYPE_CHECKING:
+    from pdrm.drawing.render import Drawing
     from pdrm.language.document import AnyMachine
     from pdrm.machines.configurations import MachineRun
 
-File = Annotated[
-    str,
-    typer.Argument(
-        help="A machine file, a name of the catalogue, or - for standard input.",
-        autocompletion=complete_machine,
-    ),
-]
 MachineOutput = Annotated[
     Path,
-    typer.Option("-o", "--output", help="The file to write: .pdrm, .json or a drawing; - prints."),
+    Option("-o", "--output", help="The file to write: .pdrm, .json or a drawing; - prints."),
 ]
 PAYS_WRONGLY = ("W0606", "W0607", "W0608")
 """Warnings that say: change the task before you train, it pays for the wrong thing or has no end."""
@@ -63,7 +62,7 @@ def check(
     file: File,
     domain: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Also check it as a task in this domain: a name, or a map or .npz file.",
             autocompletion=complete_domain,
         ),
@@ -86,19 +85,23 @@ def check(
         if domain is not None:
             findings = _add_task_findings(findings, domain, machine)
     except PdrmError as error:
-        if not as_json:
-            raise
-        end_with_json(error, warnings=[])
+        if as_json:
+            end_with_json(error, warnings=[])
+        raise
     if as_json:
-        records = [finding_record(finding) for finding in findings]
-        print_json({"ok": True, "errors": [], "warnings": records})
+        print_json({"ok": True, "errors": [], "warnings": list(map(fault_record, findings))})
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
-    _print_findings(findings, machine)
+    print_findings([one for one in findings if one.code != "W0602"], err=False)
+    undefined = [one.message for one in findings if one.code == "W0602"]
+    if undefined:
+        typer.echo(f"note[W0602]: if no rule applies, `otherwise {machine.otherwise}` decides:")
+    for message in undefined:
+        typer.echo(f"  {message.partition(': `otherwise')[0]}")
     wrong = [finding.code for finding in findings if finding.code in PAYS_WRONGLY]
-    if domain is not None and wrong:
-        next_command("pdrm explain {}", wrong[0])
+    if wrong and domain is not None:
+        next_command(f"pdrm explain {wrong[0]}")
     elif domain is not None:
         next_command("pdrm train {} --machine {}", domain, file)
     elif file != "-":
@@ -122,23 +125,11 @@ def _add_task_findings(findings: list[Finding], domain: str, machine: AnyMachine
     return kept + inspect_task(task)
 
 
-def _print_findings(findings: list[Finding], machine: AnyMachine) -> None:
-    """Warnings one by one; the cases that `otherwise` decides under one heading."""
-    undefined = [finding for finding in findings if finding.code == "W0602"]
-    print_findings([finding for finding in findings if finding.code != "W0602"], err=False)
-    if undefined:
-        typer.echo(f"note[W0602]: if no rule applies, `otherwise {machine.otherwise}` decides:")
-    for finding in undefined:
-        typer.echo(f"  {finding.message.partition(': `otherwise')[0]}")
-
-
 def step(
     file: File,
     word: Annotated[
         str,
-        typer.Argument(
-            help="Labels separated by spaces; events joined by +; - is the empty label."
-        ),
+        Argument(help="Labels separated by spaces; events joined by +; - is the empty label."),
     ],
     as_json: Json = False,
 ) -> None:
@@ -146,68 +137,37 @@ def step(
 
     Example: pdrm step letter "A A B C C C"
     """
+    from pdrm.drawing.trace import write_trace
     from pdrm.machines.configurations import parse_word
 
     run = _machine(file).run(parse_word(word))
     if as_json:
         print_json(run_record(run))
         return
-    print_run(run)
+    typer.echo(write_trace(run))
     if file != "-":
         next_command("pdrm draw {} {} -o trace.svg", file, word)
 
 
-def print_run(run: MachineRun[Any]) -> None:
-    """Print a row for each move, with the stack before and after, and how the run ended."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from pdrm.drawing.trace import HEADINGS, describe_end, trace_run
-
-    rows = trace_run(run)
-    stacked = any(row.before or row.after for row in rows)
-    shown = [at for at, name in enumerate(HEADINGS) if stacked or not name.startswith("stack")]
-    table = Table(*(HEADINGS[at] for at in shown), box=None, header_style="bold")
-    for row in rows:
-        table.add_row(*(row[at] for at in shown))
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(describe_end(run), markup=False)
-
-
 def run_record(run: MachineRun[Any]) -> dict[str, Any]:
     """The run as JSON: an entry for each label, the stack top first."""
-    first, *steps = run.steps
+    first, *steps = ({**asdict(one.after), "reward": one.reward} for one in run.steps)
+    labels = [sorted(one.label) for one in run.steps[1:]]
     return {
         "accepted": run.accepted,
         "reward": run.reward,
         "unread": run.unread,
-        "start": {**_after(first.after), "reward": first.reward},
-        "steps": [
-            {"label": sorted(one.label), **_after(one.after), "reward": one.reward} for one in steps
-        ],
+        "start": first,
+        "steps": [{"label": label, **one} for label, one in zip(labels, steps, strict=True)],
     }
-
-
-def _after(configuration: Any) -> dict[str, Any]:
-    record = {"state": configuration.state}
-    if hasattr(configuration, "stack"):
-        record["stack"] = list(configuration.stack)
-    if hasattr(configuration, "counters"):
-        record["counters"] = list(configuration.counters)
-    return record
 
 
 def draw(
     file: File,
-    word: Annotated[str, typer.Argument(help="Draw the run on this word as a table instead.")] = "",
+    word: Annotated[str, Argument(help="Draw the run on this word as a table instead.")] = "",
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="The file to write: .svg, .png, .pdf, .dot or .tex; - prints SVG.",
-        ),
+        Option("-o", "--output", help="A .svg, .png, .pdf, .dot or .tex file; - prints SVG."),
     ] = STANDARD_OUTPUT,
 ) -> None:
     """Draw a machine, or its run on a word, as SVG, PNG, PDF, DOT or TikZ.
@@ -224,7 +184,7 @@ def draw(
 def convert(
     file: File,
     output: MachineOutput = STANDARD_OUTPUT,
-    to: Annotated[Kind | None, typer.Option(help="Also translate it to this kind.")] = None,
+    to: Annotated[Kind | None, Option(help="Also translate it to this kind.")] = None,
 ) -> None:
     """Convert a machine to another format or kind.
 
@@ -233,26 +193,35 @@ def convert(
 
     Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
+    from pdrm.machines.conversions import pushdown_to_counting
+    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.task import pushdown_machine
+
     _refuse_to_overwrite(file, output)
-    _write_machine(_translate(_machine(file), to), output)
+    machine = _machine(file)
+    if to == Kind.PUSHDOWN:
+        machine = pushdown_machine(machine)
+    elif to == Kind.COUNTING and isinstance(machine, PushdownRewardMachine):
+        machine = pushdown_to_counting(machine)
+    _write_machine(machine, output)
 
 
 def combine(
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Machines: files, or names of the catalogue.", autocompletion=complete_machine
         ),
     ],
     output: MachineOutput = STANDARD_OUTPUT,
     when: Annotated[
-        str, typer.Option(help="Final when this holds of the parts: and, or, or a formula.")
+        str, Option(help="Final when this holds of the parts: and, or, or a formula.")
     ] = "and",
     weight: Annotated[
-        list[str] | None, typer.Option(help="NAME=NUMBER: the factor of a part's rewards.")
+        list[str] | None, Option(help="NAME=NUMBER: the factor of a part's rewards.")
     ] = None,
     accept: Annotated[
-        str, typer.Option(help="first: as soon as it holds; end: when the event `end` is read.")
+        str, Option(help="first: as soon as it holds; end: when the event `end` is read.")
     ] = "first",
 ) -> None:
     """Combine machines into one that runs them together and pays the sum.
@@ -270,7 +239,7 @@ def combine(
         if name in parts:
             raise BadSetting(f"two parts are called `{name}`", fix="rename one of the files")
         parts[name] = _machine(file)
-    weights = dict(_read_weight(text) for text in weight or ())
+    weights = dict(map(_read_weight, weight or ()))
     name = "combined" if output == STANDARD_OUTPUT else output.stem
     _write_machine(combine_machines(parts, when, weights=weights, accept=accept, name=name), output)
 
@@ -286,9 +255,9 @@ def _read_weight(text: str) -> tuple[str, float]:
 
 
 def fmt(
-    file: Annotated[Path, typer.Argument(help="A .pdrm file.")],
+    file: Annotated[Path, Argument(help="A .pdrm file.")],
     check_only: Annotated[
-        bool, typer.Option("--check", help="Only say whether it would change (exit code 1).")
+        bool, Option("--check", help="Only say whether it would change (exit code 1).")
     ] = False,
 ) -> None:
     """Lay out a .pdrm file; words, order and comments are kept.
@@ -304,10 +273,8 @@ def fmt(
     if (kind := kind_of(before, str(file))) is not None:
         fix = f"lay it out by hand, or convert it first: pdrm convert {file} -o task.pdrm"
         raise UnknownFormat(f"{file} is a {kind}, and only .pdrm files are laid out", fix=fix)
-    machine = parse(before, str(file))
+    parse(before, str(file))
     after = lay_out(before, str(file))
-    if parse(after, str(file)) != machine:
-        raise AssertionError("the layout changed the machine; the file is left as it was")
     if after == before:
         typer.echo(f"{file} is laid out already")
     elif check_only:
@@ -321,8 +288,9 @@ def fmt(
 def catalogue(
     name: Annotated[
         str,
-        typer.Argument(
-            help="A machine's name; without one, all are listed.", autocompletion=complete_catalogue
+        Argument(
+            help="A machine's name; without one, all are listed.",
+            autocompletion=complete(machine_names),
         ),
     ] = "",
 ) -> None:
@@ -342,20 +310,15 @@ def catalogue(
 
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input (`-`), or in the catalogue."""
-    from pdrm.files import means_name, read_bytes
-    from pdrm.language.loading import catalogue_names, catalogue_text, parse
+    from pdrm.files import means_name
+    from pdrm.language.loading import catalogue, catalogue_names, load, parse
     from pdrm.language.source import decode
     from pdrm.limits import LARGEST_TEXT
 
     if file == "-":
         data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
         return parse(decode(data, "<stdin>"), "<stdin>")
-    if file in catalogue_names():
-        return parse(catalogue_text(file), file)
-    if means_name(file, catalogue_names()):
-        fault = f"the catalogue has no machine `{file}`, and there is no such file"
-        raise UnknownMachine(fault, fix=did_you_mean(file, catalogue_names()))
-    return parse(decode(read_bytes(Path(file)), file), file)
+    return catalogue(file) if means_name(file, catalogue_names()) else load(file)
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
@@ -375,7 +338,7 @@ def _write_machine(machine: AnyMachine, output: Path) -> None:
         next_command("pdrm check {}", output)
 
 
-def _write_drawing(picture: Any, output: Path) -> None:
+def _write_drawing(picture: Drawing, output: Path) -> None:
     if output == STANDARD_OUTPUT:
         typer.echo(picture.render("svg").decode())
     else:
@@ -391,40 +354,15 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
         raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out)")
 
 
-def _translate(machine: AnyMachine, to: Kind | None) -> AnyMachine:
-    from pdrm.machines.conversions import pushdown_to_counting
-    from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.task import pushdown_machine
-
-    match to, machine:
-        case (None, _) | (Kind.COUNTING, CountingRewardAutomaton()):
-            return machine
-        case Kind.PUSHDOWN, _:
-            return pushdown_machine(machine)
-        case Kind.COUNTING, PushdownRewardMachine():
-            return pushdown_to_counting(machine)
-    fault = f"`{machine.name}` has no stack to count with"
-    raise CannotTranslate(fault, fix="translate it to pushdown first")
-
-
 def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
     from pdrm.machines.counting import CountingRewardAutomaton
-    from pdrm.machines.pushdown import PushdownRewardMachine
 
-    sizes = {
-        "state": len(machine.states),
-        "final": len(machine.final),
-        "event": len(machine.events),
-    }
-    kind = "reward machine"
-    if isinstance(machine, PushdownRewardMachine) and not machine.leaves_stack:
-        kind = "pushdown reward machine"
-        sizes["stack symbol"] = len(machine.stack)
-    elif isinstance(machine, CountingRewardAutomaton):
-        kind = "counting reward automaton"
-        sizes["counter"] = machine.counters
-    sizes["rule"] = len(machine.transitions)
-    counts = [f"{n} {name}{'' if n == 1 or name == 'final' else 's'}" for name, n in sizes.items()]
-    return f"{kind}: {', '.join(counts)}, otherwise {machine.otherwise}"
+    kind, counts = "reward machine", {"states": len(machine.states), "final": len(machine.final)}
+    if isinstance(machine, CountingRewardAutomaton):
+        kind, counts["counters"] = "counting reward automaton", machine.counters
+    elif not machine.leaves_stack:
+        kind, counts["stack symbols"] = "pushdown reward machine", len(machine.stack)
+    counts |= {"events": len(machine.events), "rules": len(machine.transitions)}
+    shown = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return f"{kind}: {shown}; otherwise {machine.otherwise}"

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from pdrm import __version__
@@ -28,10 +29,10 @@ COMMANDS = {
     "explain": "setup_commands",
     "train": "train_commands",
     "agents": "train_commands",
-    "evaluate": "train_commands",
+    "evaluate": "watch_commands",
     "replay": "watch_commands",
     "film": "watch_commands",
-    "domains": "train_commands",
+    "domains": "domain_command",
     "check-k": "k_commands",
     "verify": "k_commands",
     "solve": "solve_command",
@@ -61,17 +62,11 @@ class Commands(TyperGroup):
         return self.commands.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command. A wrong option or argument is answered with the example of the command's help."""
+        """Run a command; say that Ctrl-C stopped it, and what was kept."""
         try:
             return super().invoke(ctx)
-        except UsageError as error:
-            command = error.ctx and error.ctx.command
-            _, _, example = ((command and command.help) or "").partition("Example: ")
-            if example:
-                error.message += f"\n  fix: as in: {example.partition(chr(10))[0]}"
-            raise
-        except KeyboardInterrupt:  # Typer would end without a word
-            typer.echo("stopped", err=True)
+        except KeyboardInterrupt as stop:
+            typer.echo(str(stop) or "stopped", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -96,28 +91,18 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"pdrm {__version__}")
-        raise typer.Exit
-
-
-def _quiet(wanted: bool) -> None:
-    if wanted:
-        os.environ["PDRM_QUIET"] = "1"
-
-
 @app.callback()
 def _options(
     context: typer.Context,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-    _quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", callback=_quiet, help="Do not print hints.")
-    ] = False,
+    version: Annotated[bool, Option("--version", help="Print the version.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Do not print hints.")] = False,
 ) -> None:
     """Pushdown reward machines: write a task that needs a stack, check it, draw it, train on it."""
+    if version:
+        typer.echo(f"pdrm {__version__}")
+        raise typer.Exit
+    if quiet:
+        os.environ["PDRM_QUIET"] = "1"
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -136,20 +121,23 @@ def main() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     write_any_text()
     sys.unraisablehook = interrupt_again
+    code = 2
     try:
         with show_warnings():
-            app()
+            code = app(standalone_mode=False)
+    except UsageError as error:
+        help_text = (error.ctx and error.ctx.command.help) or ""
+        if "Example: " in help_text:
+            example = help_text.rpartition("Example: ")[2].splitlines()[0]
+            error.message += f"\n  fix: as in: {example}"
+        error.show()
     except PdrmError as error:
         print_error(error)
-        sys.exit(2)
     except OSError as error:  # a name that no file can have, a folder that has gone
         reason = (error.strerror or str(error)).lower()
         what = f"{error.filename} cannot be opened" if error.filename else "the system refuses"
         print_error(CannotOpen(f"{what}: {reason}", fix="check the path and its permissions"))
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("stopped", err=True)
-        sys.exit(INTERRUPTED)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

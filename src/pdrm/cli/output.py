@@ -9,14 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from pdrm.errors import BadRunFolder, BadSetting, Finding, PdrmError, TaskWarning, Where
+from pdrm.errors import Finding, PdrmError, TaskWarning
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -25,14 +24,6 @@ FAILED = 1
 """The exit code of a command some of whose runs failed."""
 INTERRUPTED = 130
 STANDARD_OUTPUT = Path("-")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
-
-def check_integer(option: str, value: int, least: int, most: int, example: int) -> None:
-    """Refuse a number out of its range."""
-    if not least <= value <= most:
-        fault = f"--{option} takes an integer from {least} to {most:,}"
-        raise BadSetting(fault, fix=f"--{option} {example}")
 
 
 def coloured(text: str, **style: Any) -> str:
@@ -44,12 +35,9 @@ def coloured(text: str, **style: Any) -> str:
 def print_error(error: PdrmError) -> None:
     """Print the error on standard error, with the command that explains it."""
     for number, one in enumerate(error.errors):
-        if number:
-            typer.echo(err=True)
         first, _, rest = str(one).partition("\n")
-        typer.echo(coloured(first, fg="red", bold=True), err=True)
-        if rest:
-            typer.echo(rest, err=True)
+        said = "\n" * (number > 0) + coloured(first, fg="red", bold=True)
+        typer.echo(f"{said}\n{rest}".rstrip(), err=True)
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
 
 
@@ -96,25 +84,16 @@ def next_command(command: str, *names: object) -> None:
 
     `names` replace each `{}` of the command, quoted if the shell needs it. `pdrm --quiet` prints none.
     """
-    if "PDRM_QUIET" in os.environ:
-        return
-    said = command.format(*(quote(str(name)) for name in names)) if names else command
-    typer.echo(coloured(f"next: {said}", dim=True), err=True)
+    if "PDRM_QUIET" not in os.environ:
+        said = command.format(*(quote(str(name)) for name in names)) if names else command
+        typer.echo(coloured(f"next: {said}", dim=True), err=True)
 
 
-def name_runs(runs: list[Path] | None) -> list[Path]:
-    """The runs that were given (default: those in `runs`); a missing one is answered with close matches."""
-    from pdrm.learning.run_folder import SPEC
-
-    for folder in runs or ():
-        if folder.exists():
-            continue
-        others = {file.parent.name: file.parent for file in folder.parent.glob(f"*/{SPEC}")}
-        if others:
-            closest = get_close_matches(folder.name, others, n=3, cutoff=0)
-            named = ", ".join(str(others[name]) for name in closest)
-            raise BadRunFolder(f"there is no run {folder}", fix=f"closest matches: {named}")
-    return runs or [Path("runs")]
+def name_task(domain: object, machine: str | None, discount: float | None = None) -> str:
+    """The arguments that name a task, as the shell reads them."""
+    options = {"--machine": machine, "--discount": discount}
+    given = [f"{name} {quote(str(value))}" for name, value in options.items() if value is not None]
+    return " ".join([quote(str(domain)), *given])
 
 
 def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
@@ -122,9 +101,8 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
     errors = [
         {
             "code": one.code,
-            "file": None if one.where is None else one.where.file,
-            **_place(one.where),
-            "message": one.message,
+            "file": one.where and one.where.file,
+            **fault_record(one),
             "fix": one.fix,
         }
         for one in error.errors
@@ -133,25 +111,21 @@ def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
     raise typer.Exit(2) from error
 
 
+def fault_record(one: Finding | PdrmError) -> dict[str, Any]:
+    """An error or a warning for programs: with line and column, or for a value in JSON the keys that lead to it."""
+    place: dict[str, Any] = {"line": None, "column": None}
+    if one.where is not None and one.where.line:
+        place = {"line": one.where.line, "column": one.where.column}
+    elif one.where is not None:
+        place["path"] = one.where.path
+    return {"code": one.code, **place, "message": one.message}
+
+
 def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:
     """Warn once of likely mistakes in a task, unless `quiet`; return the warnings as JSON records."""
     from pdrm.product.task_findings import inspect_task
 
-    own = not (task.catalogued and task.text is None)
-    findings = inspect_task(task) if own else []
+    findings = [] if task.catalogued and task.text is None else inspect_task(task)
     task.warned = True
-    print_findings(findings if not quiet else ())
-    return [finding_record(finding) for finding in findings]
-
-
-def finding_record(finding: Finding) -> dict[str, Any]:
-    """One warning for programs."""
-    return {"code": finding.code, **_place(finding.where), "message": finding.message}
-
-
-def _place(where: Where | None) -> dict[str, int | str | None]:
-    """Line and column, or for a value in JSON the keys that lead to it."""
-    if where is not None and where.line:
-        return {"line": where.line, "column": where.column}
-    path = {} if where is None else {"path": where.path}
-    return {"line": None, "column": None, **path}
+    print_findings([] if quiet else findings)
+    return list(map(fault_record, findings))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from pdrm.cli.arguments import complete_machine, complete_task
-from pdrm.cli.output import Json, next_command, print_json
+from pdrm.cli.arguments import (
+    MACHINES,
+    MAPS,
+    Json,
+    MachineName,
+    complete,
+    machine_names,
+    read_ks,
+    task_names,
+)
+from pdrm.cli.output import name_task, next_command, print_json
 from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
+    from pdrm.analysis.sizes import Sizes
     from pdrm.task import Task
 
-KS = re.compile(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)*")
-MACHINE_FILES = (".pdrm", ".json")
 MOST_ASKED = 3
 """The largest k that is counted unasked."""
 
@@ -25,28 +32,19 @@ MOST_ASKED = 3
 def sizes(
     task: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A domain, a domain's file, or a machine (then every word can happen).",
-            autocompletion=complete_task,
+            autocompletion=complete(task_names, *MAPS, *MACHINES),
         ),
     ],
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            help="A machine file or catalogue name for the domain.", autocompletion=complete_machine
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(help="Steps of an episode. [the domain's limit]")
-    ] = None,
+    machine: MachineName = None,
+    steps: Annotated[int | None, Option(help="Steps of an episode. [the domain's limit]")] = None,
     k: Annotated[
         str | None,
-        typer.Option(
-            "--k", help="The k-policies to count: 0,1,2. [up to the highest stack, at most 3]"
-        ),
+        Option("--k", help="The k-policies: 0,1,2. [up to the highest stack, at most 3]"),
     ] = None,
     runs: Annotated[
-        Path | None, typer.Option(help="A folder of trained runs, to count their tables.")
+        Path | None, Option(help="A folder of trained runs, to count their tables.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -59,148 +57,94 @@ def sizes(
     from dataclasses import asdict
 
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
-    from pdrm.analysis.sizes import sizes_record
+    from pdrm.analysis.sizes import sizes as count
     from pdrm.language.loading import catalogue
-    from pdrm.machines.counting import CountingRewardAutomaton
     from pdrm.machines.stack_bounds import highest_stack
-    from pdrm.task import COUNTED
 
-    if k is not None and not KS.fullmatch(k):
-        raise BadSetting(f"--k {k[:60]!r} is not a list of integers", fix="--k 0,1,2")
-    if steps is not None and steps < 0:
-        raise BadSetting(f"--steps {steps}", fix="use a non-negative integer: --steps 20")
     found = _find_task(task, machine)
     if k is not None:
-        ks = [int(part) for part in k.split(",")]
+        ks = read_ks(k)
     else:
         within = found.domain.step_limit if steps is None else steps
         ks = list(range(highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
-    own = found.text is None and found.machine.name in COUNTED
-    one_counter = own or isinstance(found.machine, CountingRewardAutomaton)
-    record = sizes_record(
-        found,
-        steps=steps,
-        k=ks,
-        counting=found.counting if one_counter else None,
-        seen=[] if runs is None else count_tables(runs, found),
-    )
+    seen = [] if runs is None else count_tables(runs, found)
+    record = count(found, steps=steps, k=ks, seen=seen)
     is_measured = found.pushdown == catalogue(MACHINE)  # the machine that Theorem 4 is about
     record["blowup"] = [asdict(row) for row in measure_blowup()] if is_measured else None
     if as_json:
         print_json(record)
         return
     print_sizes(record)
-    if found.domain.name == "all words":
-        next_command("pdrm check {}", task)
-    else:
-        with_ = "" if machine is None else f" --machine {quote(machine)}"
-        next_command(f"pdrm check-k {quote(task)}{with_}")
+    verb = "check" if found.domain.name == "all words" else "check-k"
+    next_command(f"pdrm {verb} {name_task(task, machine)}")
 
 
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
-    `sizes_record` takes them."""
+    `sizes` takes them. The strings of a table that sees only the top of the stack are not its own."""
     from pdrm.learning.run_folder import POLICY
     from pdrm.learning.run_spec import read_spec
-
-    if not folder.is_dir():
-        raise BadRunFolder(
-            f"there is no folder {folder}", fix="train some: pdrm train letter -o runs"
-        )
-    found = []
-    for run in sorted(file.parent for file in folder.rglob(POLICY)):
-        spec = read_spec(run)
-        agent = spec.agent
-        if not agent.deep and spec.task.record() == task.record():
-            about = {"run": run.name, "agent": agent.name, "k": agent.k, "seed": spec.seed}
-            found.append({**about, **_count_table(run / POLICY)})
-    return found
-
-
-def _count_table(policy: Path) -> dict[str, int | None]:
-    """Count the contents of one run's table; the strings of a table that sees only the top of the stack are not its own."""
     from pdrm.learning.tabular.policy import QPolicy
     from pdrm.learning.tabular.policy_file import load_table
     from pdrm.learning.tabular.policy_table import CounterVectors
     from pdrm.product.views import FullStack
 
-    learnt = load_table(policy)
-    if not isinstance(learnt, QPolicy):
-        return {"rows": len(learnt), "strings": None, "counters": None}
-    table = learnt.q_table
-    memories = len(set(table.node.tolist()))
-    counts = isinstance(table.memory, CounterVectors)
-    whole = isinstance(table.view, FullStack) and not counts
-    return {
-        "rows": len(table),
-        "strings": memories if whole else None,
-        "counters": memories if counts else None,
-    }
+    if not folder.is_dir():
+        fix = "train some: pdrm train letter -o runs"
+        raise BadRunFolder(f"there is no folder {folder}", fix=fix)
+    found = []
+    for file in sorted(folder.rglob(POLICY)):
+        spec = read_spec(file.parent)
+        if spec.agent.deep or spec.task.record() != task.record():
+            continue
+        learnt = load_table(file)
+        counted = {"agent": spec.agent.name, "k": spec.agent.k, "rows": len(learnt)}
+        if isinstance(learnt, QPolicy):
+            table = learnt.q_table
+            memories = len(set(table.node.tolist()))
+            if isinstance(table.memory, CounterVectors):
+                counted["counters"] = memories
+            elif isinstance(table.view, FullStack):
+                counted["strings"] = memories
+        found.append(counted)
+    return found
 
 
 def _find_task(name: str, machine: str | None) -> Task:
     """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
     from pdrm.analysis.size_claims import all_words
     from pdrm.domains import names
-    from pdrm.language.loading import KINDS, catalogue_names
     from pdrm.task import Task, find_machine, pushdown_machine
 
-    if name in names() or not (
-        Path(name).suffix in (*MACHINE_FILES, *(f".{kind}" for kind in KINDS))
-        or name in catalogue_names()
-    ):
+    is_machine = name in machine_names() or Path(name).suffix in MACHINES
+    if name in names() or not is_machine:
         return Task(name, machine)
     if machine is not None:
-        raise BadSetting(
-            f"`{name}` is already a machine", fix="leave --machine out, or name a domain"
-        )
+        fix = "leave --machine out, or name a domain"
+        raise BadSetting(f"`{name}` is already a machine", fix=fix)
     given = find_machine(name)
     return Task(all_words(pushdown_machine(given)), given)
 
 
-def print_sizes(record: dict[str, Any]) -> None:
+def print_sizes(record: Sizes) -> None:
     """The record as tables."""
-    from rich.console import Console
-    from rich.table import Table
+    from pdrm.drawing.markup import align
 
-    from pdrm.analysis.sizes import number_text
-
-    console = Console(highlight=False)
-    e = "∞" if record["silent_pushes"] is None else record["silent_pushes"]
-    console.print(
-        f"{record['domain']} with machine {record['machine']}, episodes of {record['steps']:,} steps: "
-        f"|S| = {record['environment_states']:,}, |U| = {record['machine_states']}, |Γ| = {record['symbols']}, "
-        f"m = {record['added']}, e = {e}; counters: {record['counting'] or 'the two that simulate the stack'}\n",
-        soft_wrap=True,
-    )
-    heads = ("", "theorem", "as printed", "bound", "reachable", "seen in training")
-    table = Table(*heads, box=None, header_style="bold")
-    for size in record["sizes"]:
-        printed = number_text(size["printed"])
-        if size["printed_holds"] is False:
-            printed += " (too small)"
-        reachable = f"{size['reachable']:,}"
-        if size["within"] != record["steps"]:
-            reachable += f" within {size['within']:,} steps"
-        seen = ", ".join(
-            f"{one['agent']}-{one['k']}: {one['most']:,} ({one['runs']} run{'s' * (one['runs'] != 1)})"
-            for one in size["seen"]
-        )
-        bound = number_text(size["bound"])
-        table.add_row(size["what"], str(size["theorem"]), printed, bound, reachable, seen or "-")
-    console.print(table, "")
+    counts = {
+        "|S|": f"{record['environment_states']:,}",
+        "|U|": record["machine_states"],
+        "|Γ|": record["symbols"],
+        "m": record["added"],
+        "e": "∞" if record["silent_pushes"] is None else record["silent_pushes"],
+    }
+    shown = ", ".join(f"{name} = {count}" for name, count in counts.items())
+    episodes = f"episodes of {record['steps']:,} steps"
+    counters = record["counting"] or "the two that simulate the stack"
+    typer.echo(f"{record['domain']} with machine {record['machine']}, {episodes}: {shown}")
+    typer.echo(f"counters: {counters}\n\n{record}")
     if record["blowup"]:
-        _print_blowup(console, record["blowup"])
-
-
-def _print_blowup(console: Any, rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    heads = ("n letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "1-policy")
-    title = "Theorem 4: two counters that simulate the stack"
-    table = Table(*heads, title=title, title_justify="left", box=None)
-    names = ("n", "least", "configurations", "counters", "counters_within")
-    for row in rows:
-        counts = (f"{row[name]:,}" for name in names)
-        table.add_row(*counts, str(row["one_policy_rows"]))
-    console.print(table, "")
+        heads = ["letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "1-policy"]
+        names = ("n", "least", "configurations", "counters", "counters_within", "one_policy_rows")
+        rows = [[f"{row[name]:,}" for name in names] for row in record["blowup"]]
+        typer.echo("\nTheorem 4: two counters that simulate the stack")
+        typer.echo("\n".join(align([heads, *rows])))

@@ -3,53 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from pdrm.cli.output import (
-    FAILED,
-    INTERRUPTED,
-    Json,
-    coloured,
-    next_command,
-    print_error,
-    print_json,
-)
+from pdrm.cli.arguments import Json, Seeds
+from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
 from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
-    from pdrm.paper.evidence import JudgedClaim
+    from pdrm.learning.guest import AnyAgent
+    from pdrm.task import Task
 
 # --- The options of every command that runs studies.
 
 CORES = os.cpu_count() or 1
-Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds. [the study's]")]
-Count = Annotated[int, typer.Option("--workers", help="Runs at a time.")]
-Backend = Annotated[str, typer.Option("--backend", help="loky (this machine), dask or ray.")]
+Count = Annotated[int, Option("--workers", help="Runs at a time.")]
+Backend = Annotated[str, Option("--backend", help="loky (this machine), dask or ray.")]
 Address = Annotated[
-    str | None,
-    typer.Option("--address", help="Of a Dask scheduler or a Ray cluster that is there."),
+    str | None, Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")
 ]
 Memory = Annotated[
-    float | None, typer.Option("--memory", help="Gigabytes that all runs may take at once.")
+    float | None, Option("--memory", help="Gigabytes that all runs may take at once.")
 ]
-Report = Annotated[
-    Path, typer.Option("-o", "--output", help="The folder for runs, tables and the report.")
-]
-Folder = Annotated[Path, typer.Argument(help="The folder that `pdrm reproduce` has written.")]
+REPORT = Path("report")
 
 
 # --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
 
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
-    """Do the runs, show how they go, write the tables; Ctrl-C ends the command and leaves everything to resume from."""
+    """Do the runs, show how they go, write the tables; name the runs that failed."""
     from pdrm.experiments.study import run_study
 
     try:
@@ -57,10 +47,6 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     except NotRecorded as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        said = f"stopped; what was done is in {folder}, and the same command resumes"
-        typer.echo(said, err=True)
-        raise typer.Exit(INTERRUPTED) from None
     if results.failures:
         said = f"{len(results.failures)} runs failed; the same command tries them again:"
         typer.echo(said, err=True)
@@ -73,9 +59,7 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
 
 
 def run(
-    study: Annotated[
-        Path, typer.Argument(help="A study: a .toml file, or a .py file that sets STUDY.")
-    ],
+    study: Annotated[Path, Argument(help="A study: a .toml file, or a .py file that sets STUDY.")],
     seeds: Seeds = None,
     workers: Count = CORES,
     backend: Backend = "loky",
@@ -83,7 +67,7 @@ def run(
     memory: Memory = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]"),
+        Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]"),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -100,10 +84,8 @@ def run(
     chosen = Workers(count=workers, backend=backend, address=address, gigabytes=memory)
     asked = load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    drawn = []
-    if outcome.lines:
-        store = Store.below(outcome.folder)
-        drawn = write_own_report(outcome.lines, store, outcome.folder)
+    folder, store = outcome.folder, Store.below(outcome.folder)
+    drawn = write_own_report(outcome.lines, store, folder)
     rows = [
         {
             "panel": curves.panel.name,
@@ -118,29 +100,31 @@ def run(
         print_json(rows)
     else:
         for row in rows:
-            typer.echo(
-                f"{row['panel']:<16}{row['line']:<30}final median return {row['final_median']:<12g}"
-                f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
-            )
-        for path in (outcome.folder / CURVES, outcome.folder / SUMMARY, *drawn):
+            final = f"final median return {row['final_median']:<12g}"
+            success = f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
+            typer.echo(f"{row['panel']:<16}{row['line']:<30}{final}{success}")
+        for path in (folder / CURVES, folder / SUMMARY, *drawn):
             typer.echo(f"wrote {path}")
     if outcome.failures:
         raise typer.Exit(FAILED)
     if not as_json:
-        next_command("pdrm replay {}", min((outcome.folder / "runs").iterdir()))
+        next_command("pdrm replay {}", min(store.root.iterdir()))
 
 
 # --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
 
 COLOURS = {"holds": "green", "does not hold": "red", "not run": "yellow"}
+MARGIN = " " * 15
 
 
 def claims(
-    folder: Folder = Path("report"),
+    folder: Annotated[
+        Path, Argument(help="The folder that `pdrm reproduce` has written.")
+    ] = REPORT,
     seeds: Seeds = None,
-    details: Annotated[bool, typer.Option("--details", help="The numbers of every part.")] = False,
+    details: Annotated[bool, Option("--details", help="The numbers of every part.")] = False,
     readings: Annotated[
-        bool, typer.Option("--readings", help="Under every reading of what the paper leaves open.")
+        bool, Option("--readings", help="Under every reading of what the paper leaves open.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -149,28 +133,26 @@ def claims(
     Example: pdrm claims --details
     """
     if readings:
-        print_readings(folder, seeds, details=details, as_json=as_json)
+        _claim_readings(folder, seeds, details=details, as_json=as_json)
         return
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import Evidence
 
     evidence = Evidence(folder, seeds)
     if not evidence.anything:
-        raise NotRecorded(
-            f"{folder} holds no runs of the paper's figures", fix="pdrm reproduce letter --seeds 2"
-        )
-    found = judge_claims(evidence)
+        fault = f"{folder} holds no runs of the paper's figures"
+        raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2")
+    found = [one.record() for one in judge_claims(evidence)]
     if as_json:
-        print_json([one.record() for one in found])
+        print_json(found)
         return
     print_claims(found, details=details)
-    missing = next((one.claim.study for one in found if one.verdict == "not run"), "")
+    missing = next((one["figure"] for one in found if one["verdict"] == "not run"), "")
     next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
 
 
-def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
+def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
     """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
-    from pdrm.paper.claims_section import numbers_text
     from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
@@ -182,39 +164,42 @@ def print_readings(folder: Path, seeds: int | None, *, details: bool, as_json: b
         for cell in found:
             if cell.record["id"] == claim:
                 came = ", came with pdrm" if cell.came_with_package else ""
-                shown = coloured(f"{cell.verdict:<14}", fg=COLOURS[cell.verdict])
-                typer.echo(f"  {shown} {cell.reading:<16} {cell.rests}{came}")
-                for part in cell.record["parts"] if details else ():
-                    typer.echo(
-                        f"{'':<17}{'holds' if part['holds'] else 'fails'}: {part['text']} ({numbers_text(part['numbers'])})"
-                    )
+                typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.rests}{came}")
+                if details:
+                    _print_parts(cell.record["parts"])
     next_command("pdrm reproduce letter --reading repository")
 
 
-def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
+def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    for one in found:
+        typer.echo(f"{_verdict(one)} {one['id']:<14} {one['claim']}")
+        seeds, of_seeds, device = one["seeds"], one["of_seeds"], one["recorded_on"]
+        again = f"your own: pdrm reproduce {one['figure']}"
+        remarks = {
+            f"judged by {seeds} of {of_seeds} seeds only": seeds is not None and seeds < of_seeds,
+            f"judged by runs that came with pdrm, recorded on {device}; {again}": device,
+            f"on a knife edge: {one['knife_edge']}": one["knife_edge"],
+            f"chosen after seeing results: {one['chosen_after_results']}": one[
+                "chosen_after_results"
+            ],
+        }
+        for remark, applies in remarks.items():
+            if applies:
+                typer.echo(f"{MARGIN}{remark}")
+        _print_parts(part for part in one["parts"] if details or not part["holds"])
+
+
+def _verdict(record: Mapping[str, Any]) -> str:
+    return coloured(f"{record['verdict']:<14}", fg=COLOURS[record["verdict"]])
+
+
+def _print_parts(parts: Iterable[Mapping[str, Any]]) -> None:
     from pdrm.paper.claims_section import numbers_text
 
-    for one in found:
-        typer.echo(
-            f"{coloured(f'{one.verdict:<14}', fg=COLOURS[one.verdict])} {one.claim.id:<14} {one.claim.text}"
-        )
-        if one.too_few:
-            typer.echo(f"{'':<15}judged by {one.too_few} only")
-        if one.recorded_on:
-            again = f"pdrm reproduce {one.claim.study}"
-            typer.echo(
-                f"{'':<15}judged by runs that came with pdrm, recorded on {one.recorded_on}; your own: {again}"
-            )
-        if one.knife_edge:
-            typer.echo(f"{'':<15}on a knife edge: {one.knife_edge}")
-        if one.claim.afterwards:
-            typer.echo(f"{'':<15}chosen after seeing results: {one.claim.afterwards}")
-        for part in one.parts:
-            if details or not part.holds:
-                typer.echo(
-                    f"{'':<15}{'holds' if part.holds else 'fails'}: {part.text} ({numbers_text(part.numbers)})"
-                )
+    for part in parts:
+        said = "holds" if part["holds"] else "fails"
+        typer.echo(f"{MARGIN}{said}: {part['text']} ({numbers_text(part['numbers'])})")
 
 
 # --- `pdrm report`: the page, from what is recorded in folders.
@@ -223,20 +208,20 @@ def print_claims(found: Sequence[JudgedClaim], *, details: bool) -> None:
 def report(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             help="The folder of a study or of `pdrm reproduce`; or folders of runs to compare. [report]"
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The folder for the report. [the first of a study]"),
+        Option("-o", "--output", help="The folder for the report. [the first of a study]"),
     ] = None,
     seeds: Seeds = None,
     theory: Annotated[
-        bool, typer.Option(help="With what can be proved: which k is enough, sizes.")
+        bool, Option(help="With what can be proved: which k is enough, sizes.")
     ] = True,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the results as a Markdown table instead.")
+        bool, Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
     """Write the report again from recorded runs, of the paper's figures or of your own; nothing is run.
@@ -244,8 +229,8 @@ def report(
     Example: pdrm report runs/letter-* -o compared
     """
     from pdrm.experiments.store import Store
-    from pdrm.experiments.study import load_studies
-    from pdrm.experiments.study_report import PAGE
+    from pdrm.experiments.study import load_studies, recorded
+    from pdrm.experiments.study_report import PAGE, write_own_report
     from pdrm.files import ensure_folder
     from pdrm.learning.run_folder import SPEC
     from pdrm.paper.claims_section import results_markdown
@@ -254,32 +239,43 @@ def report(
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_page
 
-    first = folders[0] if folders else Path("report")
+    first = folders[0] if folders else REPORT
     single = len(folders or ()) < 2 and not (first / SPEC).exists()
     paper, store = Evidence(first, seeds), Store.below(first)
     own = [one.seeded(seeds) for one in load_studies(first, store)] if single else []
-    if not own and not (single and paper.anything):
+    of_paper = single and not own and paper.anything
+    if not own and not of_paper:
         if not folders:
             fault = f"{first} holds no runs of the paper's figures, and no study"
             raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
         own, store = _study_of(folders)
-        output = output or Path("report")
+        output = output or REPORT
     place = ensure_folder(output or first)
-    if own:
-        _own_report(own, store, place, markdown=markdown)
-        return
+    lines = recorded(own, store)
+    if own and not lines:
+        raise NotRecorded(f"no run of the study in {place} is done", fix="pdrm run STUDY.toml")
     if markdown:
-        lines = known_lines([study(name).seeded(seeds) for name in EVERY], paper.store)
-        typer.echo(results_markdown([curves for _, curves in lines if curves.origin is None]))
+        if of_paper:
+            lines = known_lines([study(name).seeded(seeds) for name in EVERY], paper.store)
+        typer.echo(results_markdown([one for _, one in lines if one.origin is None]))
         return
-    said = "replaced" if (first / PAGE).exists() else "wrote"
-    typer.echo(f"{said} {write_page(first, seeds=seeds, theory=theory)}")
-    next_command("pdrm claims --details")
+    before = set(place.iterdir()) | set(first.glob(PAGE))
+    written = (
+        [write_page(first, seeds=seeds, theory=theory)]
+        if of_paper
+        else write_own_report(lines, store, place)
+    )
+    for path in written:
+        typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
+    if of_paper:
+        next_command("pdrm claims --details")
+    else:
+        next_command("pdrm replay {}", store.folder(lines[0][1].specs[0]))
 
 
-def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
+def _study_of(folders: Iterable[Path]) -> tuple[list[Study], Store]:
     """A study of some runs: a panel for each task, a line for each agent."""
-    from pdrm.experiments.panel import AgentLine, Panel, name_agents, name_tasks
+    from pdrm.experiments.panel import name_tasks
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Study
     from pdrm.learning.run import Run
@@ -287,36 +283,18 @@ def _study_of(folders: list[Path]) -> tuple[list[Study], Store]:
 
     found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
     roots = list(dict.fromkeys(run.folder.parent for run in found))
-    tasks = list(dict.fromkeys(run.spec.task for run in found))
-    panels = []
-    for task, name in zip(tasks, name_tasks(tasks), strict=True):
-        own = dict.fromkeys(run.spec.agent for run in found if run.spec.task == task)
-        lines = tuple(
-            AgentLine(name=called, agent=agent)
-            for called, agent in zip(name_agents(list(own)), own, strict=True)
-        )
-        panels.append(Panel(name=name, domain=task, lines=lines))
+    agents: dict[Task, dict[AnyAgent, None]] = {}
+    for run in found:
+        agents.setdefault(run.spec.task, {})[run.spec.agent] = None
+    names = name_tasks(list(agents))
+    panels = [
+        panel
+        for name, (task, own) in zip(names, agents.items(), strict=True)
+        for panel in Study({name: task}, list(own)).panels
+    ]
     seeds = sorted({run.spec.seed for run in found})
     study = Study(panels=tuple(panels), seeds=seeds, name="runs")
     return [study], Store(roots[0], tuple(roots[1:]))
-
-
-def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdown: bool) -> None:
-    """The report of studies of your own."""
-    from pdrm.experiments.study import recorded
-    from pdrm.experiments.study_report import write_own_report
-    from pdrm.paper.claims_section import results_markdown
-
-    lines = recorded(studies, store)
-    if not lines:
-        raise NotRecorded(f"no run of the study in {output} is done", fix="pdrm run STUDY.toml")
-    if markdown:
-        typer.echo(results_markdown([curves for _, curves in lines]))
-        return
-    before = {path for path in output.glob("*") if path.is_file()}
-    for path in write_own_report(lines, store, output):
-        typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
-    next_command("pdrm replay {}", store.folder(lines[0][1].specs[0]))
 
 
 # --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.
@@ -325,7 +303,7 @@ def _own_report(studies: Sequence[Study], store: Store, output: Path, *, markdow
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
             "water-off-policy, water-scaled, water-readings (deep agents); ours (agent summary); letter-longer, deliver-longer; maze-wall-clock (hours); "
             "or readings. [the first five]"
@@ -333,21 +311,22 @@ def reproduce(
     ] = None,
     reading: Annotated[
         str | None,
-        typer.Option(
-            "--reading", help="Another reading of the figure: pdrm claims --readings lists them."
-        ),
+        Option(help="Another reading of the figure: pdrm claims --readings lists them."),
     ] = None,
     seeds: Seeds = None,
     workers: Count = CORES,
     backend: Backend = "loky",
     address: Address = None,
     memory: Memory = None,
-    output: Report = Path("report"),
+    output: Annotated[
+        Path, Option("-o", "--output", help="The folder for runs, tables and the report.")
+    ] = REPORT,
 ) -> None:
     """Run the paper's experiments, judge its claims, write the report.
 
     Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
+    from pdrm.experiments.result_tables import CURVES, SUMMARY
     from pdrm.learning.execution import Workers
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
@@ -364,12 +343,12 @@ def reproduce(
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
-    print_claims(judged, details=False)
+    print_claims((one.record() for one in judged), details=False)
     lines = outcome.lines
     if not figure:
         lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
     write_report(lines, judged, evidence, theory=not figure)
-    for name in ("curves.csv", "summary.csv", CLAIMS_FILE, "index.html"):
+    for name in (CURVES, SUMMARY, CLAIMS_FILE, "index.html"):
         typer.echo(f"wrote {output / name}")
     if outcome.failures:
         raise typer.Exit(FAILED)
@@ -388,15 +367,15 @@ def _reproduce_readings(
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
-        raise UnknownStudy(
-            "a reading is one of a figure", fix=f"pdrm reproduce letter --reading {name}"
-        )
+        fix = f"pdrm reproduce letter --reading {name}"
+        raise UnknownStudy("a reading is one of a figure", fix=fix)
     failed = False
     for place, one in enumerate(chosen, 1):
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
-        print_claims(judge_reading(one, one.figure, output, seeds), details=False)
+        judged = judge_reading(one, one.figure, output, seeds)
+        print_claims((claim.record() for claim in judged), details=False)
     every = [*map(study, STUDIES), *(one.study for one in chosen)]
     studies = [one.seeded(seeds) for one in every]
     write_tables(recorded(studies, Store.below(output)), output)

@@ -22,9 +22,9 @@ from pdrm.domains.water import ACTIONS, EVENTS, START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.drawing.markup import Markup, align, data_url, html, join, listing, picture, table
+from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
-from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run
+from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write_trace
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import MachineRun
@@ -176,9 +176,6 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
     end = describe_end(run)
     dot = _table_to_dot(rows, end)
 
-    def write() -> str:
-        return "\n".join([*align([HEADINGS, *rows]), end])
-
     def show() -> Markup:
         left_out = len(rows) - MOST_LINES
         more = f" … {left_out:,} rows are left out here." if left_out > 0 else ""
@@ -191,7 +188,7 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
         "dot": dot.encode,
         "gv": dot.encode,
     }
-    return Drawing(formats, write, show)
+    return Drawing(formats, partial(write_trace, run), show)
 
 
 def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:

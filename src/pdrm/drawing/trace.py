@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
+from pdrm.drawing.markup import align
 from pdrm.machines.configurations import Configuration, MachineRun, Step
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
@@ -109,3 +110,17 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
     left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
     end = f"ended in {shown} (final){left}" if run.finished else f"not ended: in {shown}"
     return f"{end}; reward {spell_number(run.reward)}"
+
+
+def write_trace(run: MachineRun[AnyStep]) -> str:
+    """A run as text: its table without empty columns, and how it ended.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> print(write_trace(catalogue("letter").run([frozenset("B")])))
+    step  label  rule                        stack before  stack after  reward
+    1     {B}    u0 → u1: {B}, z / z, −0.01  #             #            −0.01
+    not ended: in u1, #; reward −0.01
+    """
+    columns = zip(HEADINGS, *trace_run(run), strict=True)
+    rows = zip(*(column for column in columns if any(column[1:])), strict=True)
+    return "\n".join([*align(list(rows)), describe_end(run)])

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from pdrm.errors import TooLarge
 from pdrm.machines.guards import Guard
-from pdrm.machines.labels import Alphabet, LabelSet, LabelSets
+from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
 
 MOST_LETTERS = 300
 """Letters at most."""
@@ -21,7 +21,7 @@ class Letters:
 
     >>> from pdrm.machines.guards import Event
     >>> letters = Letters(Alphabet(("a", "t")), [Event("a"), Event("t")])
-    >>> [sorted(of) for of in letters.of], [letters.example(one) for one in range(letters.count)]
+    >>> [sorted(of) for of in letters.of], [letters.example(one) for one in (0, 1, 2)]
     ([[1, 2], [0, 2]], ['t', 'a', 'a+t'])
     """
 
@@ -33,15 +33,20 @@ class Letters:
         possible = self.sets.all.node
         self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
         """The guards that hold for a label as bits (None if the label does not exist)."""
-        for number, guard in enumerate(guards):
-            self._split(number, self.sets.of(guard).node)
-        self.masks = [mask for mask in self.store.leaves(self.holding) if isinstance(mask, int)]
-        self.others = 0 in self.masks
-        """True if there are labels for which no guard holds."""
-        self.masks = [mask for mask in self.masks if mask]
-        self.count = len(self.masks)
+        self.known: dict[int, Guard] = {}
+        """How a set of labels is written."""
+        for number, guard in reversed([*enumerate(guards)]):
+            labels = self.sets.of(guard).node
+            self._split(number, labels)
+            self.known[labels] = guard
+        masks = [mask for mask in self.store.leaves(self.holding) if isinstance(mask, int)]
+        self.others = self._labels(0) if 0 in masks else FALSE
+        """The labels for which no guard holds."""
+        masks = [mask for mask in masks if mask]
+        self.labels = [self._labels(mask) for mask in masks]
+        """The labels of each letter."""
         self.of = [
-            frozenset(letter for letter, mask in enumerate(self.masks) if mask >> number & 1)
+            frozenset(letter for letter, mask in enumerate(masks) if mask >> number & 1)
             for number in range(len(self.guards))
         ]
         """The letters that each guard holds for."""
@@ -60,25 +65,14 @@ class Letters:
             fix = "declare which events exclude each other, or use simpler guards"
             raise TooLarge(fault, fix=fix)
 
-    def guard_of(self, wanted: frozenset[int]) -> Guard:
-        """A short guard that holds for these letters alone."""
-        for guard, letters in zip(self.guards, self.of, strict=True):
-            if letters == wanted:
-                return guard
-        return self._labels({self.masks[letter] for letter in wanted}).formula()
-
-    def no_guard(self) -> Guard:
-        """The guard of the labels for which no guard holds."""
-        return self._labels({0}).formula()
-
     def example(self, letter: int) -> str:
         """A label of a letter, as one types it."""
-        return "+".join(sorted(self._labels({self.masks[letter]}).example())) or "-"
+        return "+".join(sorted(LabelSet(self.sets, self.labels[letter]).example())) or "-"
 
     def spell(self, word: Iterable[int]) -> str:
         """Labels of some letters, as one types them."""
         return " ".join(map(self.example, word))
 
-    def _labels(self, masks: set[int]) -> LabelSet:
-        """The labels for which one of these sets of guards holds."""
-        return LabelSet(self.sets, self.store.rename_leaves(self.holding, masks.__contains__, {}))
+    def _labels(self, mask: int) -> int:
+        """The labels for which just these guards hold."""
+        return self.store.rename_leaves(self.holding, lambda held: held == mask, {})

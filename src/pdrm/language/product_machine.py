@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdrm.errors import BadSetting, CannotCombine, TooLarge
-from pdrm.language.task_text import END, add_rewards
+from pdrm.language.draft import Draft, DraftMove, Head
+from pdrm.language.task_text import END, LOST, add_rewards
 from pdrm.limits import MOST_WORKED_OUT
-from pdrm.machines.guards import Exactly, Formula, Guard, label_text, spell_out
+from pdrm.machines.guards import ALWAYS, Exactly, Formula, Guard, label_text, spell_out
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import ANY, Stack, Transition
+from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition
 
 MOST_TRIED = 3_000
 """Configurations that are searched for the word of an error message."""
@@ -33,46 +35,43 @@ class PartMove(NamedTuple):
     reward: float
 
 
+@dataclass(frozen=True, slots=True)
 class Part:
     """A machine that takes part, and its moves at a state and a top (None for the empty stack)."""
 
-    def __init__(self, name: str, machine: PushdownRewardMachine, weight: float) -> None:
-        self.name = name
-        self.machine = machine
-        self.weight = weight
-        self.stacked = not machine.leaves_stack
-        self.final = frozenset(machine.final)
-        self.quiet = {rule.source for rule in machine.transitions if rule.silent}
-        """States with silent moves."""
+    name: str
+    machine: PushdownRewardMachine
+    weight: float
+
+    @property
+    def stacked(self) -> bool:
+        """The machine uses its stack."""
+        return not self.machine.leaves_stack
 
     def stay(self, state: str, top: str | None) -> PartMove:
         kept = () if top is None else (top,)
-        return PartMove(state, kept if self.stacked and state not in self.final else None, 0.0)
+        runs = self.stacked and state not in self.machine.final
+        return PartMove(state, kept if runs else None, 0.0)
 
     def silent(self, state: str, top: str | None) -> PartMove | None:
         """The silent move."""
-        rule = None if state in self.final else self.machine.rule(state, None, top)
+        rule = None if state in self.machine.final else self.machine.rule(state, None, top)
         return None if rule is None else self._move(rule, top)
 
-    def moves(self, state: str, top: str | None) -> list[tuple[Guard | None, PartMove | None]]:
-        """Guards in the order in which they are tried (None for any other label), and their moves.
-
-        No move is an error.
-        """
+    def moves(self, state: str, top: str | None) -> Iterator[tuple[Guard, PartMove]]:
+        """Guards in the order in which they are tried, and their moves; other labels are errors."""
         stay = self.stay(state, top)
-        if state in self.final:
-            return [(None, stay)]
-        rules = [
-            rule
-            for rule in self.machine.rules_from(state)
-            if not rule.silent and rule.looks_at(top)
-        ]
-        rules.sort(key=lambda rule: rule.top == ANY)  # a rule that names the top goes first
+        if state in self.machine.final:
+            yield ALWAYS, stay
+            return
+        rules = self.machine.rules_from(state)
+        for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
+            if not rule.silent and rule.looks_at(top):
+                yield rule.guard, self._move(rule, top)
         otherwise = self.machine.otherwise
-        paid = self.weight * otherwise.reward
-        other = PartMove(otherwise.target or state, stay.push, paid)
-        last = None if otherwise.action == "error" else other
-        return [*((rule.guard, self._move(rule, top)) for rule in rules), (None, last)]
+        if otherwise.action != "error":
+            paid = self.weight * otherwise.reward
+            yield ALWAYS, PartMove(otherwise.target or state, stay.push, paid)
 
     def _move(self, rule: Transition, top: str | None) -> PartMove:
         push = rule.replacement(top) if self.stacked else None
@@ -81,7 +80,7 @@ class Part:
 
 # --- All parts together
 
-RUN, JUDGE, ENDED, FAILED = range(4)
+RUN, JUDGE, ENDED, FAILED = "", "judged", "ended", LOST
 """Phases: reading labels, silent moves before it is judged, final, or judged and not final."""
 FILLER = "_"
 """Stands in a symbol for a part that is finished."""
@@ -94,19 +93,7 @@ class Place(NamedTuple):
     """A state of the combination."""
 
     states: tuple[str, ...]
-    phase: int
-
-
-class ProductMove(NamedTuple):
-    """A move of the combination at some labels, which are a diagram (silent if None)."""
-
-    labels: int | None
-    target: Place
-    push: tuple[Symbol, ...]
-    reward: float
-
-
-Head = tuple[Place, Symbol]
+    phase: str
 
 
 class Product:
@@ -116,16 +103,17 @@ class Product:
         self.parts = parts
         self.when = when
         self.accept = accept
+        self.quiet = [
+            {rule.source for rule in part.machine.transitions if rule.silent} for part in parts
+        ]
+        """The states of each part with silent moves."""
         self.stacked = [number for number, part in enumerate(parts) if part.stacked]
         own = dict.fromkeys(event for part in parts for event in part.machine.events)
         events = tuple(own | dict.fromkeys([END] if accept == "end" else []))
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
-        self.alphabet = Alphabet(events, tuple(groups))
-        self.sets = LabelSets(self.alphabet)
+        self.sets = LabelSets(Alphabet(events, tuple(groups)))
         self.store = self.sets.store
-        self.possible = self.sets.all.node
         self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
-        self.diagrams: dict[tuple[int, Guard], int] = {}
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
         self.bottom: Symbol = tuple(parts[number].machine.stack[0] for number in self.stacked)
         if accept == "first" and self._holds(self.start.states):
@@ -134,21 +122,12 @@ class Product:
             )
             fix = 'say what must be finished, "a & !b", or judge at the end: accept="end"'
             raise BadSetting(fault, fix=fix)
-        self.moves = self._explore()
 
-    def _holds(self, states: tuple[str, ...]) -> bool:
-        pairs = list(zip(self.parts, states, strict=True))
-        finished = {part.name for part, state in pairs if state in part.final}
-        return self.when.holds(
-            frozenset(finished | {f"{one.name}.{state}" for one, state in pairs})
-        )
+    def draft(self) -> Draft:
+        """The machine: the moves at every head that some word reaches."""
+        found: dict[Head, list[DraftMove]] = {}
 
-    def _explore(self) -> dict[Head, list[ProductMove]]:
-        """The moves at every head that some word reaches, ordered as the parts list their states."""
-        found: dict[Head, list[ProductMove]] = {}
-        first = (self.start, self.bottom)
-
-        def explore(head: Any) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
+        def explore(head: Head) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
             found[head] = self._moves(head)
             if len(found) > MOST_WORKED_OUT:
                 fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
@@ -156,19 +135,37 @@ class Product:
             return [(move.target, move.push) for move in found[head]]
 
         try:
-            saturate(explore, [(self.start, (self.bottom, EMPTY) if self.stacked else (EMPTY,))])
+            saturate(explore, [(self.start, (self.bottom, EMPTY))])
         except CannotCombine as error:
             raise self._find_apart(error) from None
-        states = [[*part.machine.states, *part.machine.final] for part in self.parts]
-        stacks = [[*self.parts[number].machine.stack, FILLER] for number in self.stacked]
+        final = dict.fromkeys(place for place, _ in found if place.phase == ENDED)
+        falls = any(made for (_, top), made in found.items() if top == EMPTY)
+        moves = {
+            (place, top): made
+            for (place, top), made in found.items()
+            if place.phase != ENDED and (falls or top != EMPTY)
+        }
+        start: Head = self.start, self.bottom
+        if self.stacked and falls:
+            start = Place(("begin",), RUN), EMPTY
+            moves = {start: [DraftMove(None, self.start, (self.bottom, EMPTY), 0.0)]} | moves
+        strict = any(part.machine.otherwise.action == "error" for part in self.parts)
+        return Draft(
+            self.sets,
+            start,
+            moves,
+            tuple(final),
+            Otherwise.error() if strict else None,
+            lambda place: ".".join([*place.states, *{place.phase} - {RUN, ENDED}]),
+            lambda symbol: ".".join(symbol) or FILLER,
+        )
 
-        def rank(head: Head) -> tuple[bool, int, list[int], list[int]]:
-            (at, phase), top = head
-            places = [one.index(state) for one, state in zip(states, at, strict=True)]
-            symbols = [one.index(symbol) for one, symbol in zip(stacks, top, strict=False)]
-            return head != first, phase, places, symbols
-
-        return {head: found[head] for head in sorted(found, key=rank)}
+    def _holds(self, states: tuple[str, ...]) -> bool:
+        pairs = list(zip(self.parts, states, strict=True))
+        finished = {part.name for part, state in pairs if state in part.machine.final}
+        return self.when.holds(
+            frozenset(finished | {f"{one.name}.{state}" for one, state in pairs})
+        )
 
     def _tops(self, top: Symbol) -> list[str | None]:
         """The top of each part's own stack."""
@@ -179,35 +176,40 @@ class Product:
             tops[number] = symbol
         return tops
 
-    def _moves(self, head: Head) -> list[ProductMove]:
+    def _moves(self, head: Head) -> list[DraftMove]:
         """The moves at a head."""
-        (states, phase), top = head
+        place, top = head
+        states, phase = place
         if phase == ENDED:
             return []
         if phase == FAILED:
-            return [ProductMove(self.possible, head[0], (top,), 0.0)]
-        pairs = list(zip(self.parts, zip(states, self._tops(top), strict=True), strict=True))
-        silent = [part.silent(*at) for part, at in pairs]
+            return [DraftMove(self.sets.all.node, place, (top,), 0.0)]
+        at = list(zip(self.parts, states, self._tops(top), strict=True))
+        silent = [part.silent(state, own) for part, state, own in at]
         if any(silent):
-            stay = [part.stay(*at) for part, at in pairs]
+            stay = [part.stay(state, own) for part, state, own in at]
             moves = self._choose_silent(silent, stay)
-            target = self._enter(moves, phase == JUDGE)
-            paid = add_rewards(*(move.reward for move in moves))
-            return [ProductMove(None, target, self._push(head, moves, None), paid)]
+            return [self._join(head, None, moves, phase == JUDGE)]
         if phase == JUDGE or (self.accept == "first" and self._holds(states)):
             ended = Place(states, ENDED if self._holds(states) else FAILED)
-            return [ProductMove(None, ended, (top,), 0.0)]
-        found: dict[tuple[Place, tuple[Symbol, ...], float], int] = {}
+            return [DraftMove(None, ended, (top,), 0.0)]
+        found: dict[DraftMove, int] = {}
         for labels, moves in self._cases(head):
-            push = self._push(head, moves, labels)
-            paid = add_rewards(*(move.reward for move in moves))
             at_end = self.store.choose(self.end, labels, FALSE)
             before = self.store.choose(self.end, FALSE, labels)
             for read, judged in ((before, False), (at_end, True)):
                 if read != FALSE:
-                    key = self._enter(moves, judged), push, paid
-                    found[key] = self.store.choose(found.get(key, FALSE), TRUE, read)
-        return [ProductMove(labels, *rest) for rest, labels in found.items()]
+                    effect = self._join(head, read, moves, judged)._replace(labels=FALSE)
+                    found[effect] = self.store.choose(read, TRUE, found.get(effect, FALSE))
+        return [effect._replace(labels=labels) for effect, labels in found.items()]
+
+    def _join(
+        self, head: Head, labels: int | None, moves: list[PartMove], judged: bool
+    ) -> DraftMove:
+        """The parts' moves as one."""
+        paid = add_rewards(*(move.reward for move in moves))
+        push = self._push(head, moves, labels)
+        return DraftMove(labels, self._enter(moves, judged), push, paid)
 
     def _choose_silent(self, silent: list[PartMove | None], stay: list[PartMove]) -> list[PartMove]:
         """One part's silent move that keeps the height of its stack, or else those of all parts."""
@@ -221,7 +223,7 @@ class Product:
         states = tuple(move.target for move in moves)
         if not judged and (self.accept == "end" or not self._holds(states)):
             return Place(states, RUN)
-        if any(state in part.quiet for part, state in zip(self.parts, states, strict=True)):
+        if any(state in quiet for quiet, state in zip(self.quiet, states, strict=True)):
             return Place(states, JUDGE if judged else RUN)
         return Place(states, ENDED if self._holds(states) else FAILED)
 
@@ -234,23 +236,17 @@ class Product:
             if number == len(self.parts):
                 yield labels, moves
                 return
-            for guard, move in self.parts[number].moves(head[0].states[number], tops[number]):
-                held = TRUE if guard is None else self._diagram(number, guard)
+            part = self.parts[number]
+            for guard, move in part.moves(head[0].states[number], tops[number]):
+                if isinstance(guard, Exactly):  # it is exact about the part's own events
+                    guard = spell_out(guard, part.machine.events)
+                held = self.sets.holding(guard).node
                 here = self.store.choose(held, labels, FALSE)
                 labels = self.store.choose(held, FALSE, labels)
-                if here != FALSE and move is not None:
+                if here != FALSE:
                     yield from extend(here, [*moves, move])
 
-        return extend(self.possible, [])
-
-    def _diagram(self, number: int, guard: Guard) -> int:
-        """The labels that a part's guard reads: an exact set is exact about the part's own events."""
-        if (number, guard) not in self.diagrams:
-            read = guard
-            if isinstance(guard, Exactly):
-                read = spell_out(guard, self.parts[number].machine.events)
-            self.diagrams[number, guard] = self.store.of_guard(read, self.alphabet)
-        return self.diagrams[number, guard]
+        return extend(self.sets.all.node, [])
 
     # --- The stack
 

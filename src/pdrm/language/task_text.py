@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, Where
+from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, PdrmError, Where
 from pdrm.language.source import Line, split_lines
 from pdrm.language.syntax import number_of
+from pdrm.machines.guards import Guard, events_of
 from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.transitions import reward_of
 
@@ -179,3 +181,17 @@ def add_rewards(*rewards: float) -> float:
     0.3
     """
     return float(f"{math.fsum(rewards):.15g}")
+
+
+@contextmanager
+def placing(where: Where, places: Mapping[Guard, Where] | None = None) -> Iterator[None]:
+    """Give a place to an error that has none: that of the guard with its word, or this one."""
+    try:
+        yield
+    except PdrmError as error:
+        if error.where is None or not error.where.line:
+            named = (
+                place for guard, place in (places or {}).items() if error.word in events_of(guard)
+            )
+            error.where = next(named, where)
+        raise

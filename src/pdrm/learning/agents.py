@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -28,7 +28,6 @@ from pdrm.learning.usual_settings import (
     OPERATIONS,
     PAPER_SETTINGS,
     SB3_SETTINGS,
-    TESTS_PER_RUN,
     USUAL_DEEP,
     USUAL_DQN,
     USUAL_PPO,
@@ -79,9 +78,10 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
         return None
     from pdrm.product.shaping import Shaping
 
-    return Shaping(
-        float(agent.discount), agent.shaping_discount, agent.shaping_scale, agent.shaping_shift
-    )
+    shaping = Shaping(float(agent.discount), agent.shaping_discount)
+    if isinstance(agent, QLearning):
+        return replace(shaping, scale=agent.shaping_scale, shift=agent.shaping_shift)
+    return shaping
 
 
 # --- Tabular agents
@@ -97,8 +97,6 @@ class Tabular(BuiltInAgent):
     """Training episodes."""
     learning_rate: float = TASK
     """α"""
-    discount: float = TASK
-    """γ"""
     epsilon: float = TASK
     """ε at first: the share of random actions."""
     epsilon_decay: float = TASK
@@ -107,10 +105,6 @@ class Tabular(BuiltInAgent):
     """... down to this."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
-    test_every: int = TASK
-    """Training episodes between two evaluations."""
-    test_episodes: int = 10
-    """Greedy episodes per evaluation."""
 
     def __post_init__(self) -> None:
         BuiltInAgent.__post_init__(self)
@@ -122,10 +116,6 @@ class Tabular(BuiltInAgent):
     @property
     def total(self) -> int:
         return self.episodes
-
-    @property
-    def between_tests(self) -> int:
-        return self.test_every
 
     @property
     def seconds_per_episode(self) -> float | None:
@@ -320,16 +310,11 @@ class Summary(BuiltInAgent):
     k: int | str = FULL
     episodes: int = 500
     """Training episodes."""
-    discount: float = TASK
-    """γ, below 1."""
     precision: float = 1e-9
     """Gains of operators that are left out, as a share of the largest value: fewer lines, and values that are less exact."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
-    """Training episodes between two evaluations."""
-    test_episodes: int = 10
-    """Greedy episodes per evaluation."""
 
     def __post_init__(self) -> None:
         BuiltInAgent.__post_init__(self)
@@ -341,10 +326,6 @@ class Summary(BuiltInAgent):
     @property
     def total(self) -> int:
         return self.episodes
-
-    @property
-    def between_tests(self) -> int:
-        return self.test_every
 
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The paper's discount in its own domains."""
@@ -385,10 +366,7 @@ class Deep(BuiltInAgent):
     """Ours: the first episodes begin at clocks spread over the step limit, so that not all end together."""
     depth: int | None = None
     """Ours: symbols that a stack has room for (default: what the task can need, 32 to 1,024; 512 with the whole stack)."""
-    test_every: int | None = None
-    """Ours: steps between two evaluations (default: a twentieth of all)."""
     test_episodes: int = TASK
-    """Ours: episodes without exploration per evaluation."""
     shaping: str = TASK
     """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
     every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` if an agent has
@@ -412,20 +390,6 @@ class Deep(BuiltInAgent):
     @property
     def total(self) -> int:
         return int(self.total_timesteps)
-
-    @property
-    def between_tests(self) -> int:
-        return max(1, self.total // TESTS_PER_RUN) if self.test_every is None else self.test_every
-
-    @property
-    def shaping_scale(self) -> float:
-        """The factor of Φ."""
-        return 1.0
-
-    @property
-    def shaping_shift(self) -> float:
-        """Added to Φ before the end of an episode."""
-        return 0.0
 
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The tuned settings in WaterWorld."""

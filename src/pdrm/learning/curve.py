@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadSetting
-from pdrm.files import Arrays
 
 COLUMNS = ("episodes", "timesteps", "test", "return", "steps", "end")
 """Of a curve's file."""
-ARRAYS = ("episodes", "timesteps", "returns", "steps", "ends")
-"""Of a checkpoint."""
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
 """The axes of curves, and the units of training."""
 
@@ -87,27 +84,21 @@ class Curve:
         """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
         from pdrm.drawing.rows import make_frame
 
-        tested = self.returns.shape[1] if len(self) else 0
-        columns = (
-            np.repeat(self.episodes, tested),
-            np.repeat(self.timesteps, tested),
-            np.tile(np.arange(tested), len(self)),
-            self.returns.ravel(),
-            self.steps.ravel(),
-            self.ends.ravel(),
-        )
-        return make_frame(dict(zip(COLUMNS, columns, strict=True)))
+        return make_frame([dict(zip(COLUMNS, row, strict=True)) for row in self.rows()])
+
+    def rows(self) -> Iterator[tuple[int, int, int, float, int, str]]:
+        """The rows of the curve's file, one for each evaluation episode."""
+        for test in self.tests:
+            each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
+            for number, values in enumerate(each):
+                yield test.episodes, test.timesteps, number, *values
 
     def text(self) -> str:
         """The curve's file."""
         text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        for test in range(len(self)):
-            before = int(self.episodes[test]), int(self.timesteps[test])
-            for number in range(self.returns.shape[1]):
-                paid, steps = float(self.returns[test, number]), int(self.steps[test, number])
-                rows.writerow([*before, number, repr(paid), steps, self.ends[test, number]])
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows(self.rows())
         return text.getvalue()
 
     @classmethod
@@ -119,30 +110,25 @@ class Curve:
         """
         _, *lines = csv.reader(text.splitlines())
         tests = sum(line[2] == "0" for line in lines)
-        shape = tests, len(lines) // tests
-        episodes, timesteps, _, returns, steps, ends = zip(*lines, strict=True)
+        episodes, timesteps, _, returns, steps, ends = (
+            np.array(column).reshape(tests, -1) for column in zip(*lines, strict=True)
+        )
         return cls(
             unit,
-            np.array(episodes, np.int64).reshape(shape)[:, 0],
-            np.array(timesteps, np.int64).reshape(shape)[:, 0],
-            np.array(returns, np.float64).reshape(shape),
-            np.array(steps, np.int64).reshape(shape),
-            np.array(ends, np.str_).reshape(shape),
+            episodes[:, 0].astype(np.int64),
+            timesteps[:, 0].astype(np.int64),
+            returns.astype(np.float64),
+            steps.astype(np.int64),
+            ends,
         )
 
-    def arrays(self) -> Arrays:
-        """The evaluations as arrays, for a checkpoint."""
-        values = (self.episodes, self.timesteps, self.returns, self.steps, self.ends)
-        return {f"tests.{name}": value for name, value in zip(ARRAYS, values, strict=True)}
-
-
-def read_tests(arrays: Arrays) -> list[Test]:
-    """The evaluations in a checkpoint's arrays."""
-    columns = zip(*(arrays[f"tests.{name}"] for name in ARRAYS), strict=True)
-    return [
-        Test(returns, steps, ends, int(episodes), int(timesteps))
-        for episodes, timesteps, returns, steps, ends in columns
-    ]
+    @property
+    def tests(self) -> list[Test]:
+        """The evaluations, one by one."""
+        training = self.episodes.tolist(), self.timesteps.tolist()
+        return [
+            Test(*one) for one in zip(self.returns, self.steps, self.ends, *training, strict=True)
+        ]
 
 
 def settle_returns(returns: npt.ArrayLike) -> npt.NDArray[np.float64]:

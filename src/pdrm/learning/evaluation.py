@@ -43,14 +43,14 @@ class Evaluation(dict[str, Any]):
     @classmethod
     def of(cls, task: Task, played: Sequence[Played], **about: Any) -> Evaluation:
         """Sum up the episodes of some runs of a task."""
-        columns = list(zip(*played, strict=True))[:5]
+        columns = zip(*(one[:5] for one in played), strict=True)
         returns, steps, ends, discounted, truncated = map(np.concatenate, columns)
         pairs = zip(ends.tolist(), truncated.tolist(), strict=True)
-        counted = Counter(TRUNCATED * cut + end for end, cut in pairs)
+        counted = Counter(TRUNCATED * limit + end for end, limit in pairs)
         settled = settle_returns(returns)
-        full = [int(one.cut_off.sum()) for one in played if one.cut_off is not None]
+        full = [int(one.stack_full.sum()) for one in played if one.stack_full is not None]
         if full:
-            about["cut_off"] = sum(full)
+            about["truncated_by_stack"] = sum(full)
         return cls(
             domain=task.name,
             episodes=len(settled),
@@ -93,19 +93,9 @@ class Evaluation(dict[str, Any]):
         return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
 
     def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import table
+        from pdrm.drawing.markup import html
 
-        row = {
-            "episodes": str(self["episodes"]),
-            "mean return": format_return(self["mean_return"]),
-            "mean length": f"{self['mean_steps']:g}",
-            "success": f"{self['success']:.0%}",
-            "how they ended": ", ".join(self.lines()),
-        }
-        if "mean_discounted_return" in self:
-            paid = f"{self['mean_discounted_return']:.6g}"
-            row[f"return discounted by {self['discount']:g}"] = paid
-        return table(list(row), [list(row.values())], range(4))
+        return html("p", repr(self).strip("<>"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +180,14 @@ def play_episode(env: Any, policy: Policy, seed: int | None = None) -> Episode:
 def _moment(observation: Any, action: Any, info: Any) -> Moment:
     record = info["machine"]
     seen = observation["observation"] if isinstance(observation, Mapping) else observation
-    state = int(seen) if np.ndim(seen) == 0 else observation
-    here = Configuration(record["state"], record["stack"])
-    done = int(action) if np.ndim(action) == 0 and action is not None else action
-    own = record["environment_reward"]
-    return Moment(state, here, done, record["label"], record["reward"], own)
+    return Moment(
+        int(seen) if np.ndim(seen) == 0 else observation,
+        Configuration(record["state"], record["stack"]),
+        int(action) if action is not None and np.ndim(action) == 0 else action,
+        record["label"],
+        record["reward"],
+        record["environment_reward"],
+    )
 
 
 def play_policy(
@@ -227,7 +220,7 @@ class Played(NamedTuple):
     """[E]: the discounted returns."""
     truncated: npt.NDArray[np.bool_]
     """[E]: the episodes that a limit ended."""
-    cut_off: npt.NDArray[np.bool_] | None = None
+    stack_full: npt.NDArray[np.bool_] | None = None
     """[E]: those of networks that a full stack ended."""
 
     @classmethod
@@ -276,27 +269,28 @@ class Trained:
     def episode(self, seed: int | np.random.Generator) -> Episode:
         """A greedy episode. seed: or a generator, to play several episodes in a row."""
         moments = list(self._moments(np.random.default_rng(seed)))
-        last = moments[-1]
-        final = last.configuration.state in self.machine.final
-        return Episode(moments, not final and not self.domain.arrays.terminal[last.state])
+        return Episode(moments, not self._is_over(moments[-1]))
+
+    def _is_over(self, moment: Moment) -> bool:
+        is_final = moment.configuration.state in self.machine.final
+        return is_final or bool(self.domain.arrays.terminal[moment.state])
 
     def _moments(self, rng: np.random.Generator) -> Iterator[Moment]:
-        arrays, operations = self.domain.arrays, 0
+        arrays, labels, operations = self.domain.arrays, self.domain.labels, 0
         start = pick(arrays.start_probability, float(rng.random()))
         s, number = int(arrays.start_state[start]), int(arrays.start_label[start])
-        label = self.domain.labels[number] if number >= 0 else None
         here, paid, _ = begin(self.machine)
-        if label is not None and here.state not in self.machine.final:
+        if number >= 0 and here.state not in self.machine.final:
             step = self._read(here, number)
             operations = step.moves
             if self._affords(operations):
                 here, paid = step.after, paid + step.reward
-        yield Moment(s, here, None, label, paid)
+        moment = Moment(s, here, None, labels[number] if number >= 0 else None, paid)
+        yield moment
         option: int | None = None
         rule: str | None = None
         for _ in range(self.step_limit or self.domain.step_limit):
-            final = here.state in self.machine.final
-            if final or arrays.terminal[s] or not self._affords(operations):
+            if self._is_over(moment) or not self._affords(operations):
                 return
             if isinstance(self.policy, HierarchicalPolicy) and option is None:
                 option = self._best(self.policy.option_values(s, here.state, here.stack), rng)
@@ -308,15 +302,14 @@ class Trained:
             operations += step.moves
             if not self._affords(operations):
                 return
-            label, own = self.domain.labels[number], float(arrays.reward[s, a, o])
-            if step.after != here or self._completes(option, rule, here, label):
+            if step.after != here or (rule and self._completes(option, here, labels[number])):
                 option = None
-            s, here = int(arrays.next[s, a, o]), step.after
-            yield Moment(s, here, a, label, step.reward, own, rule)
+            own, s, here = float(arrays.reward[s, a, o]), int(arrays.next[s, a, o]), step.after
+            moment = Moment(s, here, a, labels[number], step.reward, own, rule)
+            yield moment
 
     def _values(self, s: int, here: Configuration, option: int | None) -> npt.NDArray[np.float64]:
         if isinstance(self.policy, HierarchicalPolicy):
-            assert option is not None
             return self.policy.values(s, here.state, here.stack, option)
         counts = isinstance(self.machine, CountingRewardAutomaton)
         memory = tuple(map(int, here.stack)) if counts else here.stack
@@ -327,12 +320,10 @@ class Trained:
             return int(values.argmax())
         return int(rng.choice(np.flatnonzero(values == values.max())))
 
-    def _completes(
-        self, option: int | None, rule: str | None, here: Configuration, label: Label
-    ) -> bool:
+    def _completes(self, option: int | None, here: Configuration, label: Label) -> bool:
         """Return True if the machine takes the rule of the option."""
-        if option is None or not rule or not isinstance(self.machine, PushdownRewardMachine):
-            return False
+        assert option is not None
+        assert isinstance(self.machine, PushdownRewardMachine)
         known = options_of(self.machine, here.state)
         return is_achieved(self.machine, known[option], label, here.top)
 

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import joblib
 
 from pdrm.errors import BadSetting, MissingPackage, PdrmError, WorkersLost, did_you_mean
+from pdrm.files import ensure_folder
 from pdrm.learning.curve import format_return
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import PROGRESS, RunProgress, is_done, read_progress
@@ -33,7 +34,6 @@ from pdrm.progress import COMPILING, duration, say, show_progress
 # --- The workers
 
 BACKENDS = ("loky", "dask", "ray")
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 GIGABYTES_PER_WORKER = 7.0
 LEAST_GIGABYTES = 14.0
 """Memory of concurrent runs by default: this much per worker, as far as the machine has it, and at least this."""
@@ -122,12 +122,8 @@ def _dask(workers: Workers) -> Iterator[None]:
         found: Any = workers.address
         if found is None:
             limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
-            with _one_thread():
-                found = stack.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=workers.count, processes=True, silence_logs=50, **limits
-                    )
-                )
+            local = distributed.LocalCluster(n_workers=workers.count, silence_logs=50, **limits)
+            found = stack.enter_context(local)
         try:
             client = stack.enter_context(distributed.Client(found, set_as_default=False))
         except OSError as error:
@@ -141,26 +137,20 @@ def _dask(workers: Workers) -> Iterator[None]:
 def _ray(workers: Workers) -> Iterator[None]:
     ray = _package("ray", "ray")
     _package("ray.util.joblib", "ray").register_ray()
-    chosen: dict[str, Any] = {"address": workers.address}
-    if workers.address is None:
-        chosen = {"num_cpus": workers.count}
-    already = ray.is_initialized()
-    if not already:
-        quiet = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
-        with _one_thread():
+    with ExitStack() as stack:
+        if not ray.is_initialized():
+            own = {"num_cpus": workers.count} if workers.address is None else {}
+            quiet = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
             try:
-                ray.init(**quiet, **chosen)
+                ray.init(address=workers.address, **own, **quiet)
             except (ConnectionError, ValueError) as error:
                 fault = f"no Ray cluster answers at {workers.address}: {error}"
                 fix = "check the address, and that the cluster runs"
                 raise WorkersLost(fault, fix=fix) from error
-    try:
+            stack.callback(ray.shutdown)
         there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for if a node is gone
-        with joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)):
-            yield
-    finally:
-        if not already:
-            ray.shutdown()
+        stack.enter_context(joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)))
+        yield
 
 
 def _package(name: str, extra: str) -> Any:
@@ -178,19 +168,6 @@ def _gigabytes_here() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes started meanwhile take one thread each."""
-    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name in ONE_THREAD:
-            del os.environ[name]
-        os.environ.update(before)
-
-
 # --- The order of runs
 
 
@@ -204,6 +181,11 @@ class Planned(NamedTuple):
     """About how long it takes, if that is known."""
     gigabytes: float = 0.5
     """About how much memory it takes at most."""
+
+    @property
+    def guess(self) -> float:
+        """The seconds, if known."""
+        return UNKNOWN_SECONDS if self.seconds is None else self.seconds
 
 
 Batch = list[Planned]
@@ -229,11 +211,7 @@ def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, li
 
 def _rank(batch: Batch) -> tuple[bool, float]:
     """The turn of a batch: tables first, then networks, of either the longest first."""
-    return batch[0].spec.agent.deep, -sum(map(_guess, batch))
-
-
-def _guess(run: Planned) -> float:
-    return UNKNOWN_SECONDS if run.seconds is None else run.seconds
+    return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
 
 
 # --- Training
@@ -257,14 +235,6 @@ class Failure(NamedTuple):
         """The error's own sentence: the first line of ours, the last line of a traceback."""
         lines = self.why.strip().splitlines()
         return lines[-1] if lines[0].startswith("Traceback") else lines[0]
-
-
-class Attempt(NamedTuple):
-    """The result of a batch: why it failed, and the policies that no file holds (not from another process)."""
-
-    why: str = ""
-    error: Exception | None = None
-    policies: dict[str, Policy] = {}
 
 
 class TrainingOutcome(NamedTuple):
@@ -297,49 +267,62 @@ def train_all(
         shown: Show a progress bar.
     """
     chosen = Workers() if workers is None else workers
-    job = Job(root.absolute(), largest_policy, log, watch, chosen.in_process)
-    outcome = TrainingOutcome([], {})
+    # Absolute: workers that were started for an earlier study may be in another folder.
+    place = ensure_folder(root).absolute()
+    job = Job(place, largest_policy, log, watch, chosen.in_process)
+    failures: list[Failure] = []
+    policies: dict[str, Policy] = {}
     deaths: Counter[str] = Counter()
     with _show(runs, root) if shown else nullcontext():
-        while pending := _pending(runs, root, outcome.failures):
+        while True:
+            given_up = {failure.run.spec.id for failure in failures}
+            pending = [run for run in runs if run.spec.id not in given_up and not job.has_done(run)]
+            if not pending:
+                return TrainingOutcome(failures, policies)
             suspects = [run for run in pending if deaths[run.spec.id]]
             asked = suspects[:1] or pending
             for run in asked:
-                (root / run.spec.name / PROGRESS).unlink(missing_ok=True)
+                with suppress(OSError):
+                    (place / run.spec.name / PROGRESS).unlink()
             try:
                 for count, batches in plan_rounds(asked, chosen):
-                    _train_round(batches, replace(chosen, count=count), job, outcome)
+                    for batch, (own, why, error) in _train_round(batches, count, chosen, job):
+                        policies |= own
+                        lost = [run for run in batch if not job.has_done(run)]
+                        failures += [Failure(run, why or LEFT_NOTHING, error) for run in lost]
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
-                begun = [run for run in asked if read_progress(root / run.spec.name) is not None]
-                deaths.update(run.spec.id for run in begun)
                 died = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-                why = f"its worker died (killed, or out of memory?): {died}"
-                lost = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
-                outcome.failures.extend(Failure(run, why) for run in lost)
+                begun = [run for run in asked if read_progress(place / run.spec.name) is not None]
                 if not begun:
                     fault = f"the workers die before they begin: {died}"
                     fix = "try workers=1, or look at the cluster's own log"
                     raise WorkersLost(fault, fix=fix) from error
-    return outcome
+                deaths.update(run.spec.id for run in begun)
+                why = f"its worker died (killed, or out of memory?): {died}"
+                hopeless = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
+                failures += [Failure(run, why) for run in hopeless]
 
 
-def _pending(runs: Sequence[Planned], root: Path, failures: Sequence[Failure]) -> list[Planned]:
-    failed = {failure.run.spec.id for failure in failures}
-    left = [run for run in runs if run.spec.id not in failed]
-    return [run for run in left if not is_done(root / run.spec.name)]
+LEFT_NOTHING = "its worker has finished, and left nothing"
+Attempt = tuple[dict[str, Policy], str, Exception | None]
+"""What came of a batch: the policies that no file holds, why it failed, and the error itself; the first and the last not from another
+process."""
 
 
 class Job(NamedTuple):
     """The part of the work that all batches share."""
 
     root: Path
-    """Absolute: workers that were started for an earlier study may be elsewhere."""
     largest_policy: int | None
     log: str | None
     watch: Watch | None
     in_process: bool
+
+    def has_done(self, run: Planned) -> bool:
+        """Return True if a run has its result."""
+        return is_done(self.root / run.spec.name)
 
     def train(self, specs: list[RunSpec]) -> Attempt:
         """Train a batch, in a worker."""
@@ -354,25 +337,21 @@ class Job(NamedTuple):
                 policies = execute(specs, folders, watch, largest_policy=self.largest_policy)
         except Exception as error:
             why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
-            return Attempt(why, error if self.in_process else None)
-        return Attempt(policies=policies if self.in_process else {})
+            return {}, why, error if self.in_process else None
+        return policies if self.in_process else {}, "", None
 
 
 def _train_round(
-    batches: list[Batch], workers: Workers, job: Job, outcome: TrainingOutcome
-) -> None:
-    """Train batches, and note what came of them; an exception means that a worker died."""
+    batches: list[Batch], count: int, workers: Workers, job: Job
+) -> list[tuple[Batch, Attempt]]:
+    """Train batches, `count` at a time; an exception means that a worker died."""
     # No more workers than batches, but not one alone: that would be this process, which a run could end.
-    started = replace(workers, count=min(workers.count, max(2, len(batches))))
+    started = replace(workers, count=min(count, max(2, len(batches))))
     with started.ready():
         attempts: Any = joblib.Parallel(batch_size=1)(
             joblib.delayed(job.train)([run.spec for run in batch]) for batch in batches
         )
-    for batch, attempt in zip(batches, attempts, strict=True):
-        outcome.policies.update(attempt.policies)
-        why = attempt.why or f"its worker has finished, and left nothing in {job.root}"
-        lost = [run for run in batch if not is_done(job.root / run.spec.name)]
-        outcome.failures.extend(Failure(run, why, attempt.error) for run in lost)
+    return list(zip(batches, attempts, strict=True))
 
 
 # --- What is shown meanwhile: read from the runs' folders, so it is the same whatever the workers are
@@ -389,41 +368,36 @@ class Display:
     def __init__(self, runs: Sequence[Planned], root: Path) -> None:
         self.runs, self.root = runs, root
         self.began = time.monotonic()
-        self.before = self._work(self._look())
+        self.before = sum(run.guess * one.share for run, one in self._look())
         """The guessed seconds of work that were done when it began."""
 
-    def _look(self) -> list[RunProgress]:
+    def _look(self) -> list[tuple[Planned, RunProgress]]:
         """The progress of each run."""
         found = []
         for run in self.runs:
             folder = self.root / run.spec.name
             under_way = read_progress(folder) or RunProgress(0, 1)
-            found.append(RunProgress(1, 1) if is_done(folder) else under_way)
+            found.append((run, RunProgress(1, 1) if is_done(folder) else under_way))
         return found
-
-    def _work(self, found: list[RunProgress]) -> float:
-        pairs = zip(self.runs, found, strict=True)
-        return sum(_guess(run) * progress.share for run, progress in pairs)
 
     def look(self) -> tuple[float, str]:
         """The runs that are done, with parts of others, and a note: done, under way and left."""
         found = self._look()
-        done = sum(progress.share == 1 for progress in found)
+        done = sum(progress.share == 1 for _, progress in found)
         under_way = [
             f"{run.title}: return {format_return(progress.last_return)}"
-            for run, progress in zip(self.runs, found, strict=True)
+            for run, progress in found
             if progress.share < 1 and progress.last_return is not None
         ]
         parts = [count_runs(done, len(found)), *under_way[:SHOWN_RUNS]]
         elapsed = time.monotonic() - self.began
-        work = self._work(found)
-        gained = work - self.before
+        left = sum(run.guess * (1 - progress.share) for run, progress in found)
+        gained = sum(run.guess * progress.share for run, progress in found) - self.before
         if gained <= 0 and elapsed > SECONDS_TO_COMPILE:
             parts.append(COMPILING)
         elif gained > 0 and done < len(found):
-            left = sum(map(_guess, self.runs)) - work
             parts.append(f"about {duration(left * elapsed / gained)} left")
-        return sum(progress.share for progress in found), "; ".join(parts)
+        return sum(progress.share for _, progress in found), "; ".join(parts)
 
 
 def count_runs(done: int, total: int) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
 from pdrm.learning.agents import kind_of
 from pdrm.learning.protocol import Agent
-from pdrm.learning.settings import BuiltInAgent, check_count
-from pdrm.learning.usual_settings import PAPER_SETTINGS, TESTS_PER_RUN
+from pdrm.learning.settings import TESTS_PER_RUN, BuiltInAgent, check_count, vars_of
+from pdrm.learning.usual_settings import PAPER_SETTINGS
 from pdrm.task import Task, hash_source
 
 EPISODES, TIMESTEPS = 10_000, 100_000
@@ -95,13 +95,6 @@ AgentLike = AnyAgent | Agent | str
 """An agent, ours or anyone's, or the name of one of ours."""
 
 
-def vars_of(agent: object) -> dict[str, Any]:
-    """The fields of an agent: of a dataclass, or what it was given."""
-    if is_dataclass(agent):
-        return {field.name: getattr(agent, field.name) for field in fields(agent)}
-    return dict(vars(agent))
-
-
 def _plain(value: Any) -> Any:
     """A JSON value, or a text of it."""
     if isinstance(value, tuple | list):
@@ -127,15 +120,10 @@ def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAg
     if isinstance(agent, Agent):  # ours have no `learner`, a subclass of one may have it
         own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
         return _change_guest(GuestAgent(agent, **own), given)
-    kind = type(agent)
-    if not isinstance(agent, BuiltInAgent):
-        fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`'
-        raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)
-    if "__dataclass_fields__" not in vars(kind):
-        fault = f"{kind.__name__} has neither settings nor a learner of its own"
-        fix = "define `learner(self, task, seed)`, or decorate it with @dataclass(frozen=True, kw_only=True)"
-        raise WrongKind(fault, fix=fix)
-    return replace(agent, **given)
+    if isinstance(agent, BuiltInAgent) and "__dataclass_fields__" in vars(type(agent)):
+        return replace(agent, **given)
+    fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of one of ours with @dataclass(frozen=True, kw_only=True)'
+    raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)
 
 
 def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdrm.files import Arrays, Fingerprint
-from pdrm.learning.agents import Deep, Summary, Tabular
+from pdrm.learning.agents import Deep, Summary
 from pdrm.learning.curve import Test, settle_returns
 from pdrm.learning.evaluation import Played
 from pdrm.learning.guest import AnyAgent, GuestAgent
 from pdrm.learning.protocol import Learner, Until
-from pdrm.learning.settings import BuiltInAgent
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -40,7 +39,23 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     settled = agent.settled(task)
     if isinstance(settled, Deep):
         return begin_together([settled], [task], [seed])[0]
-    return TableLearner(_begin_table(settled, task, seed), settled.total)
+    if isinstance(settled, Summary):
+        from pdrm.learning.tabular.summary_learner import SummaryLearner
+
+        return TableLearner(SummaryLearner(task, settled, seed), settled.total)
+    from pdrm.learning.tabular.learner import make_learner
+
+    return TableLearner(make_learner(task, settled, seed), settled.total)
+
+
+def begin_all(
+    agents: Sequence[AnyAgent], tasks: Sequence[Task], seeds: Sequence[int]
+) -> Sequence[Learner]:
+    """Begin the runs of a batch."""
+    deep = [agent for agent in agents if isinstance(agent, Deep)]
+    if deep:
+        return begin_together(deep, tasks, seeds)
+    return [begin(*run) for run in zip(agents, tasks, seeds, strict=True)]
 
 
 def begin_together(
@@ -53,17 +68,6 @@ def begin_together(
     training = train_together(tasks, agents, seeds)
     runs = enumerate(zip(tasks, agents, strict=True))
     return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]
-
-
-def _begin_table(agent: BuiltInAgent, task: Task, seed: int) -> TabularLearner | SummaryLearner:
-    if isinstance(agent, Summary):
-        from pdrm.learning.tabular.summary_learner import SummaryLearner
-
-        return SummaryLearner(task, agent, seed)
-    from pdrm.learning.tabular.learner import make_learner
-
-    assert isinstance(agent, Tabular)
-    return make_learner(task, agent, seed)
 
 
 class TableLearner:
@@ -84,10 +88,8 @@ class TableLearner:
 
     def advance(self, until: Until, /) -> None:
         """Train until then, in whole episodes."""
-        if until.episodes is not None:
-            self.own.advance(until.episodes)
         while not until.reached(self) and self.episodes < self.total:
-            self.own.advance(self.episodes + 1)
+            self.own.advance(max(until.episodes or 0, self.episodes + 1))
 
     def policy(self) -> TabularPolicy:
         """The policy so far."""
@@ -143,14 +145,11 @@ class NetworkLearner:
         while not until.reached(self) and self.steps < self.total:
             self.training.iterate(1)
 
-    def policy(self) -> DeepPolicy:
-        """The network as it stands."""
-        return self._policy({})
-
-    def _policy(self, about: dict[str, Any]) -> DeepPolicy:
+    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
+        """The network as it stands. about: JSON values that are saved with it."""
         from pdrm.learning.deep.deep_policy import policy_of
 
-        return policy_of(self.training, self.run, self.task, about)
+        return policy_of(self.training, self.run, self.task, about or {})
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
@@ -163,18 +162,19 @@ class NetworkLearner:
         network = stack_trees([policy.network])
         self.training.state = self.training.state._replace(network=network)
         played = self.training.test(episodes, seed)
-        test, full = self.read_test(played), np.asarray(played.cut_off[0])
+        test, full = self.read_test(played), np.asarray(played.cut_off[self.run])
         limit = full | (test.steps >= self.task.domain.step_limit)
         truncated = ~np.isin(test.ends, self.task.machine.final) & limit
-        discounted = np.asarray(played.discounted[0], np.float64)
+        discounted = np.asarray(played.discounted[self.run], np.float64)
         return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
 
     def read_test(self, played: Episodes) -> Test:
         """The episodes of this run."""
         ends = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
-        returns = np.asarray(played.returns[self.run], np.float64)
-        steps = np.asarray(played.steps[self.run], np.int64)
-        return Test(settle_returns(returns), steps, ends[np.asarray(played.ends[self.run])])
+        returns, steps, end = (
+            np.asarray(part[self.run]) for part in (played.returns, played.steps, played.ends)
+        )
+        return Test(settle_returns(returns), steps.astype(np.int64), ends[end])
 
     def save(self) -> Arrays:
         """The state of the run."""
@@ -186,10 +186,10 @@ class NetworkLearner:
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the network."""
-        self._policy({**about, **self.facts()}).save(path, with_domain=False)
+        self.policy({**about, **self.facts()}).save(path, with_domain=False)
         return Fingerprint.of(path.read_bytes())
 
     def facts(self) -> dict[str, float]:
         """The share of training episodes that a full stack truncated."""
-        cut_off = self.training.cut_off[self.run] / max(1, self.episodes)
-        return {"cut_off": float(cut_off)}
+        share = self.training.cut_off[self.run] / max(1, self.episodes)
+        return {"truncated_by_stack": float(share)}

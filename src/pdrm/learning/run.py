@@ -44,7 +44,6 @@ from pdrm.learning.curve import (
     check_axes,
     find_successes,
     format_return,
-    read_tests,
 )
 from pdrm.learning.evaluation import Episode, Evaluation, Moment, Played, play_policy
 from pdrm.learning.execution import Planned, train_all
@@ -53,6 +52,7 @@ from pdrm.learning.learners import begin_together
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import (
     CHECKPOINT,
+    CHECKPOINT_CURVE,
     CURVE,
     RESULT,
     TIMING,
@@ -157,7 +157,7 @@ class Run:
             checkpoint = read_checkpoint(self.folder)
             if checkpoint is None:
                 raise no_run(self.folder, "it was not trained until a first test")
-            return Curve.of(unit, read_tests(checkpoint))
+            return Curve.parse(checkpoint[CHECKPOINT_CURVE].item(), unit)
         path = self.folder / CURVE
         data = path.read_bytes() if path.exists() else b""
         if hashlib.sha256(data).hexdigest() != self.result["curve_sha256"]:

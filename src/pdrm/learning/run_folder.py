@@ -10,14 +10,14 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from pdrm.errors import BadRunFolder, CannotWrite, name_alike
+from pdrm.errors import BadRunFolder, name_alike
 from pdrm.files import (
     MALFORMED,
     RUN_RECORD,
@@ -33,6 +33,8 @@ from pdrm.files import (
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
 PROGRESS = ".progress"
+CHECKPOINT_DONE, CHECKPOINT_CURVE = "run.done", "run.curve"
+"""In a checkpoint, next to the arrays of the learner: the training so far, and the text of the curve."""
 LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
 """Windows has none: run one command at a time there."""
 
@@ -84,12 +86,9 @@ def hold(folder: Path) -> Iterator[None]:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove files that a killed process never finished."""
-    try:
+    with suppress(OSError):  # then nothing can be written either, which is an error of its own
         for left in folder.glob(".*"):
-            left.unlink(missing_ok=True)
-    except OSError as error:
-        fault = f"{folder} cannot be written to: {str(error.strerror).lower()}"
-        raise CannotWrite(fault, fix="check its permissions, or choose another folder") from error
+            left.unlink()
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
@@ -150,12 +149,11 @@ def find_run(folder: Path) -> Path:
 def no_run(folder: Path, why: str = "") -> BadRunFolder:
     """The error that a folder is not a run. If it holds runs, or has some next to it, the fix names one of them."""
     near = list_runs(folder if folder.is_dir() else folder.parent)
-    near.sort(key=lambda run: run.stat().st_mtime)
-    alike = [run for run in near if run.name == name_alike(folder.name, [run.name for run in near])]
-    others = [run for run in alike or near if run != folder]
+    others = {run.name: run for run in near if run != folder}
     fix = 'train one: run = pdrm.train("letter", folder="runs")'
     if others:
-        fix = f"did you mean {others[-1]}?"
+        latest = max(others, key=lambda name: others[name].stat().st_mtime)
+        fix = f"did you mean {others[name_alike(folder.name, others) or latest]}?"
     if not folder.is_dir():
         return BadRunFolder(f"there is no folder {folder}", fix=fix)
     return BadRunFolder(f"{folder} is not a trained run{f': {why}' if why else ''}", fix=fix)

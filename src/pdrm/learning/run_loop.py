@@ -18,22 +18,22 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from pdrm import __version__
 from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, Diverged
 from pdrm.files import Fingerprint, encode_arrays, ensure_folder, write_atomically
-from pdrm.learning.agents import Deep
-from pdrm.learning.curve import Curve, Test, read_tests
+from pdrm.learning.curve import Curve, Test
 from pdrm.learning.evaluation import make_test
-from pdrm.learning.learners import NetworkLearner, TableLearner, begin, begin_together
+from pdrm.learning.guest import AnyAgent
+from pdrm.learning.learners import NetworkLearner, TableLearner, begin_all
 from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, SelfTesting, Until
 from pdrm.learning.run_folder import (
     CHECKPOINT,
+    CHECKPOINT_CURVE,
+    CHECKPOINT_DONE,
     CURVE,
     DOMAIN,
     POLICY,
@@ -56,8 +56,6 @@ EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 SHARE_FOR_CHECKPOINTS = 0.1
 """Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
 STANDARD_ERROR = 2
-OWN = "learner."
-"""In a checkpoint, the arrays of the learner begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +108,8 @@ def defer_interrupt() -> Iterator[Callable[[], None]]:
 
 # --- One run, or several side by side
 
-
-class Placed(NamedTuple):
-    """A run and its folder."""
-
-    spec: RunSpec
-    folder: Path
-
-    @property
-    def done(self) -> int:
-        """The training before its checkpoint."""
-        arrays = read_checkpoint(self.folder)
-        return 0 if arrays is None else int(arrays["done"])
+Placed = tuple[RunSpec, Path]
+"""A run and its folder."""
 
 
 @dataclass(slots=True)
@@ -131,21 +119,12 @@ class Course:
     spec: RunSpec
     folder: Path
     learner: Learner
-    total: int
-    between_tests: int
     tests: list[Test] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, run: Placed, learner: Learner) -> Course:
-        """The run before its first step, or where its checkpoint left it."""
-        counted = learner if isinstance(learner, NetworkLearner) else run.spec.agent
-        course = cls(run.spec, run.folder, learner, counted.total, counted.between_tests)
-        arrays = read_checkpoint(run.folder)
-        if arrays is not None and isinstance(learner, Resumable):
-            own = {name: array for name, array in arrays.items() if name.startswith(OWN)}
-            learner.load({name.removeprefix(OWN): array for name, array in own.items()})
-            course.tests = read_tests(arrays)
-        return course
+    @property
+    def counted(self) -> AnyAgent | NetworkLearner:
+        """What says how long it trains: its agent, or networks, which train in whole iterations."""
+        return self.learner if isinstance(self.learner, NetworkLearner) else self.spec.agent
 
     @property
     def done(self) -> int:
@@ -156,11 +135,30 @@ class Course:
     @property
     def is_over(self) -> bool:
         """True after the last evaluation."""
-        return len(self.tests) >= -(-self.total // self.between_tests)
+        return len(self.tests) >= -(-self.counted.total // self.counted.between_tests)
+
+    @property
+    def curve(self) -> Curve:
+        """The evaluations so far."""
+        return Curve.of(self.spec.agent.unit, self.tests)
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """The state of the run, in numbers."""
+        if isinstance(self.learner, TableLearner | NetworkLearner):
+            return self.learner.facts()
+        return {"steps": float(self.learner.steps)}
+
+    def resume(self) -> None:
+        """Continue from the checkpoint, if there is one."""
+        arrays = read_checkpoint(self.folder)
+        if arrays is not None and isinstance(self.learner, Resumable):
+            self.tests = Curve.parse(arrays.pop(CHECKPOINT_CURVE).item()).tests
+            self.learner.load(arrays)
 
     def advance(self) -> None:
         """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
-        due = min(self.total, (len(self.tests) + 1) * self.between_tests)
+        due = min(self.counted.total, (len(self.tests) + 1) * self.counted.between_tests)
         before = self.done
         if before >= due:
             return
@@ -182,31 +180,18 @@ class Course:
         before, steps = self.learner.episodes, self.learner.steps
         self.tests.append(replace(test, episodes=before, timesteps=steps))
 
-    @property
-    def curve(self) -> Curve:
-        """The evaluations so far."""
-        return Curve.of(self.spec.agent.unit, self.tests)
-
-    @property
-    def facts(self) -> dict[str, float]:
-        """The state of the run, in numbers."""
-        if isinstance(self.learner, TableLearner | NetworkLearner):
-            return self.learner.facts()
-        return {"steps": float(self.learner.steps)}
-
     def tell(self, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
-        last = self.tests[-1]
-        write_progress(self.folder, self.done, self.total, float(last.returns.mean()))
+        last, total = self.tests[-1], self.counted.total
+        write_progress(self.folder, self.done, total, float(last.returns.mean()))
         if watch is not None:
-            watch(Status(self.spec, self.done, self.total, last, self.facts))
+            watch(Status(self.spec, self.done, total, last, self.facts))
 
     def save_checkpoint(self) -> None:
         """Write where the run stands, if it can resume."""
         if isinstance(self.learner, Resumable):
-            own = {f"{OWN}{name}": array for name, array in self.learner.save().items()}
-            done = np.int64(self.done)
-            write_checkpoint(self.folder, {"done": done, **self.curve.arrays(), **own})
+            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve.text()}
+            write_checkpoint(self.folder, {**self.learner.save(), **own})
 
     def save_policy(self) -> Fingerprint | None:
         """Write what was learnt so far; None if a file cannot hold it."""
@@ -227,15 +212,18 @@ class Course:
     def finish(self, timing: dict[str, Any], largest: int | None) -> Policy | None:
         """Write the policy, the curve, the times and the result, in this order; return the policy if a file cannot hold it."""
         written = self.save_policy()
-        if written is not None and largest is not None and written.size > largest:
+        sha256, size = written or ("", 0)
+        if largest is not None and size > largest:
             (self.folder / POLICY).unlink()
         curve = self.curve.text().encode()
-        result: dict[str, Any] = {"id": self.spec.id}
+        result = {
+            "id": self.spec.id,
+            "policy_sha256": sha256,
+            "policy_bytes": size,
+            "curve_sha256": hashlib.sha256(curve).hexdigest(),
+        }
         for name, value in self.facts.items():
-            is_count = value.is_integer() and name != "cut_off"
-            result[name] = int(value) if is_count else value
-        result["policy_sha256"], result["policy_bytes"] = written or ("", 0)
-        result["curve_sha256"] = hashlib.sha256(curve).hexdigest()
+            result[name] = int(value) if value.is_integer() else value
         write_atomically(self.folder / CURVE, curve)
         write_json(self.folder / TIMING, timing)
         write_json(self.folder / RESULT, result)
@@ -268,17 +256,21 @@ def execute(
     with ExitStack() as stack:
         for folder in sorted(folders):
             stack.enter_context(hold(ensure_folder(folder)))
-        placed = [Placed(*pair) for pair in zip(specs, folders, strict=True)]
-        waiting = [run for run in placed if not is_done(run.folder)]
+        side_by_side: dict[int, list[Placed]] = {}
+        for spec, folder in zip(specs, folders, strict=True):
+            if not is_done(folder):
+                arrays = read_checkpoint(folder)
+                done = 0 if arrays is None else int(arrays[CHECKPOINT_DONE])
+                side_by_side.setdefault(done, []).append((spec, folder))
+        waiting = list(side_by_side.values())
         while waiting:
-            done = [run.done for run in waiting]
-            together = [run for run, own in zip(waiting, done, strict=True) if own == done[0]]
-            waiting = [run for run in waiting if run not in together]
+            runs = waiting.pop(0)
             try:
-                policies |= _train(together, watch, largest_policy)
+                policies |= _train(runs, watch, largest_policy)
             except Diverged as error:
                 diverged = error
-                waiting += [run for place, run in enumerate(together) if place not in error.runs]
+                sound = [run for place, run in enumerate(runs) if place not in error.runs]
+                waiting += [sound] if sound else []
     if diverged is not None:
         raise diverged
     return policies
@@ -286,14 +278,17 @@ def execute(
 
 def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict[str, Policy]:
     """Train runs side by side; returns the policies that no file can hold."""
-    began, began_processor = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     courses = _begin(runs)
     due, is_whole = time.monotonic() + seconds_between_checkpoints(), False
     with defer_interrupt() as raise_if_asked:
         try:
             while not courses[0].is_over:
                 is_whole = False
-                _advance(courses)
+                for course in courses:  # the first advances all that are side by side
+                    course.advance()
+                for course in courses:
+                    course.test()
                 is_whole = True
                 for course in courses:
                     course.tell(watch)
@@ -309,7 +304,6 @@ def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict
             raise
         timing = {
             "seconds": round(time.perf_counter() - began, 3),
-            "processor_seconds": round(time.process_time() - began_processor, 3),
             "side_by_side": len(courses),
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "pdrm": __version__,
@@ -331,30 +325,13 @@ def _begin(runs: list[Placed]) -> list[Course]:
         # Which states mean success changes nothing in the run, and is not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
         write_progress(folder, 0, 1)
-    specs = [run.spec for run in runs]
-    learners = make_learners(specs)
-    courses = [Course.of(run, learner) for run, learner in zip(runs, learners, strict=True)]
+    tasks, seeds = [spec.task for spec, _ in runs], [spec.seed for spec, _ in runs]
+    learners = begin_all([spec.agent for spec, _ in runs], tasks, seeds)
+    courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
-        write_progress(course.folder, course.done, course.total)
+        course.resume()
+        write_progress(course.folder, course.done, course.counted.total)
     return courses
-
-
-def _advance(courses: list[Course]) -> None:
-    """Train all to their next evaluation, and evaluate them. The first advances all that are side by side."""
-    for course in courses:
-        course.advance()
-    for course in courses:
-        course.test()
-
-
-def make_learners(specs: Sequence[RunSpec]) -> Sequence[Learner]:
-    """The learners of one batch of runs, before their first step."""
-    deep = [spec.agent for spec in specs if isinstance(spec.agent, Deep)]
-    if deep:
-        specs[0].check_jax()
-        tasks, seeds = [spec.task for spec in specs], [spec.seed for spec in specs]
-        return begin_together(deep, tasks, seeds)
-    return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
 
 
 def seconds_between_checkpoints() -> float:

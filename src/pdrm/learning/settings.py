@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import inf, isfinite
@@ -31,6 +30,8 @@ FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
 TASK: Any = None
 """The default of a setting that depends on the task; `settled` fills it in when a run is made."""
+TESTS_PER_RUN = 20
+"""Unless an agent says how much training is between two."""
 Number = Any
 """A number, or a traced scalar array: runs that differ in such a number alone are one compiled program."""
 
@@ -49,6 +50,12 @@ class BuiltInAgent(ABC):
 
     k: int | str = 1
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
+    discount: float = TASK
+    """γ"""
+    test_every: int = TASK
+    """Training between two evaluations, in episodes or steps (default: a twentieth of all)."""
+    test_episodes: int = 10
+    """Episodes without exploration per evaluation."""
 
     def __new__(cls, *placed: object, **settings: Any) -> Self:
         if placed:
@@ -61,8 +68,9 @@ class BuiltInAgent(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
+        own = vars_of(self)
         for field in fields(self):
-            value = _value(self, field)
+            value = own[field.name]
             if isinstance(value, list):
                 value = tuple(value)
                 object.__setattr__(self, field.name, value)
@@ -71,10 +79,11 @@ class BuiltInAgent(ABC):
                 check_value(self, field, value)
 
     def __repr__(self) -> str:
+        own = vars_of(self)
         said = [
-            f"{one.name}={_value(self, one)!r}"
+            f"{one.name}={own[one.name]!r}"
             for one in fields(self)
-            if one.name == "k" or _value(self, one) != one.default
+            if one.name == "k" or own[one.name] != one.default
         ]
         return f"{type(self).__name__}({', '.join(said)})"
 
@@ -91,19 +100,9 @@ class BuiltInAgent(ABC):
         """The length of training, in the agent's unit."""
 
     @property
-    @abstractmethod
-    def discount(self) -> float:
-        """γ."""
-
-    @property
-    @abstractmethod
     def between_tests(self) -> int:
         """Training between two evaluations, in the agent's unit."""
-
-    @property
-    @abstractmethod
-    def test_episodes(self) -> int:
-        """Episodes per evaluation."""
+        return self.test_every or max(1, self.total // TESTS_PER_RUN)
 
     @abstractmethod
     def usual_for(self, task: Task) -> dict[str, Any]:
@@ -111,18 +110,25 @@ class BuiltInAgent(ABC):
 
     def settled(self, task: Task | None = None) -> Self:
         """The agent with everything that it leaves to the task."""
-        usual = dict(self.usual) if task is None else self.usual_for(task)
-        own = {field.name: _value(self, field) for field in fields(self)}
-        left = {name: usual[name] for name, value in own.items() if value is None and name in usual}
-        return replace(self, **left) if left else self
+        usual = self.usual if task is None else self.usual_for(task)
+        left = {
+            name: usual[name]
+            for name, value in vars_of(self).items()
+            if value is None and name in usual
+        }
+        return replace(self, **left)
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
-        return {field.name: _plain(field, _value(self, field)) for field in fields(self)}
+        own = vars_of(self)
+        return {field.name: _plain(field, own[field.name]) for field in fields(self)}
 
 
-def _value(agent: BuiltInAgent, field: Field[Any]) -> Any:
-    return getattr(agent, field.name)
+def vars_of(agent: object) -> dict[str, Any]:
+    """The fields of an agent: of a dataclass, or what it was given."""
+    if is_dataclass(agent):
+        return {field.name: getattr(agent, field.name) for field in fields(agent)}
+    return dict(vars(agent))
 
 
 def _plain(field: Field[Any], value: Any) -> Any:
@@ -230,22 +236,17 @@ def check_known(kind: type[BuiltInAgent], given: Mapping[str, Any]) -> None:
 
 
 @cache
-def describe_settings(kind: type[BuiltInAgent]) -> dict[str, str]:
+def describe_settings(kind: type) -> dict[str, str]:
     """The docstring under each field, in the class or the nearest parent that has one."""
-    texts: dict[str, str] = {}
-    for parent in reversed(kind.__mro__):
-        if not issubclass(parent, BuiltInAgent):
-            continue
-        for field, text in pairwise(_class_body(parent)):
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
+    if not issubclass(kind, BuiltInAgent):
+        return {}
+    (tree,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(tree, ast.ClassDef)
+    texts = {**describe_settings(kind.__mro__[1])}
+    for field, text in pairwise(tree.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
     return {field.name: texts[field.name] for field in fields(kind)}
-
-
-def _class_body(kind: type) -> list[ast.stmt]:
-    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
-    classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
-    return next(one.body for one in classes if one.name == kind.__name__)
 
 
 def list_settings(kind: type[BuiltInAgent]) -> str:

@@ -7,8 +7,6 @@ from typing import Any
 from pdrm.learning.settings import NOTHING
 from pdrm.task import DISCOUNTS
 
-TESTS_PER_RUN = 20
-"""Of agents that count steps."""
 OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
 about what the paper's 0.03 seconds an episode allow."""
@@ -93,40 +91,29 @@ USUAL_SAC = {
 
 # --- In the paper's domains
 
-_LETTER = {
-    "learning_rate": 0.01,
-    "epsilon": 0.01,
-    "epsilon_decay": 1.0,
-    "epsilon_least": 0.01,
-    "discount": 0.99,
-}
 _MAZE = {
+    "episodes": 10_000,
     "learning_rate": 0.5,
     "epsilon": 1.0,
     "epsilon_decay": 0.995,
     "epsilon_least": 0.01,
     "discount": 0.99,
 }
-_DELIVER = {
-    "learning_rate": 0.01,
-    "epsilon": 1.0,
-    "epsilon_decay": 0.9995,
-    "epsilon_least": 0.1,
-    "discount": 0.99,
-}
+_LETTER = {**_MAZE, "learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
+_DELIVER = {**_MAZE, "learning_rate": 0.01, "epsilon_decay": 0.9995, "epsilon_least": 0.1}
 
 PAPER_SETTINGS: dict[str, dict[str, Any]] = {
-    "letter": {"episodes": 5_000, **_LETTER},
-    "maze-5x5": {"episodes": 10_000, **_MAZE},
-    "maze-10x10": {"episodes": 10_000, **_MAZE},
-    "maze-20x20": {"episodes": 10_000, **_MAZE},
-    "multi-10x10": {"episodes": 10_000, **_MAZE, "discount": DISCOUNTS["multi-10x10"]},
-    "multi-20x20": {"episodes": 10_000, **_MAZE, "discount": DISCOUNTS["multi-20x20"]},
-    "deliver-8": {"episodes": 10_000, **_DELIVER},
-    "deliver-4-8": {"episodes": 15_000, **_DELIVER},
+    "letter": {**_LETTER, "episodes": 5_000},
+    "maze-5x5": _MAZE,
+    "maze-10x10": _MAZE,
+    "maze-20x20": _MAZE,
+    "multi-10x10": {**_MAZE, "discount": DISCOUNTS["multi-10x10"]},
+    "multi-20x20": {**_MAZE, "discount": DISCOUNTS["multi-20x20"]},
+    "deliver-8": _DELIVER,
+    "deliver-4-8": {**_DELIVER, "episodes": 15_000},
     # Appendix C gives no rates for PaintWorld; these are the mazes', tested as it says.
-    "paint": {"episodes": 500, **_MAZE, "test_every": 5},
-    "echo": {"episodes": 2_000, **_MAZE},
+    "paint": {**_MAZE, "episodes": 500, "test_every": 5},
+    "echo": {**_MAZE, "episodes": 2_000},
 }
 """The paper's settings for each of its domains (Appendices C and E), for tabular agents."""
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         CountingTransition,
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
+    from pdrm.machines.heads import reachable_heads
     from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.reach import reachable_heads
     from pdrm.machines.stack_bounds import (
         StackGrowth,
         highest_stack,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
 from pdrm.machines.configurations import Configuration
@@ -13,11 +13,11 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.heads import Head, all_heads, readings_at
 from pdrm.machines.labels import LabelSets
-from pdrm.machines.machine import fresh_name, labels_left
+from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, rules_at
-from pdrm.machines.transitions import ANY, BOTTOM, Otherwise, Stack, Transition
+from pdrm.machines.transitions import BOTTOM, Otherwise, Stack, Transition
 
 # --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
 #
@@ -111,7 +111,7 @@ def encode(machine: PushdownRewardMachine, stack: Stack) -> int:
 
 
 def decode(machine: PushdownRewardMachine, number: int) -> Stack:
-    """The symbols, top first, that a number stands for."""
+    """The symbols that a number stands for, top first."""
     symbols: list[str] = []
     while number:
         number, digit = divmod(number, len(machine.stack) + 1)
@@ -119,15 +119,36 @@ def decode(machine: PushdownRewardMachine, number: int) -> Stack:
     return tuple(symbols)
 
 
+AT, MULTIPLY, RETURN, DIVIDE = "", "*", "^", "%"
+
+
+class Stage(NamedTuple):
+    """A state of the automaton: at a head, or on the way to one.
+
+    MULTIPLY: counter 1 goes b-fold to counter 2, to make room for the last of the symbols left to push. RETURN: counter 2 goes
+    back to counter 1; then the symbols left are pushed. DIVIDE: what has left counter 1 so far is b times counter 2, and a
+    remainder; the top of the head is not known yet.
+    """
+
+    kind: str
+    head: Head
+    left: Stack = ()
+    remainder: int = 0
+
+    @property
+    def stem(self) -> str:
+        """Its name, unless that is taken."""
+        if self.kind == DIVIDE:
+            return f"{self.head.state}%{self.remainder}"
+        return f"{self.head.state}@{self.head.top or ''}{self.kind}{'.'.join(self.left)}"
+
+
 def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
     """The automaton's states between two labels: one for each head, final states included."""
-    names: dict[Head, str] = {}
-    taken: set[str] = set()
-    for state in (*machine.states, *machine.final):
-        for top in (*machine.stack, None):
-            names[Head(state, top)] = fresh_name(f"{state}@{'' if top is None else top}", taken)
-            taken.add(names[Head(state, top)])
-    return names
+    names: dict[str, Head] = {}
+    for head in all_heads(machine):
+        names[fresh_name(Stage(AT, head).stem, names)] = head
+    return {head: name for name, head in names.items()}
 
 
 def counting_configuration(
@@ -159,43 +180,6 @@ def pushdown_configuration(
 # These moves are silent, pay 0, and are about as many as the number is large: exponentially many in the stack's height.
 
 
-@dataclass(frozen=True, slots=True)
-class Multiply:
-    """On the way to a head: counter 1 goes b-fold to counter 2, to make room for the last of the symbols left to push."""
-
-    head: Head
-    left: Stack
-
-    def __str__(self) -> str:
-        return f"{self.head.state}@{self.head.top}*{'.'.join(self.left)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """On the way to a head: counter 2 goes back to counter 1; then the symbols left are pushed."""
-
-    head: Head
-    left: Stack
-
-    def __str__(self) -> str:
-        return f"{self.head.state}@{self.head.top or ''}^{'.'.join(self.left)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Divide:
-    """On the way to a state: what has left counter 1 so far is b times counter 2, and a remainder."""
-
-    state: str
-    remainder: int
-
-    def __str__(self) -> str:
-        return f"{self.state}%{self.remainder}"
-
-
-Place = Head | Multiply | Return | Divide
-"""A state of the automaton: a head of the pushdown machine, or on the way to one."""
-
-
 def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutomaton:
     """The automaton with two counters that pays the same in every step; a rule's first move pays, the others pay 0.
 
@@ -208,23 +192,23 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     """
     sets = LabelSets(machine.alphabet)
     heads = head_names(machine)
-    names: dict[Place, str] = dict(heads.items())
+    names = {Stage(AT, head): name for head, name in heads.items()}
     taken = set(heads.values())
     rules: list[CountingTransition] = []
-    todo: list[Place] = [*heads]
+    todo = [*names]
     while todo:
-        place = todo.pop()
-        for target, guard, tests, changes, reward in _leave(machine, sets, place):
+        stage = todo.pop()
+        for target, guard, tests, changes, reward in _leave(machine, sets, stage):
             if target not in names:
-                names[target] = fresh_name(str(target), taken)
+                names[target] = fresh_name(target.stem, taken)
                 taken.add(names[target])
                 todo.append(target)
             rule = CountingTransition(
-                names[place], names[target], guard, tuple(tests), changes, reward
+                names[stage], names[target], guard, tuple(tests), changes, reward
             )
             rules.append(rule)
     final = tuple(name for head, name in heads.items() if head.state in machine.final)
-    # where `go` leads depends on the top symbol, so it has been written as rules
+    # `go` leads to another state for each top symbol, so it has been written as rules
     otherwise = Otherwise.error() if machine.otherwise.action == "go" else machine.otherwise
     return CountingRewardAutomaton(
         machine.name,
@@ -239,48 +223,47 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     )
 
 
-_Leaving = tuple[Place, Guard, str, tuple[int, int], float]
-"""A rule of the automaton: the place that it leads to, the guard, the tests, the changes, and the reward."""
+_Leaving = tuple[Stage, Guard, str, tuple[int, int], float]
+"""A rule of the automaton: the stage that it leads to, the guard, the tests, the changes, and the reward."""
 
 
-def _leave(machine: PushdownRewardMachine, sets: LabelSets, place: Place) -> Iterator[_Leaving]:
-    """The rules that leave a place."""
+def _leave(machine: PushdownRewardMachine, sets: LabelSets, stage: Stage) -> Iterator[_Leaving]:
+    """The rules that leave a stage."""
     base = len(machine.stack) + 1
-    match place:
-        case Multiply(head, left):
-            yield place, SILENT, "1-", (-1, base), 0
-            yield Return(head, left[:-1]), SILENT, "0-", (encode(machine, left[-1:]), 0), 0
-        case Return(head, left):
-            yield place, SILENT, "-1", (1, -1), 0
-            yield Multiply(head, left) if left else head, SILENT, "-0", (0, 0), 0
-        case Divide(state, remainder):
-            following = (remainder + 1) % base
-            yield Divide(state, following), SILENT, "1-", (-1, int(following == 0)), 0
-            # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
-            top = machine.stack[remainder - 1] if remainder else None
-            yield Return(Head(state, top), ()), SILENT, "0-", (0, 0), 0
-        case Head(state, _) if state not in machine.final:
-            yield from _leave_head(machine, sets, place)
+    kind, head, left, remainder = stage
+    if kind == MULTIPLY:
+        yield stage, SILENT, "1-", (-1, base), 0
+        then = Stage(RETURN, head, left[:-1])
+        yield then, SILENT, "0-", (encode(machine, left[-1:]), 0), 0
+    elif kind == RETURN:
+        yield stage, SILENT, "-1", (1, -1), 0
+        yield Stage(MULTIPLY if left else AT, head, left), SILENT, "-0", (0, 0), 0
+    elif kind == DIVIDE:
+        following = (remainder + 1) % base
+        then = stage._replace(remainder=following)
+        yield then, SILENT, "1-", (-1, int(following == 0)), 0
+        # the remainder is the new top's digit; since no digit is 0, a remainder of 0 means that nothing is left
+        top = machine.stack[remainder - 1] if remainder else None
+        yield Stage(RETURN, Head(head.state, top)), SILENT, "0-", (0, 0), 0
+    elif head.state not in machine.final:
+        yield from _leave_head(machine, sets, head)
 
 
 def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> Iterator[_Leaving]:
     """The pushdown machine's own rules at a head, and its `otherwise go`."""
-    rules = rules_at(machine, sets, head)
-    left = sets.left(rule.guard for rule in rules if rule.top != ANY)
-    for rule in rules:
-        guard = rule.guard
-        if rule.top == ANY and not rule.silent:
-            # rules that name the top come first, and an automaton knows no precedence
-            read = sets.of(guard)
-            guard = (read & left).formula() if read - left else guard
+    silent = machine.rule(head.state, None, head.top)
+    readings = readings_at(machine, sets, head) if silent is None else [(silent, sets.none)]
+    for rule, labels in readings:
+        if isinstance(rule, Otherwise):
+            if rule.target is not None:
+                target = Stage(AT, Head(rule.target, head.top))
+                yield target, labels.formula(), "--", (0, 0), rule.reward
+            continue
+        # rules that name the top come first, and an automaton knows no precedence
+        guard = rule.guard if labels == sets.of(rule.guard) else labels.formula()
         pushed = rule.replacement(head.top)
-        target: Place = Divide(rule.target, 0)
+        target = Stage(DIVIDE, Head(rule.target, None))
         if pushed:
-            after = Head(rule.target, pushed[0])
-            target = Multiply(after, pushed[1:]) if len(pushed) > 1 else after
+            kind = MULTIPLY if len(pushed) > 1 else AT
+            target = Stage(kind, Head(rule.target, pushed[0]), pushed[1:])
         yield target, guard, "--", (0, 0), rule.reward
-    otherwise = machine.otherwise
-    rest = labels_left(machine, sets, head.state, rules)
-    if otherwise.target is not None and rest:
-        target = Head(otherwise.target, head.top)
-        yield target, rest.formula(), "--", (0, 0), otherwise.reward

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import NamedTuple
 
 from pdrm.errors import (
@@ -18,24 +19,14 @@ from pdrm.errors import (
     EndlessSilentMoves,
     Finding,
     PdrmError,
-    TooLarge,
     TooManyCases,
     UnknownConfiguration,
     Where,
-    raise_all,
 )
 from pdrm.machines.configurations import MachineRun, read_word
 from pdrm.machines.guards import Guard, Label
-from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
-from pdrm.machines.machine import (
-    Clash,
-    Machine,
-    Reading,
-    find_clashes,
-    find_faults,
-    find_overlaps,
-    labels_left,
-)
+from pdrm.machines.labels import FALSE, TRUE, LabelSet, LabelSets
+from pdrm.machines.machine import Machine, Reading, labels_left
 from pdrm.machines.transitions import Otherwise, Rule, number_text
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
@@ -99,17 +90,12 @@ def pattern_text(values: Sequence[object]) -> str:
 
 def _integer(change: int) -> int:
     """A counter change as a plain int."""
-    try:
+    with suppress(TypeError):
         whole = operator.index(change)
-    except TypeError:
-        raise BadNumber(
-            f"`{change}` is not a counter change", fix="use an integer such as 1, 0 or -2"
-        ) from None
-    if abs(whole) > MOST_CHANGED:
-        raise BadNumber(
-            f"a counter change by {change:.3g}", fix=f"changes are at most {MOST_CHANGED:,}"
-        )
-    return whole
+        if abs(whole) <= MOST_CHANGED:
+            return whole
+    fix = f"use an integer such as 1, 0 or -2, at most {MOST_CHANGED:,}"
+    raise BadNumber(f"`{str(change)[:20]}` is not a counter change", fix=fix)
 
 
 MOST_SILENT_MOVES = 10_000_000
@@ -146,7 +132,7 @@ class CountingStep:
     moves: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class CountingRewardAutomaton(Machine[CountingTransition]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
 
@@ -182,33 +168,53 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    alphabet: Alphabet = field(init=False, repr=False, compare=False)
-    """The labels that there are, from the events and their groups."""
-    _from: dict[str, tuple[CountingTransition, ...]] = field(init=False, repr=False, compare=False)
+    fix = "make the labels or the tests differ, or declare `exclusive` events"
+    silent_fix = "let the silent rule start in a state of its own, or test for other counters"
 
-    def __post_init__(self) -> None:
-        self._fill_in()
-        raise_all(chain(find_faults(self), _find_counting_faults(self)))
-        fix = "make the labels or the tests differ, or declare `exclusive` events"
-        silent_fix = "let the silent rule start in a state of its own, or test for other counters"
-        raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
+    def find_own_faults(self) -> Iterator[PdrmError]:
+        """The faults of the counters, and of the rules' tests and changes."""
+        if self.counters < 1:
+            fault = f"a counting automaton with {self.counters} counters"
+            yield BadNumber(fault, fix="give it one or more: `counters 1`")
+        for rule in self.transitions:
+            if not len(rule.tests) == len(rule.changes) == self.counters:
+                fix = "write one test and one change for each counter, as in `[1, -] / [-1, 0]`"
+                fault = f"the automaton has {self.counters} counters, and the rule another number: {rule}"
+                yield BadNumber(fault, where=rule.where, fix=fix)
+            for test in rule.tests:
+                if test not in (ZERO, NONZERO, ANY_VALUE):
+                    fault = f"`{test}` is not a counter test: rule {rule}"
+                    fix = "use 0 (zero), 1 (not zero) or - (either)"
+                    yield BadNumber(fault, where=rule.where, fix=fix, word=test)
+
+    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+        """The rules of one state with their labels: a test of a counter is a variable after the events."""
+        sets = readings[0].labels.sets
+        tested = []
+        for reading in readings:
+            labels = reading.labels
+            for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
+                if test != ANY_VALUE:
+                    branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
+                    labels &= LabelSet(sets, sets.store.node(number, *branches))
+            tested.append(reading._replace(labels=labels))
+        yield tested
+
+    def meeting_place(self, one: CountingTransition, other: CountingTransition) -> str:
+        """Counters with which two rules apply."""
+        pairs = zip(one.tests, other.tests, strict=True)
+        zeros = [NONZERO if NONZERO in pair else ZERO for pair in pairs]
+        return f" and counters {pattern_text(zeros)}"
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        from pdrm.machines.findings import find_no_pay, give_up, inspect
-
-        sets = LabelSets(self.alphabet)
+        from pdrm.machines.findings import inspect
 
         def describe(cases: list[Case]) -> str:
             return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
 
-        try:
-            rules = _reach_cases(self, sets)
-            idle = "its counter tests never hold in that state"
-            found = inspect(self, sets, rules, describe, idle)
-        except (TooLarge, TooManyCases) as error:
-            return give_up(self, error)
-        return [*found, *find_no_pay(self)]
+        idle = "its counter tests never hold in that state"
+        return inspect(self, partial(_reach_cases, self), describe, idle)
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
@@ -291,49 +297,10 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
         return replace(step, after=after, reward=reward, moves=step.moves + moves)
 
 
-def _find_counting_faults(machine: CountingRewardAutomaton) -> Iterator[PdrmError]:
-    """The faults of the counters, and of the rules' tests and changes."""
-    if machine.counters < 1:
-        fault = f"a counting automaton with {machine.counters} counters"
-        yield BadNumber(fault, fix="give it one or more: `counters 1`")
-    for rule in machine.transitions:
-        for kind, length in (("tests", len(rule.tests)), ("changes", len(rule.changes))):
-            if length != machine.counters:
-                fix = "write one test and one change for each counter, as in `[1, -] / [-1, 0]`"
-                fault = f"the rule {kind} {length} counters, but the automaton has {machine.counters}: {rule}"
-                yield BadNumber(fault, where=rule.where, fix=fix)
-        for test in rule.tests:
-            if test not in (ZERO, NONZERO, ANY_VALUE):
-                fault, fix = (
-                    f"`{test}` is not a counter test: rule {rule}",
-                    "use 0 (zero), 1 (not zero) or - (either)",
-                )
-                yield BadNumber(fault, where=rule.where, fix=fix, word=test)
-
-
-# --- Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more, so clashes are found on them.
+# --- Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more.
 #
 # The patterns that a state meets are followed from the start, a counter counted down being both zero and not: more cases
 # than occur (which occur is undecidable for two counters), never fewer.
-
-
-def _find_meetings(
-    machine: CountingRewardAutomaton, readings: list[Reading[CountingTransition]]
-) -> Iterator[Clash[CountingTransition]]:
-    """The rules of one state that apply at once: a test of a counter is a variable after the events."""
-    sets = readings[0].labels.sets
-    tested: list[Reading[CountingTransition]] = []
-    for reading in readings:
-        labels = reading.labels
-        for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
-            if test != ANY_VALUE:
-                branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
-                labels &= LabelSet(sets, sets.store.node(number, *branches))
-        tested.append(reading._replace(labels=labels))
-    for clash in find_overlaps(tested):
-        pairs = zip(clash.one.rule.tests, clash.other.rule.tests, strict=True)
-        zeros = [NONZERO if NONZERO in pair else ZERO for pair in pairs]
-        yield clash._replace(place=f" and counters {pattern_text(zeros)}")
 
 
 class Case(NamedTuple):
@@ -345,11 +312,10 @@ class Case(NamedTuple):
 
 def _reach_cases(
     machine: CountingRewardAutomaton, sets: LabelSets
-) -> dict[Case, list[CountingTransition]]:
+) -> dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     states = (*machine.states, *machine.final)
-    target = machine.otherwise.target
-    found: dict[Case, list[CountingTransition]] = {}
+    found: dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]] = {}
     todo = [Case(machine.start, (ZERO,) * machine.counters)]
     while todo:
         case = todo.pop()
@@ -360,16 +326,17 @@ def _reach_cases(
         counters = tuple(map(int, case.zeros))
         allowed = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
         rules = [rule for rule in allowed if rule.silent or sets.satisfiable(rule.guard)]
-        found[case] = rules
+        found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
             ways = map(_zeros_after, case.zeros, rule.changes)
             todo += [Case(rule.target, zeros) for zeros in product(*ways)]
-        if target is not None and labels_left(machine, sets, case.state, rules):
-            todo.append(Case(target, case.zeros))
-    return {
-        case: found[case]
-        for case in sorted(found, key=lambda case: (states.index(case.state), case.zeros))
-    }
+        if not any(rule.silent for rule in rules):
+            left = labels_left(machine, sets, case.state, rules)
+            todo += [Case(one.target or case.state, case.zeros) for one, _ in left]
+            found[case] += left
+    return dict(
+        sorted(found.items(), key=lambda item: (states.index(item[0].state), item[0].zeros))
+    )
 
 
 def _zeros_after(zero: str, change: int) -> str:

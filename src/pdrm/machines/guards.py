@@ -14,8 +14,6 @@ from pdrm.errors import BadShape
 Label = frozenset[str]
 """The events that are true after one transition of the environment."""
 
-EMPTY_LABEL: Label = frozenset()
-
 
 @dataclass(frozen=True, slots=True)
 class Silent:
@@ -158,20 +156,16 @@ def _several(whole: And | Or, parts: Iterable[Formula]) -> tuple[Formula, ...]:
 def _check_formula(whole: Not | And | Or, part: object) -> None:
     """Formulas are made of formulas: an exact set and silence are guards on their own."""
     if not isinstance(part, Formula):
-        exact = 'write what must be false as well: And((Event("a"), Not(Event("t"))))'
-        fix = exact if isinstance(part, Exactly) else "make it of Event, Not, And and Or"
-        raise BadShape(f"`{type(whole).__name__}` holds formulas, not {_named(part)}", fix=fix)
+        fix = 'make it of Event, Not, And and Or: And((Event("a"), Not(Event("t"))))'
+        fault = f"`{type(whole).__name__}` holds formulas, not {str(part)[:40]!r}"
+        raise BadShape(fault, fix=fix)
 
 
 def check_guard(guard: object) -> None:
     """Raise unless a rule can read it."""
     if not isinstance(guard, Guard):
         fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
-        raise BadShape(f"a rule reads a guard, not {_named(guard)}", fix=fix)
-
-
-def _named(part: object) -> str:
-    return f"the label {part}" if isinstance(part, Exactly) else f"{str(part)[:40]!r}"
+        raise BadShape(f"a rule reads a guard, not {str(guard)[:40]!r}", fix=fix)
 
 
 Formula = Event | Not | And | Or

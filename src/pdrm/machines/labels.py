@@ -8,9 +8,9 @@ values is a partition of the labels. `cover` writes a set as few conjunctions, w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
 
 from pdrm.errors import (
     BadShape,
@@ -18,7 +18,7 @@ from pdrm.errors import (
     TooLarge,
     TooManyCases,
     UnknownEvent,
-    name_alike,
+    suggest,
 )
 from pdrm.limits import MOST_DIAGRAM_NODES, MOST_VARIABLES
 from pdrm.machines.guards import (
@@ -34,19 +34,13 @@ from pdrm.machines.guards import (
     Silent,
     events_of,
     label_text,
+    spell_out,
 )
 
 # --- The alphabet
 
 
-class Cube(NamedTuple):
-    """The labels that hold every required event and no forbidden one (bit masks over the alphabet's events)."""
-
-    required: int
-    forbidden: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alphabet:
     """The labels over `events` in which no two events of an exclusive group occur together.
 
@@ -57,17 +51,21 @@ class Alphabet:
 
     events: tuple[str, ...]
     exclusive: tuple[tuple[str, ...], ...] = ()
-    groups: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    """The exclusive groups as bit masks."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", names_of("events", self.events))
         object.__setattr__(self, "exclusive", groups_of(self.exclusive))
-        bit = {event: 1 << position for position, event in enumerate(self.events)}
-        groups = tuple(
-            sum({bit[event] for event in group if event in bit}) for group in self.exclusive
-        )
-        object.__setattr__(self, "groups", groups)
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The number of each event."""
+        return {event: number for number, event in enumerate(self.events)}
+
+    @cached_property
+    def groups(self) -> list[frozenset[int]]:
+        """The exclusive groups as numbers of events."""
+        known = self.positions
+        return [frozenset(known[one] for one in group if one in known) for group in self.exclusive]
 
     def check(self, label: Collection[str]) -> None:
         """Raise unless the label is one of this alphabet's."""
@@ -75,11 +73,10 @@ class Alphabet:
             fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
             raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
         for event in sorted(label.difference(self.events)):
-            like = name_alike(event, self.events)
-            fix = f"did you mean `{like}`?" if like else f"add `{event}` to the `events` line"
             fault = (
                 f"event `{event}` of label {label_text(label)} is not one of the machine's events"
             )
+            fix = suggest(event, self.events, f"add `{event}` to the `events` line")
             raise UnknownEvent(fault, fix=fix)
         for group in self.exclusive:
             both = [event for event in group if event in label]
@@ -98,18 +95,8 @@ class Alphabet:
                 (*chosen, more)
                 for chosen in layer
                 for more in range(chosen[-1] + 1 if chosen else 0, len(self.events))
-                if not any(
-                    group >> more & 1 and group >> held & 1
-                    for group in self.groups
-                    for held in chosen
-                )
+                if not any(more in group and group & {*chosen} for group in self.groups)
             ]
-
-    def formula(self, cube: Cube) -> Formula:
-        """The cube as a formula."""
-        parts: list[Formula] = [Event(event) for event in self._named(cube.required)]
-        parts += [Not(Event(event)) for event in self._named(cube.forbidden)]
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def within(self, events: Collection[str]) -> Alphabet:
         """The same with these events alone."""
@@ -119,9 +106,6 @@ class Alphabet:
             tuple(group for group in groups if len(group) > 1),
         )
 
-    def _named(self, mask: int) -> Iterator[str]:
-        return (event for place, event in enumerate(self.events) if mask >> place & 1)
-
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
@@ -129,18 +113,16 @@ def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
         several = tuple(names)
         if all(isinstance(name, str) for name in several):
             return several
-    fault = f"`{field}` is {str(names)[:40]!r}, not names"
-    raise BadShape(fault, fix=f'write {field}=("a", "b")')
+    raise BadShape(
+        f"`{field}` is {str(names)[:40]!r}, not names",
+        fix='write ("a", "b"), or (("a", "b"),) for groups',
+    )
 
 
-def groups_of(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def groups_of(groups: object) -> tuple[tuple[str, ...], ...]:
     """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
-    try:
-        return tuple(names_of("exclusive", group) for group in groups)
-    except (BadShape, TypeError):
-        fault = f"`exclusive` is {str(groups)[:60]}, not groups of events"
-        fix = 'write exclusive=(("a", "b"),), with a comma after the one group'
-        raise BadShape(fault, fix=fix) from None
+    several: Any = groups if isinstance(groups, Iterable) else [groups]
+    return tuple(names_of("exclusive", group) for group in several)
 
 
 # --- Decision diagrams: functions of the events of a label, each in one form only
@@ -157,6 +139,9 @@ LEAF = 1 << 30
 
 MOST_CUBES = 2_000
 """Conjunctions that a set of labels may be written as."""
+
+Cube = tuple[tuple[int, bool], ...]
+"""The labels in which each of these events, in order, is held or not."""
 
 
 class Diagrams:
@@ -229,12 +214,7 @@ class Diagrams:
         while unknown:
             case = unknown[-1]
             variable = min(self.variable_of[node] for node in case)
-            low = tuple(
-                self.low[node] if self.variable_of[node] == variable else node for node in case
-            )
-            high = tuple(
-                self.high[node] if self.variable_of[node] == variable else node for node in case
-            )
+            low, high = zip(*(self._branches(node, variable) for node in case), strict=True)
             below, above = self._known(low), self._known(high)
             if below is None:
                 unknown.append(low)
@@ -243,6 +223,11 @@ class Diagrams:
             else:
                 self._choices[unknown.pop()] = self.node(variable, below, above)
         return self._choices[asked]
+
+    def _branches(self, node: int, variable: int) -> tuple[int, int]:
+        """The function if the variable, which is not after its own, is false, and if it is true."""
+        own = self.variable_of[node] == variable
+        return (self.low[node], self.high[node]) if own else (node, node)
 
     def _known(self, case: tuple[int, ...]) -> int | None:
         """The function of a choice, if it is plain or has been made before."""
@@ -318,11 +303,10 @@ class Diagrams:
         """The labels in which no two exclusive events are; event number i of the alphabet is variable i."""
         return self.meet(self._at_most_one(group) for group in alphabet.groups)
 
-    def _at_most_one(self, group: int) -> int:
+    def _at_most_one(self, group: Iterable[int]) -> int:
         none, one = TRUE, TRUE
-        for position in reversed(range(group.bit_length())):
-            if group >> position & 1:
-                none, one = self.node(position, none, FALSE), self.node(position, one, none)
+        for position in sorted(group, reverse=True):
+            none, one = self.node(position, none, FALSE), self.node(position, one, none)
         return one
 
     def of_guard(self, guard: Guard, alphabet: Alphabet) -> int:
@@ -342,7 +326,7 @@ class Diagrams:
                     found = self.node(number, *((FALSE, found) if there else (found, FALSE)))
                 return found
             case Event(name):
-                return self.node(alphabet.events.index(name), FALSE, TRUE)
+                return self.node(alphabet.positions[name], FALSE, TRUE)
             case Not(inner):
                 return self.invert(self.of_guard(inner, alphabet))
             case And(parts):
@@ -361,26 +345,20 @@ class Diagrams:
         if least == FALSE:
             return [], FALSE
         if most == TRUE:
-            return [Cube(0, 0)], TRUE
+            return [()], TRUE
         key = least, most
         if key not in done:
             variable = min(self.variable_of[least], self.variable_of[most])
-            (l0, l1), (m0, m1) = (
-                (self.low[n], self.high[n]) if self.variable_of[n] == variable else (n, n)
-                for n in key
-            )
-            bit = 1 << variable
+            (l0, l1), (m0, m1) = (self._branches(node, variable) for node in key)
             absent, absent_set = self._cover(self.choose(m1, FALSE, l0), m0, done)
             present, present_set = self._cover(self.choose(m0, FALSE, l1), m1, done)
             rest = self.join(
                 (self.choose(absent_set, FALSE, l0), self.choose(present_set, FALSE, l1))
             )
             either, either_set = self._cover(rest, self.choose(m0, m1, FALSE), done)
-            cubes = [
-                *(Cube(cube.required, cube.forbidden | bit) for cube in absent),
-                *(Cube(cube.required | bit, cube.forbidden) for cube in present),
-                *either,
-            ]
+            cubes = [((variable, False), *cube) for cube in absent]
+            cubes += [((variable, True), *cube) for cube in present]
+            cubes += either
             if len(cubes) > MOST_CUBES:
                 fix = "use a formula with fewer events at once, or say which events exclude each other"
                 fault = f"a rule would read more than {MOST_CUBES:,} kinds of labels"
@@ -390,23 +368,30 @@ class Diagrams:
         return done[key]
 
 
-def formula_of(cubes: Collection[Cube], alphabet: Alphabet) -> Formula:
+def formula_of(cubes: Iterable[Cube], alphabet: Alphabet) -> Formula:
     """The formula that holds for the labels in one of the cubes.
 
     >>> sigma = Alphabet(("a", "b"))
-    >>> print(formula_of([Cube(0b01, 0), Cube(0, 0b10)], sigma))
+    >>> print(formula_of([((0, True),), ((1, False),)], sigma))
     a | !b
     """
-    if any(cube == (0, 0) for cube in cubes):
+    parts = [_conjunction(cube, alphabet) for cube in sorted(cubes, key=_simplest_first)]
+    if ALWAYS in parts:
         return ALWAYS
-    parts = [alphabet.formula(cube) for cube in sorted(cubes, key=_simplest_first)]
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _simplest_first(cube: Cube) -> tuple[int, int, int, int]:
+def _conjunction(cube: Cube, alphabet: Alphabet) -> Formula:
+    """A cube as a formula, the events that it holds first."""
+    parts: list[Formula] = [Event(alphabet.events[event]) for event, held in cube if held]
+    parts += [Not(Event(alphabet.events[event])) for event, held in cube if not held]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _simplest_first(cube: Cube) -> tuple[object, ...]:
     """Conjunctions of few events first, then those of early events."""
-    either = cube.required | cube.forbidden
-    return either.bit_count(), either & -either, cube.forbidden.bit_count(), either
+    events = [event for event, _ in cube]
+    return len(cube), events[:1], sum(not held for _, held in cube), events[::-1]
 
 
 # --- Sets of labels
@@ -437,7 +422,7 @@ class LabelSet:
     def example(self) -> Label:
         """A label of the set, without events that it need not hold."""
         store, names = self.sets.store, self.sets.alphabet.events
-        held, node = list[int](), self.node
+        held, node = list[int](), (self & self.sets.all).node
         while node > TRUE:
             if store.low[node] != FALSE:
                 node = store.low[node]
@@ -448,23 +433,21 @@ class LabelSet:
 
     def formula(self) -> Formula:
         """A short formula that holds for just these labels."""
-        return formula_of(self._cubes(), self.sets.alphabet)
-
-    def __str__(self) -> str:
-        """The first conjunctions of the formula, for messages."""
-        cubes, alphabet = sorted(self._cubes(), key=_simplest_first), self.sets.alphabet
-        none = Cube(0, (1 << len(alphabet.events)) - 1) if len(alphabet.events) > 1 else None
-        shown = [
-            "{}" if cube == none else str(alphabet.formula(cube)) for cube in cubes[:MOST_SHOWN]
-        ]
-        more = [f"… ({len(cubes) - MOST_SHOWN} more)"] if len(cubes) > MOST_SHOWN else []
-        return " | ".join([*shown, *more])
-
-    def _cubes(self) -> list[Cube]:
         if len(self.sets.alphabet.events) > MOST_VARIABLES:
             raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
         store = self.sets.store
-        return store.cover(self.node, store.choose(self.sets.all.node, self.node, TRUE))
+        most = store.choose(self.sets.all.node, self.node, TRUE)
+        return formula_of(store.cover(self.node, most), self.sets.alphabet)
+
+    def __str__(self) -> str:
+        """The first conjunctions of the formula, for messages."""
+        formula, alphabet = self.formula(), self.sets.alphabet
+        parts = formula.parts if isinstance(formula, Or) else (formula,)
+        none = spell_out(Exactly(frozenset()), alphabet.events)
+        several = len(alphabet.events) > 1
+        shown = ["{}" if several and part == none else str(part) for part in parts[:MOST_SHOWN]]
+        more = [f"… ({len(parts) - MOST_SHOWN} more)"] if len(parts) > MOST_SHOWN else []
+        return " | ".join([*shown, *more])
 
 
 class LabelSets:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pdrm.errors import (
+    MOST_FAULTS,
     BadName,
     BadReward,
     DuplicateName,
@@ -27,9 +30,11 @@ from pdrm.errors import (
     UnknownConfiguration,
     UnknownEvent,
     UnknownState,
+    UnknownSymbol,
     Where,
     did_you_mean,
-    name_alike,
+    raise_all,
+    suggest,
 )
 from pdrm.lazy import Displayed
 from pdrm.machines.guards import Event, Label, events_of, label_text
@@ -44,14 +49,12 @@ LONGEST_NAME = 90
 """Characters of a generated name, with room for a number to tell it from others."""
 
 
-R = TypeVar("R", bound=Rule)
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
 class Machine(Displayed, Generic[R_co]):
     """The parts that all kinds of machine share."""
 
-    __slots__ = ()
     name: str
     events: tuple[str, ...]
     start: str
@@ -60,37 +63,62 @@ class Machine(Displayed, Generic[R_co]):
     transitions: tuple[R_co, ...]
     exclusive: tuple[tuple[str, ...], ...]
     states: tuple[str, ...]
-    alphabet: Alphabet
-    _from: dict[str, tuple[R_co, ...]]
-    leaves_stack: bool = False
-    """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
+    fix: ClassVar[str]
+    """The way out if two rules apply at once."""
+    silent_fix: ClassVar[str]
+    """The way out if one of them is silent."""
 
     def __repr__(self) -> str:
         states, rules = len(self.states) + len(self.final), len(self.transitions)
         size = f"{states} state{'s' * (states != 1)}, {rules} rule{'s' * (rules != 1)}"
         return f"<{type(self).__name__} {self.name!r}: {size}>"
 
-    def _fill_in(self) -> None:
-        """Make tuples of what may be lists, and set the fields that follow from the others: the alphabet, the rules by state,
-        and the states if not declared."""
+    def __post_init__(self) -> None:
+        """Make tuples of what may be lists, fill in the states if they are not declared, and check all."""
         alphabet = Alphabet(self.events, self.exclusive)
         final = names_of("final", self.final)
         rules = tuple(self.transitions)
-        states = names_of("states", self.states) or states_of(self.start, final, rules)
-        leaving: dict[str, list[R_co]] = {state: [] for state in (*states, *final)}
-        for rule in rules:
-            leaving.setdefault(rule.source, []).append(rule)
         fields = {
-            "alphabet": alphabet,
             "events": alphabet.events,
             "exclusive": alphabet.exclusive,
             "final": final,
             "transitions": rules,
-            "states": states,
-            "_from": {state: tuple(several) for state, several in leaving.items()},
+            "states": names_of("states", self.states) or states_of(self.start, final, rules),
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+        raise_all(chain(_find_faults(self), self.find_own_faults()))
+        raise_all(_find_clashes(self))
+
+    def find_own_faults(self) -> Iterator[PdrmError]:
+        """The faults that only this kind of machine has."""
+        raise NotImplementedError
+
+    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+        """Those of a state's rules that may apply at once."""
+        raise NotImplementedError
+
+    def meeting_place(self, one: Any, other: Any) -> str:
+        """The tops of stack or counters at which two rules apply."""
+        raise NotImplementedError
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The labels that there are, from the events and their groups."""
+        return Alphabet(self.events, self.exclusive)
+
+    @cached_property
+    def _from(self) -> dict[str, tuple[R_co, ...]]:
+        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
+        for rule in self.transitions:
+            if rule.source in leaving:
+                leaving[rule.source].append(rule)
+        return {state: tuple(rules) for state, rules in leaving.items()}
+
+    @property
+    def leaves_stack(self) -> bool:
+        """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
+        return False
 
     def rules_from(self, state: str) -> tuple[R_co, ...]:
         """The rules that leave a state, in the order they were written."""
@@ -133,48 +161,40 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
 
 
 def labels_left(
-    machine: Machine[Rule], sets: LabelSets, state: str, rules: Sequence[Rule]
-) -> LabelSet:
-    """The labels that fall to `otherwise` if these rules apply: none in a final state or next to a silent rule."""
-    if state in machine.final or any(rule.silent for rule in rules):
-        return sets.none
-    return sets.left(rule.guard for rule in rules)
+    machine: Machine[Rule], sets: LabelSets, state: str, rules: Iterable[Rule]
+) -> list[tuple[Otherwise, LabelSet]]:
+    """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
+    left = sets.none if state in machine.final else sets.left(rule.guard for rule in rules)
+    return [(machine.otherwise, left)] if left else []
 
 
 # --- Names, header and rewards
 
 
-def find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
+def _find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
     """The faults of what every kind of machine has: names, states, guards, rewards, `otherwise`."""
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
     yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
-    events = frozenset(machine.events)
-    states = frozenset((*machine.states, *machine.final))
+    states, events = machine._from, machine.alphabet.positions
     for group in machine.exclusive:
-        for event in group:
-            if event not in events:
-                yield _unknown_event(event, machine, None, "the `exclusive` line")
+        yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
         yield from _find_twice("event", group, "stands twice on an `exclusive` line")
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
-    elif machine.start not in states:
-        yield _unknown_state(machine.start, machine, None, "the `start` line")
+    else:
+        yield from find_unknown(UnknownState, [machine.start], states, "the `start` line")
     otherwise = machine.otherwise
-    has_target = otherwise.target is not None
-    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != has_target:
+    targets = [] if otherwise.target is None else [otherwise.target]
+    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != bool(
+        targets
+    ):
         fault = f"`otherwise {otherwise.action}` is not a rule"
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
-    elif otherwise.target is not None and otherwise.target not in states:
-        yield _unknown_state(otherwise.target, machine, otherwise.where, "the `otherwise` line")
+    place = "the `otherwise` line"
+    yield from find_unknown(UnknownState, targets, states, place, otherwise.where)
     yield from _find_bad_reward(otherwise, "`otherwise`")
-    yield from _find_rule_faults(machine, events, states)
-
-
-def _find_rule_faults(
-    machine: Machine[Rule], events: frozenset[str], states: frozenset[str]
-) -> Iterator[PdrmError]:
     final = frozenset(machine.final)
     for rule in machine.transitions:
         place = f"rule {machine.rule_text(rule)}"
@@ -185,11 +205,10 @@ def _find_rule_faults(
                 fix=f"remove the rule, or take `{rule.source}` off the `final` line",
                 word=rule.source,
             )
-        for state in (rule.source, rule.target):
-            if state not in states:
-                yield _unknown_state(state, machine, rule.where, place)
-        for event in sorted(events_of(rule.guard) - events):
-            yield _unknown_event(event, machine, rule.where, place)
+        ends = rule.source, rule.target
+        yield from find_unknown(UnknownState, ends, states, place, rule.where)
+        read = sorted(events_of(rule.guard))
+        yield from find_unknown(UnknownEvent, read, events, place, rule.where)
         yield from _find_bad_reward(rule, place)
 
 
@@ -202,9 +221,7 @@ def find_bad_names(
             fault = f"{kind} `{name[:40]}` cannot be a name"
             yield BadName(fault, fix="use letters, digits, `_` and the like", word=name)
         elif name in reserved:
-            fault = (
-                f"`{name}` is reserved and cannot name {'an' if kind == 'event' else 'a'} {kind}"
-            )
+            fault = f"`{name}` is reserved and cannot be the name of a {kind}"
             yield BadName(fault, fix="choose another name", word=name)
     yield from _find_twice(kind, names, "is declared twice")
 
@@ -213,9 +230,8 @@ def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmErr
     for name, count in Counter(names).items():
         if count > 1:
             comment = " (a comment starts with `//`)" * (name == "#")
-            yield DuplicateName(
-                f"{kind} `{name[:40]}` {fault}", fix=f"remove one of them{comment}", word=name
-            )
+            fix = f"remove one of them{comment}"
+            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix=fix, word=name)
 
 
 def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError]:
@@ -224,35 +240,35 @@ def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError
         yield BadReward(fault, where=paying.where, fix="use a finite number")
 
 
-def _unknown_state(
-    state: str, machine: Machine[Rule], where: Where | None, place: str
-) -> PdrmError:
-    hint = did_you_mean(state, (*machine.states, *machine.final))
-    final = "list it on the `final` line" if machine.final else f"add a line `final {state}`"
-    return UnknownState(
-        f"`{state}` is not a state: no rule leaves it and it is not final ({place})",
-        where=where,
-        fix=f"{hint} (or {final}; a dead end: `states {' '.join(machine.states[:6])} {state}`)",
-        word=state,
-    )
+UNKNOWN: dict[type[PdrmError], tuple[str, str]] = {
+    UnknownState: (
+        "is not a state: no rule leaves it and it is not final",
+        "list it on the `final` line, or on a line `states` if it is a dead end",
+    ),
+    UnknownEvent: ("is not declared as an event", "add it to the `events` line"),
+    UnknownSymbol: ("is not a stack symbol", "add it to the `stack` line"),
+}
+"""The fault of a name that is not known, and the way out."""
 
 
-def _unknown_event(
-    event: str, machine: Machine[Rule], where: Where | None, place: str
-) -> PdrmError:
-    like = name_alike(event, machine.events)
-    fix = f"add `{event}` to the `events` line"
-    return UnknownEvent(
-        f"`{event}` is not declared as an event ({place})",
-        where=where,
-        fix=f"did you mean `{like}`? (or {fix})" if like else fix,
-        word=event,
-    )
+def find_unknown(
+    kind: type[PdrmError],
+    names: Iterable[str],
+    known: Collection[str],
+    place: str,
+    where: Where | None = None,
+) -> Iterator[PdrmError]:
+    """The faults of names that are not known."""
+    fault, fix = UNKNOWN[kind]
+    for name in names:
+        if name not in known:
+            fix = suggest(name, known, fix)
+            yield kind(f"`{name}` {fault} ({place})", where=where, fix=fix, word=name)
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, cut if it is too long for a name, and numbered if it is taken: `u0~2`."""
-    stem = wanted if len(wanted) <= LONGEST_NAME else wanted[-80:].lstrip("-")
+    """The wanted name, its end if it is too long for a name, and numbered if it is taken: `u0~2`."""
+    stem = wanted[-LONGEST_NAME:]
     name, number = stem, 0
     while name in taken:
         number += 1
@@ -267,63 +283,46 @@ def fresh_name(wanted: str, taken: Container[str]) -> str:
 MOST_REPORTED = 5
 """Clashes listed."""
 
-MOST_FOUND = 100
-"""Clashes found before the check stops; of these, the first are listed."""
 
+class Reading(NamedTuple):
+    """A rule, its number in its state, and the labels at which it applies: a silent rule at every label."""
 
-class Reading(NamedTuple, Generic[R]):
-    """A rule and the labels at which it applies: a silent rule at every label."""
-
-    rule: R
+    rule: Any
     number: int
     labels: LabelSet
 
 
-class Clash(NamedTuple, Generic[R]):
-    """Two rules that apply at once: at these labels, and at a place in words."""
-
-    one: Reading[R]
-    other: Reading[R]
-    labels: LabelSet
-    place: str = ""
+Clash = tuple[Reading, Reading, LabelSet]
+"""Two rules that apply at once, and the labels."""
 
 
-def find_clashes(
-    machine: Machine[R],
-    meetings: Callable[[list[Reading[R]]], Iterable[Clash[R]]],
-    fix: str,
-    silent_fix: str,
-) -> list[Nondeterministic | TooManyCases]:
-    """Pairs of rules that apply at once, in the order of the rules; `meetings` finds them among the rules of a state."""
-    faults: list[Nondeterministic | TooManyCases] = []
+def _find_clashes(machine: Machine[Rule]) -> list[PdrmError]:
+    """Pairs of rules that apply at once, in the order of the rules."""
+    faults: list[PdrmError] = []
     for state in machine.states:
         rules = machine.rules_from(state)
         if len(rules) < 2:
             continue
         events = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
         sets = LabelSets(machine.alphabet.within(events))
-        rule = rules[0]
-        found: dict[tuple[int, int], Clash[R]] = {}
+        found: dict[tuple[int, int], Clash] = {}
         try:
-            readings: list[Reading[R]] = []
-            for number, rule in enumerate(rules):
-                labels = sets.all if rule.silent else sets.holding(rule.guard)
-                readings.append(Reading(rule, number, labels))
-            for clash in meetings(readings):
-                found.setdefault((clash.one.number, clash.other.number), clash)
-                if len(found) == MOST_FOUND:
-                    break
+            readings = [
+                Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
+                for number, rule in enumerate(rules)
+            ]
+            clashes = chain(*map(find_overlaps, machine.find_meetings(readings)))
+            for clash in islice(clashes, MOST_FAULTS):
+                found.setdefault((clash[0].number, clash[1].number), clash)
         except TooLarge as error:
-            faults.append(TooManyCases(error.message, where=rule.where, fix=error.fix))
-            continue
-        clashes = [found[pair] for pair in sorted(found)]
-        faults += _report(machine, clashes, fix, silent_fix)
+            faults.append(TooManyCases(error.message, where=rules[0].where, fix=error.fix))
+        faults += _report(machine, [found[pair] for pair in sorted(found)])
         if len(faults) >= MOST_REPORTED:
             break
     return faults[:MOST_REPORTED]
 
 
-def find_overlaps(readings: Sequence[Reading[R]]) -> Iterator[Clash[R]]:
+def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
     """The pairs among these rules that share a label: within each half, then between the halves."""
     if len(readings) < 2:
         return
@@ -331,65 +330,54 @@ def find_overlaps(readings: Sequence[Reading[R]]) -> Iterator[Clash[R]]:
     some, others = readings[:middle], readings[middle:]
     yield from find_overlaps(some)
     yield from find_overlaps(others)
-    every = readings[0].labels.sets.all
-    met = join_labels(some) & join_labels(others) & every
-    if not met:
-        return
+    met = join_labels(some) & join_labels(others) & readings[0].labels.sets.all
     facing = [other for other in others if other.labels & met]
-    for one in some:
+    for one in some if met else ():
         for other in facing if one.labels & met else ():
-            shared = one.labels & other.labels & every
+            shared = one.labels & other.labels & met
             if shared:
                 first, second = sorted((one, other), key=lambda reading: reading.number)
-                yield Clash(first, second, shared)
+                yield first, second, shared
 
 
-def join_labels(readings: Sequence[Reading[R]]) -> LabelSet:
+def join_labels(readings: Sequence[Reading]) -> LabelSet:
     """The labels of all these rules together."""
     sets = readings[0].labels.sets
     return LabelSet(sets, sets.store.join([reading.labels.node for reading in readings]))
 
 
-def _report(
-    machine: Machine[R], clashes: list[Clash[R]], fix: str, silent_fix: str
-) -> Iterator[Nondeterministic]:
+def _report(machine: Machine[Rule], clashes: list[Clash]) -> Iterator[Nondeterministic]:
     """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
     blamed = set[object]()
-    for clash in clashes:
-        one, other = clash.one.rule, clash.other.rule
+    guards = [one.rule.guard for first, second, _ in clashes for one in (first, second)]
+    read = {guard.name for guard in guards if isinstance(guard, Event)}
+    exclusive = " ".join(event for event in machine.events if event in read)
+    for first, second, labels in clashes:
+        one, other = first.rule, second.rule
         line = (one if one.silent and not other.silent else other).where
-        key: object = line or (clash.one.number, clash.other.number)
+        key: object = line or (first.number, second.number)
         if key in blamed:
             continue
         blamed.add(key)
-        why, way_out = "at most one rule may apply", fix
-        label = label_text(clash.labels.example())
-        if one.silent and other.silent:
-            label = "eps (both are silent)"
+        why, fix = "at most one rule may apply", machine.fix
+        label = (
+            "eps (both are silent)" if one.silent and other.silent else label_text(labels.example())
+        )
         if one.silent != other.silent:
-            why, way_out = "a silent rule leaves no label to read there", silent_fix
-        elif one.where is not None and one.where == other.where:
-            way_out = "this line of a `for` says the same at every turn: use its variable, or move the line out"
-        elif one == other:
-            way_out = "remove one of the two"
-        elif isinstance(one.guard, Event) and isinstance(other.guard, Event):
-            way_out = _propose_exclusive(machine, clashes, one.guard, other.guard) or fix
+            why, fix = "a silent rule leaves no label to read there", machine.silent_fix
+        elif (
+            isinstance(one.guard, Event)
+            and isinstance(other.guard, Event)
+            and one.guard != other.guard
+        ):
+            fix = (
+                f"if events never come together, say so: `exclusive {exclusive}`; "
+                f"else let one rule read `{other.guard} & !{one.guard}`"
+            )
         place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
         yield Nondeterministic(
-            f"two rules apply in state `{one.source}` for label {label}{clash.place}: {why}"
+            f"two rules apply in state `{one.source}` for label {label}{machine.meeting_place(one, other)}: {why}"
             f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
             where=other.where or one.where,
-            fix=way_out,
+            fix=fix,
         )
-
-
-def _propose_exclusive(
-    machine: Machine[R], clashes: list[Clash[R]], one: Event, other: Event
-) -> str:
-    """The line that says that events never come together, if two clashing rules read one event each."""
-    if one == other:
-        return ""
-    guards = (rule.guard for clash in clashes for rule in (clash.one.rule, clash.other.rule))
-    read = {guard.name for guard in guards if isinstance(guard, Event)}
-    line = f"exclusive {' '.join(event for event in machine.events if event in read)}"
-    return f"if events never come together, say so: `{line}`; else let one rule read `{other} & !{one}`"

@@ -18,9 +18,9 @@ import numpy as np
 
 from pdrm.errors import Finding, Where
 from pdrm.machines.guards import Label, word_text
-from pdrm.machines.labels import LabelSets
-from pdrm.machines.reach import Head, PushdownSystem, move_at
-from pdrm.machines.transitions import TopSymbols, Transition, number_text
+from pdrm.machines.heads import Head, PushdownRules, Settled, replace_top, rule_at, settle
+from pdrm.machines.labels import LabelSet
+from pdrm.machines.transitions import Otherwise, Rule, TopSymbols, number_text
 
 N = TypeVar("N", bound=Hashable)
 
@@ -47,7 +47,7 @@ class View(NamedTuple):
     known: TopSymbols
 
 
-def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, float] | None:
+def advance(machine: PushdownRules, view: View, label: Label) -> tuple[View, float] | None:
     """Read a label with only the top of the stack known.
 
     Returns:
@@ -58,20 +58,16 @@ def advance(machine: PushdownSystem, view: View, label: Label) -> tuple[View, fl
         >>> advance(catalogue("letter"), View("u0", ("#", BOTTOM)), frozenset("A"))
         (View(state='u0', known=('A', '#', None)), -0.01)
     """
-    paid = 0.0
-    for silent in range(MOST_SILENT):
-        if not view.known:
-            return None
-        head = Head(view.state, view.known[0])
-        move = move_at(machine, head, None if silent else label)
-        if move is None:
-            return (view, paid) if silent else None
-        state, symbols = head.after(move)
-        view = View(state, symbols + view.known[1:])
-        paid += move.reward
-        if state in machine.final:
-            return view, paid
-    return None
+    head = Head(view.state, view.known[0])
+    rule = rule_at(machine, head, label)
+    if rule is None:
+        return None
+    state, symbols = replace_top(head, rule)
+    here = Settled(state, symbols + view.known[1:], 0.0 + rule.reward)
+    after = settle(machine, here, MOST_SILENT)
+    if after.moves == MOST_SILENT or (not after.known and after.state not in machine.final):
+        return None
+    return View(after.state, after.known), after.paid
 
 
 class PaidStep(NamedTuple, Generic[N]):
@@ -89,13 +85,13 @@ def explore_situations(
     starts: Iterable[N], steps_from: Callable[[N], Iterable[PaidStep[N]]], most: int
 ) -> list[PaidStep[N]]:
     """Find the steps between the situations that can be reached, up to a number of situations."""
-    nodes = list(dict.fromkeys(islice(starts, most)))
-    known = set(nodes)
+    known = dict.fromkeys(islice(starts, most))
+    nodes = list(known)
     found: list[PaidStep[N]] = []
     for node in nodes:  # it grows
         for step in steps_from(node):
             if step.target not in known and len(nodes) < most:
-                known.add(step.target)
+                known[step.target] = None
                 nodes.append(step.target)
             if step.target in known:
                 found.append(step)
@@ -134,15 +130,16 @@ def find_paying_cycle(steps: Sequence[PaidStep[N]]) -> list[PaidStep[N]]:
 
 
 def find_paying_loops(
-    machine: PushdownSystem, sets: LabelSets, rules: Mapping[Head, list[Transition]]
+    machine: PushdownRules,
+    readings: Mapping[Head, Sequence[tuple[Rule | Otherwise, LabelSet]]],
 ) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return
     labels: dict[str, dict[Label, None]] = defaultdict(dict)
-    for head, applying in rules.items():
-        read = [sets.of(rule.guard) for rule in applying if not rule.silent]
-        labels[head.state] |= {one.example(): None for one in read if one}
+    for head, applying in readings.items():
+        read = [one.example() for rule, one in applying if one and rule is not machine.otherwise]
+        labels[head.state] |= dict.fromkeys(read)
 
     def stay(view: View) -> Iterator[PaidStep[View]]:
         for label in labels[view.state]:
@@ -151,11 +148,11 @@ def find_paying_loops(
                 yield PaidStep(view, *found, label)
 
     steps: dict[str, list[PaidStep[View]]] = defaultdict(list)
-    views = (View(head.state, (head.top,)) for head in rules)
+    views = (View(head.state, (head.top,)) for head in readings)
     for step in explore_situations(views, stay, MOST_VIEWS):
         steps[step.source.state].append(step)
     wrong = "repeated, it pays again"
-    if any(head.state in machine.final for head in rules):
+    if any(head.state in machine.final for head in readings):
         wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
     for state, own in steps.items():
         loop = find_paying_cycle(own)
@@ -169,16 +166,14 @@ def find_paying_loops(
             said = (
                 f"in state `{state}` with {top}, the word `{word}` pays {paid} and changes nothing"
             )
-            place = find_paying_rule(machine, [step.source for step in loop], loop)
+            place = find_paying_rule(machine, ((step.source, step.label) for step in loop))
             yield Finding("W0606", f"{said}: {wrong}", place)
 
 
-def find_paying_rule(
-    machine: PushdownSystem, views: Iterable[View], loop: Iterable[PaidStep[N]]
-) -> Where | None:
+def find_paying_rule(machine: PushdownRules, loop: Iterable[tuple[View, Label]]) -> Where | None:
     """The place of the first rule of a loop that pays."""
-    for view, step in zip(views, loop, strict=True):
-        rule = machine.rule(view.state, step.label, view.known[0])
+    for view, label in loop:
+        rule = machine.rule(view.state, label, view.known[0])
         if rule is not None and rule.reward > 0:
             return rule.where
     return None

@@ -5,10 +5,10 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 from pdrm.errors import (
     EndlessSilentMoves,
@@ -20,26 +20,25 @@ from pdrm.errors import (
     did_you_mean,
     raise_all,
 )
-from pdrm.limits import LARGEST_STEP
+from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
 from pdrm.machines.guards import Label
-from pdrm.machines.labels import Alphabet, names_of
+from pdrm.machines.heads import Head, PushdownRules, replace_top
+from pdrm.machines.labels import names_of
 from pdrm.machines.machine import (
     RESERVED,
-    Clash,
+    Machine,
     Reading,
     find_bad_names,
-    find_clashes,
-    find_faults,
-    find_overlaps,
+    find_unknown,
     join_labels,
 )
-from pdrm.machines.reach import PushdownSystem, find_endless_silent_moves
-from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, Transition
+from pdrm.machines.reach import list_above, saturate
+from pdrm.machines.transitions import ANY, NONE, Otherwise, TopSymbols, Transition
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PushdownRewardMachine(PushdownSystem):
+@dataclass(frozen=True, repr=False)
+class PushdownRewardMachine(PushdownRules):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
@@ -71,49 +70,19 @@ class PushdownRewardMachine(PushdownSystem):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    alphabet: Alphabet = field(init=False, repr=False, compare=False)
-    """The labels that there are, from the events and their groups."""
-    leaves_stack: bool = field(init=False, repr=False, compare=False)
-    """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
-    _from: dict[str, tuple[Transition, ...]] = field(init=False, repr=False, compare=False)
-    _at: dict[tuple[str, str, bool], list[Transition]] = field(
-        init=False, repr=False, compare=False
-    )
-    """By source, top and whether they are silent."""
+    fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
+    silent_fix = "let the silent rule start in a state of its own, or name other tops"
 
     def __post_init__(self) -> None:
-        self._fill_in()
         object.__setattr__(self, "stack", names_of("stack", self.stack))
-        at: dict[tuple[str, str, bool], list[Transition]] = {}
-        for rule in self.transitions:
-            at.setdefault((rule.source, rule.top, rule.silent), []).append(rule)
-        object.__setattr__(self, "_at", at)
-        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
-        object.__setattr__(self, "leaves_stack", plain and self.stack == (BOTTOM,))
-        raise_all(chain(find_faults(self), _find_stack_faults(self)))
-        fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
-        silent_fix = "let the silent rule start in a state of its own, or name other tops"
-        raise_all(find_clashes(self, partial(_find_meetings, self), fix, silent_fix))
-        raise_all(find_endless_silent_moves(self))
-
-    def rule_text(self, rule: Rule) -> str:
-        """A rule as it is written in a file of this machine."""
-        return rule.plain_text if self.leaves_stack else str(rule)
+        Machine.__post_init__(self)
+        raise_all(_find_endless_silent_moves(self))
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
         from pdrm.machines.findings import inspect_pushdown  # looks for paying loops with NumPy
 
         return inspect_pushdown(self)
-
-    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies; a rule that names the top beats a rule with `z`. state: of the machine. label: None: the
-        silent rule. top: the topmost symbol (None if the stack is empty)."""
-        for looked in (NONE,) if top is None else (top, NONE, ANY):
-            for rule in self._at.get((state, looked, label is None), ()):
-                if label is None or rule.guard.holds(label):
-                    return rule
-        return None
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
@@ -144,21 +113,24 @@ class PushdownRewardMachine(PushdownSystem):
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:
-        otherwise = self.otherwise
-        if rule := self.rule(before.state, label, before.top):
-            move = _apply(rule, before)
-        elif otherwise.action == "error":
+        rule = self.rule(before.state, label, before.top)
+        if rule is None and self.otherwise.action == "error":
             raise self.undefined_move(label, before)
-        else:
-            after = Configuration(otherwise.target or before.state, before.stack)
-            move = Move(None, before, after, otherwise.reward)
+        move = self._move(rule, before)
         return Step(label, before, (move, *self._silent_moves(move.after)))
+
+    def _move(self, rule: Transition | None, before: Configuration) -> Move:
+        acting = rule or self.otherwise
+        stack = acting.replacement(before.top) + before.stack[1:]
+        return Move(
+            rule, before, Configuration(acting.target or before.state, stack), acting.reward
+        )
 
     def _silent_moves(self, here: Configuration) -> list[Move]:
         moves: list[Move] = []
         kept = 0
         while (rule := self.rule(here.state, None, here.top)) is not None:
-            moves.append(_apply(rule, here))
+            moves.append(self._move(rule, here))
             here = moves[-1].after
             kept += 8 + len(here.stack)
             if kept > LARGEST_STEP:
@@ -169,63 +141,45 @@ class PushdownRewardMachine(PushdownSystem):
                 )
         return moves
 
+    # --- Checks: the stack symbols that rules name, and rules that apply at once
 
-def _apply(rule: Transition, before: Configuration) -> Move:
-    stack = rule.replacement(before.top) + before.stack[1:]
-    return Move(rule, before, Configuration(rule.target, stack), rule.reward)
+    def find_own_faults(self) -> Iterator[PdrmError]:
+        """The faults of the stack symbols."""
+        if not self.stack:
+            fix = "list them, the bottom first: `stack # A`"
+            yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
+        yield from find_bad_names("stack symbol", self.stack, reserved=(ANY, NONE, *RESERVED))
+        for rule in self.transitions:
+            place = f"rule {rule}"
+            tops = [] if rule.top in (ANY, NONE) else [rule.top]
+            pushed = [symbol for symbol in rule.push if symbol != ANY]
+            symbols = dict.fromkeys([*tops, *pushed])
+            yield from find_unknown(UnknownSymbol, symbols, self.stack, place, rule.where)
+            if ANY in rule.push and rule.top in (NONE, *self.stack):
+                fault = f"`z` is pushed, but the rule does not look at `z`: {place}"
+                fix = "look at `z` instead, or push the symbol itself"
+                yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
 
+    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+        """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
+        by_top: dict[str, list[Reading]] = defaultdict(list)
+        for reading in readings:
+            by_top[reading.rule.top].append(reading)
+        yield by_top[NONE]
+        not_named = [top for top in self.stack if top not in by_top]
+        for top in self.stack:
+            if top in by_top or top in not_named[:1]:
+                yield [*by_top[top], *_not_beaten(by_top[ANY], by_top[top]), *by_top[NONE]]
 
-# --- Checks: the stack symbols that rules name, and rules that apply at once
-
-
-def _find_stack_faults(machine: PushdownRewardMachine) -> Iterator[PdrmError]:
-    if not machine.stack:
-        fix = "list them, the bottom first: `stack # A`"
-        yield NoBottom("the stack has no symbols, so no bottom symbol", fix=fix)
-    yield from find_bad_names("stack symbol", machine.stack, reserved=(ANY, NONE, *RESERVED))
-    known = {ANY, NONE, *machine.stack}
-    for rule in machine.transitions:
-        unknown = [] if rule.top in known else [rule.top]
-        for symbol in [*unknown, *dict.fromkeys(rule.push)]:
-            if symbol == ANY and rule.top != ANY and not unknown:
-                own = "look at `z` instead of `eps`"
-                yield UnknownSymbol(
-                    f"`z` is pushed, but the rule does not look at `z`: rule {rule}",
-                    where=rule.where,
-                    fix=f"write `{rule.top}` itself" if rule.top != NONE else own,
-                    word=symbol,
-                )
-            elif symbol not in known or symbol == NONE:
-                yield UnknownSymbol(
-                    f"`{symbol}` is not a stack symbol: rule {rule}",
-                    where=rule.where,
-                    fix=f"add it to the line `stack`, or {did_you_mean(symbol, machine.stack)}",
-                    word=symbol,
-                )
-
-
-def _find_meetings(
-    machine: PushdownRewardMachine, readings: list[Reading[Transition]]
-) -> Iterator[Clash[Transition]]:
-    """The rules of one state that apply at once: on the empty stack, at each top that is named, and at one that is not."""
-    by_top: dict[str, list[Reading[Transition]]] = {}
-    for reading in readings:
-        by_top.setdefault(reading.rule.top, []).append(reading)
-    anywhere = by_top.get(NONE, [])
-    for clash in find_overlaps(anywhere):
-        yield clash._replace(place="" if machine.leaves_stack else " and top (empty)")
-    not_named = [top for top in machine.stack if top not in by_top]
-    for top in machine.stack:
-        if top in by_top or top in not_named[:1]:
-            named = by_top.get(top, [])
-            any_top = _not_beaten(by_top.get(ANY, []), named)
-            for clash in find_overlaps([*named, *any_top, *anywhere]):
-                yield clash._replace(place=f" and top {top}")
+    def meeting_place(self, one: Transition, other: Transition) -> str:
+        """The top at which two rules apply, the more exact of theirs."""
+        tops = [one.top, other.top]
+        exact = [top for top in tops if top not in (ANY, NONE)]
+        top = exact[0] if exact else ANY if ANY in tops else NONE
+        return "" if self.leaves_stack else f" and top {top}"
 
 
-def _not_beaten(
-    any_top: list[Reading[Transition]], named: list[Reading[Transition]]
-) -> list[Reading[Transition]]:
+def _not_beaten(any_top: list[Reading], named: list[Reading]) -> list[Reading]:
     """The rules with `z` at a top that other rules name: these beat them."""
     if not named:
         return any_top
@@ -233,3 +187,54 @@ def _not_beaten(
         return []
     read = join_labels(named)
     return [one if one.rule.silent else one._replace(labels=one.labels - read) for one in any_top]
+
+
+# --- Endless silent moves, decided exactly
+#
+# What the silent moves of a head do until its symbol is gone depends on the head alone. So they never end just if the head
+# comes up again in its own moves, with the stack grown, shrunk and regrown, or kept.
+
+MOST_SHOWN = 6
+"""Silent moves printed in a message."""
+
+
+def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[EndlessSilentMoves]:
+    """An example of silent moves that never end, or would take years to end, if there is one."""
+    silent = machine.silent_rules()
+
+    def moves(head: tuple[str, str | None]) -> list[tuple[str, TopSymbols]]:
+        rule = silent.get(Head(*head))
+        return [] if rule is None else [replace_top(head, rule)]
+
+    waiting = saturate(moves, [(head.state, (head.top,)) for head in silent])
+    above = list_above(waiting)
+    after = {head: [one for one, _ in above[head]] for head in waiting}
+    counts: dict[tuple[str, str | None], int] = {}
+    try:
+        for head in TopologicalSorter(after).static_order():
+            counts[head] = (head in silent) + sum(counts[one] for one in after[head])
+            if counts[head] > MOST_SILENT_MOVES:
+                said = f"more than {MOST_SILENT_MOVES:,} silent moves follow each other"
+                yield _refuse_silent_moves(said, [head], silent)
+                return
+    except CycleError as error:
+        circle = error.args[1][:0:-1]
+        first = circle.index(min(circle, key=list(silent).index))
+        circle = circle[first:] + circle[:first]
+        yield _refuse_silent_moves("silent moves never end", circle, silent)
+
+
+def _refuse_silent_moves(
+    said: str, heads: list[tuple[str, str | None]], silent: dict[Head, Transition]
+) -> EndlessSilentMoves:
+    """The error about silent moves at these heads."""
+    state, top = heads[0]
+    rules = [silent[Head(*head)] for head in heads]
+    shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
+    if len(rules) > MOST_SHOWN:
+        shown.append(f"\n    … ({len(rules)} moves before it repeats)")
+    return EndlessSilentMoves(
+        f"{said} in state `{state}` with `{top}` on top:{''.join(shown)}",
+        where=rules[0].where,
+        fix="let one of these rules read a label, or lead to a state and top without a silent rule",
+    )

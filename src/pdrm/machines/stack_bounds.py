@@ -6,50 +6,30 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import NamedTuple
 
+from pdrm.machines.heads import Head, Settled, explore_machine, readings_at, replace_top, settle
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, explore_machine, list_silent_heads, moves_at
-from pdrm.machines.transitions import NONE, TopSymbols
-
-# --- Silent moves after a label, on any stack. The empty stack counts as a symbol below all others.
-
-
-class _Settled(NamedTuple):
-    """The end of the silent moves above some known symbols: the state, the symbols left, and the number of moves that pushed."""
-
-    state: str
-    left: int
-    pushes: int
-
-
-def _settle(machine: PushdownRewardMachine, state: str, symbols: TopSymbols) -> _Settled:
-    """Make silent moves until none applies or all the symbols are popped."""
-    stack = list(reversed(symbols))
-    pushes = 0
-    while stack and (rule := machine.rule(state, None, stack[-1])) is not None:
-        head = Head(state, stack.pop())
-        state, pushed = head.after(head.move(rule))
-        stack += reversed(pushed)
-        pushes += len(pushed) > 1
-    return _Settled(state, len(stack), pushes)
+from pdrm.machines.reach import list_above
+from pdrm.machines.transitions import NONE
 
 
 def _greatest_gains(
-    machine: PushdownRewardMachine, gain: Callable[[_Settled], int]
+    machine: PushdownRewardMachine, gain: Callable[[Settled], int]
 ) -> dict[str, float]:
     """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
 
     The symbols of the stack are settled one after the other, as far as they are popped.
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
-    heads = list_silent_heads(machine)
-    settled = [(head.state, _settle(machine, head.state, (head.top,))) for head in heads]
+    settled = [
+        (head.state, settle(machine, Settled(head.state, (head.top,))))
+        for head in machine.silent_rules()
+    ]
     for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
         before = dict(greatest)
         for state, one in settled:
-            sum_of_gains = gain(one) + (0 if one.left else greatest[one.state])
+            sum_of_gains = gain(one) + (0 if one.known else greatest[one.state])
             if sum_of_gains > greatest[state]:
                 greatest[state] = sum_of_gains if turn <= len(greatest) else inf
         if greatest == before:
@@ -74,15 +54,15 @@ def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
     >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    pops = _greatest_gains(machine, lambda settled: not settled.left)
+    pops = _greatest_gains(machine, lambda settled: not settled.known)
     target = machine.otherwise.target
     most = 0.0 if target is None else pops[target]
     for rule, top in product(machine.transitions, machine.stack):
         if not rule.silent and rule.looks_at(top):
             pushed = rule.replacement(top)
             kept = pushed[-1:] == (top,)
-            settled = _settle(machine, rule.target, pushed[:-1] if kept else pushed)
-            most = max(most, (not kept) + (0 if settled.left else pops[settled.state]))
+            settled = settle(machine, Settled(rule.target, pushed[:-1] if kept else pushed))
+            most = max(most, (not kept) + (0 if settled.known else pops[settled.state]))
     return _count(most)
 
 
@@ -113,28 +93,27 @@ def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int
     >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
     [51, 9, 6]
     """
-    found = explore_machine(machine)
-    silent = found.above.keys() & list_silent_heads(machine).keys()
-    heights = dict.fromkeys(found.above, 1)
+    waiting = explore_machine(machine)
+    above = list_above(waiting)
+    silent = waiting.keys() & machine.silent_rules().keys()
+    heights = dict.fromkeys(waiting, 1)
 
-    def climb(heads: Iterable[Head]) -> dict[Head, int]:
+    def highest(head: tuple[str, str | None] | None) -> int:
+        return max((below + heights[one] for one, below in above[head]), default=0)
+
+    def climb(heads: Iterable[tuple[str, str | None]]) -> dict[tuple[str, str | None], int]:
         """The heights with one more move above these heads."""
-        higher = dict(heights)
-        for head in heads:
-            ends = [one.below + heights[one.head] for one in found.above[head]]
-            higher[head] = min(most, max([heights[head], *ends]))
-        return higher
+        return heights | {head: min(most, max(heights[head], highest(head))) for head in heads}
 
     for label in range(labels + 1):
         before = heights
         if label:
-            heights = climb(found.above)
+            heights = climb(waiting)
         while (higher := climb(silent)) != heights:
             heights = higher
         if label and heights == before:
             break
-    highest = max(one.below + heights[one.head] for one in found.begin)
-    return min(most, highest - 1)  # the empty stack does not count
+    return min(most, highest(None) - 1)  # the empty stack does not count
 
 
 # --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
@@ -178,12 +157,15 @@ def stack_growth(machine: PushdownRewardMachine) -> StackGrowth:
     after |= {machine.start, machine.otherwise.target or machine.start}
 
     sets = LabelSets(machine.alphabet)
-    below = _greatest_gains(machine, lambda settled: settled.left - 1)
+    below = _greatest_gains(machine, lambda settled: len(settled.known) - 1)
     step = 0.0
-    for head in explore_machine(machine).above.keys() - list_silent_heads(machine).keys():
-        for move in moves_at(machine, sets, head):
-            settled = _settle(machine, *head.after(move))
-            step = max(step, settled.left - 1 + (0 if settled.left else below[settled.state]))
+    for head in explore_machine(machine):
+        for rule, labels in readings_at(machine, sets, Head(*head)):
+            if not labels:  # a silent move is part of another step
+                continue
+            settled = settle(machine, Settled(*replace_top(head, rule)))
+            beyond = 0 if settled.known else below[settled.state]
+            step = max(step, len(settled.known) - 1 + beyond)
 
     return StackGrowth(
         symbols=len(machine.stack),

@@ -7,19 +7,19 @@ only, so that it passes unchanged into Numba and JAX.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting, MachineFinished, PdrmError, UndefinedMove
+from pdrm.errors import BadSetting, MachineFinished, UndefinedMove
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
 from pdrm.machines.guards import ALWAYS, Label
+from pdrm.machines.heads import Acting, Head, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, HeadMove, explore, move_at
 from pdrm.machines.transitions import Stack
 
 Integers = npt.NDArray[np.int32]
@@ -71,33 +71,6 @@ class Table(NamedTuple):
     """The lowest number of a final state: every state from there on is final."""
 
 
-def heads_in_play(
-    machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Iterable[Label]
-) -> set[Head]:
-    """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> letter = catalogue("letter")
-    >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
-    [Head(state='u0', top='#'), Head(state='u0', top='A')]
-    """
-    emitted = tuple(labels)
-    waiting = set[Head]()
-
-    def moves(head: Head) -> list[HeadMove]:
-        if head.state in machine.final:
-            return []
-        silent = move_at(machine, head, None)
-        if silent is not None:
-            return [silent]
-        waiting.add(head)
-        found = dict.fromkeys(move_at(machine, head, label) for label in emitted)
-        return [move for move in found if move is not None]
-
-    explore(moves, [(one.state, (*one.stack, None)) for one in begin])
-    return waiting
-
-
 class TableRow(NamedTuple):
     """A move as the table lists it: moves at different tops that change the stack alike are one."""
 
@@ -107,6 +80,16 @@ class TableRow(NamedTuple):
     pushed: Stack
     """The symbols put on the stack, the new top first."""
     reward: float
+    """A reward of -0.0 is paid as 0.0, as in every sum from 0.0."""
+
+    @classmethod
+    def of(cls, rule: Acting, head: Head) -> TableRow:
+        """The row of a rule at a head."""
+        pushed = rule.replacement(head.top)
+        kept = head.top is not None and pushed[-1:] == (head.top,)
+        pops = head.top is not None and not kept
+        target = rule.target or head.state
+        return cls(target, pops, pushed[:-1] if kept else pushed, 0.0 + rule.reward)
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
@@ -124,17 +107,18 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
             fix="translate it with pdrm.machines.counting_to_pushdown",
         )
     for label in labels:
-        _check_label(machine, label)
+        machine.alphabet.check(label)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
     numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
-    for head in map(Head._make, product(machine.states, symbols)):
+    for state, top in product(machine.states, symbols):
         for column, read in enumerate((None, *labels)):
-            move = move_at(machine, head, read)
-            if move is not None:
-                number = rows.setdefault(_row(head.top, move), len(rows))
-                numbers[states[head.state], column, symbols[head.top]] = number
+            rule = rule_at(machine, Head(state, top), read)
+            if rule is not None:
+                row = TableRow.of(rule, Head(state, top))
+                number = rows.setdefault(row, len(rows))
+                numbers[states[state], column, symbols[top]] = number
     push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
     for number, row in enumerate(rows):
         push[number, : len(row.pushed)] = [symbols[symbol] for symbol in reversed(row.pushed)]
@@ -152,21 +136,6 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     )
 
 
-def _row(top: str | None, move: HeadMove) -> TableRow:
-    if top is None:
-        return TableRow(move.target, False, move.pushed, move.reward)
-    kept = move.pushed[-1:] == (top,)
-    return TableRow(move.target, not kept, move.pushed[:-1] if kept else move.pushed, move.reward)
-
-
-def _check_label(machine: PushdownRewardMachine, label: Label) -> None:
-    try:
-        machine.alphabet.check(label)
-    except PdrmError as error:
-        fault = f"machine `{machine.name}` cannot read a label: {error.message}"
-        raise type(error)(fault, fix=error.fix) from None
-
-
 MOST_KEPT = 100_000
 """Moves kept before they are dropped: an environment may emit any of 2^events labels."""
 
@@ -182,7 +151,7 @@ class LazyTable:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._known: dict[tuple[str, str | None, Label | None], HeadMove | None] = {}
+        self._known: dict[tuple[str, str | None, Label | None], TableRow | None] = {}
         self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
@@ -191,20 +160,20 @@ class LazyTable:
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
-        move = self._find(state, stack, label)
-        if move is None:
+        row = self._find(state, stack, label)
+        if row is None:
             raise self.machine.undefined_move(label, Configuration(state, stack))
-        return self._settle(move.target, move.pushed + stack[1:], move.reward)
+        return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Make silent moves until none applies; rewards are added in the order of the moves."""
-        while state in self._may_be_silent and (move := self._find(state, stack, None)):
-            state = move.target
-            stack = move.pushed + stack[1:]
-            paid += move.reward
+        while state in self._may_be_silent and (row := self._find(state, stack, None)):
+            state = row.target
+            stack = row.pushed + stack[row.pops :]
+            paid += row.reward
         return state, stack, paid
 
-    def _find(self, state: str, stack: Stack, label: Label | None) -> HeadMove | None:
+    def _find(self, state: str, stack: Stack, label: Label | None) -> TableRow | None:
         top = stack[0] if stack else None
         key = state, top, label
         if key not in self._known:
@@ -212,7 +181,8 @@ class LazyTable:
                 self.machine.alphabet.check(label)
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            self._known[key] = move_at(self.machine, Head(state, top), label)
+            rule = rule_at(self.machine, Head(state, top), label)
+            self._known[key] = None if rule is None else TableRow.of(rule, Head(state, top))
         return self._known[key]
 
 
@@ -318,11 +288,10 @@ def _rules(
     automaton: CountingRewardAutomaton, state: str, label: Label | None
 ) -> list[CountingTransition]:
     """The rules for a label in a state (None for the silent ones), and then what `otherwise` says."""
-    leaving = automaton.rules_from(state)
     if label is None:
-        return [rule for rule in leaving if rule.silent]
+        return [rule for rule in automaton.rules_from(state) if rule.silent]
     automaton.alphabet.check(label)
-    reading = [rule for rule in leaving if rule.guard.holds(label)]
+    reading = [rule for rule in automaton.rules_from(state) if rule.guard.holds(label)]
     otherwise, count = automaton.otherwise, automaton.counters
     if otherwise.action == "error" or state in automaton.final:
         return reading

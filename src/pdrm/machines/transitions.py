@@ -134,6 +134,10 @@ class Otherwise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "reward", reward_of(self.reward))
 
+    def replacement(self, top: str | None) -> Stack:
+        """The top stays."""
+        return () if top is None else (top,)
+
     @classmethod
     def stay(cls, reward: float) -> Otherwise:
         """Keep the configuration and pay `reward`."""

@@ -229,51 +229,43 @@ def _is_numbered(space: Space) -> bool:
 # --- The forms
 
 
-class AsIs:
-    """The environment's part alone, for agents that do not see the machine.
-
-    >>> AsIs(spaces.Discrete(16)).put(7, "u0", ("A", "#"))
-    7
-    """
-
-    def __init__(self, environment: Space, keys: tuple[str, ...] | None = None) -> None:
-        self._entries = Entries(environment, keys)
-        self.space: Space = self._entries.space if self._entries.nested else environment
-
-    def put(self, observation: Any, state: str, stack: Stack) -> Any:
-        """One observation."""
-        return self._entries.pick(observation) if self._entries.nested else observation
-
-
 class AsDict:
-    """`{"observation": …, "machine": number of the state, "stack": numbers}`, without `stack` if no place is seen.
+    """`{"observation": …, "machine": number of the state, "stack": numbers}`, without `stack` if no place is seen; for agents that
+    do not see the machine, the environment's part alone.
 
     >>> from pdrm.language.loading import catalogue
     >>> form = AsDict(spaces.Discrete(16), Window(catalogue("letter"), TopK(1)))
-    >>> form.put(7, "u0", ("A", "#"))
-    {'observation': 7, 'machine': 0, 'stack': array([2])}
+    >>> form.put(7, "u0", ("A", "#")), AsDict(spaces.Discrete(16), None).put(7, "u0", ("A", "#"))
+    ({'observation': 7, 'machine': 0, 'stack': array([2])}, 7)
     """
 
     def __init__(
-        self, environment: Space, window: Window, keys: tuple[str, ...] | None = None
+        self, environment: Space, window: Window | None, keys: tuple[str, ...] | None = None
     ) -> None:
         self._entries, self._window = Entries(environment, keys), window
+        entries = self._entries.space
+        if window is None:
+            self.space: Space = entries if self._entries.nested else environment
+            return
         own: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
         if window.places:
             own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
         for name in own:
-            if name in self._entries.space.spaces:
+            if name in entries.spaces:
                 fault = f"the environment's observation has an entry `{name}` already"
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
                 raise CannotWrap(fault, fix=fix)
-        self.space = ProductDict([*self._entries.space.spaces.items(), *own.items()], window)
+        self.space = ProductDict([*entries.spaces.items(), *own.items()], window)
 
-    def put(self, observation: Any, state: str, stack: Stack) -> dict[str, Any]:
+    def put(self, observation: Any, state: str, stack: Stack) -> Any:
         """One observation."""
+        if self._window is None and not self._entries.nested:
+            return observation
         seen = self._entries.pick(observation)
-        seen[MACHINE], *shown = self._window.numbers(state, stack)
-        if shown:
-            seen[STACK] = np.array(shown)
+        if self._window is not None:
+            seen[MACHINE], *shown = self._window.numbers(state, stack)
+            if shown:
+                seen[STACK] = np.array(shown)
         return seen
 
 
@@ -333,9 +325,6 @@ def _outside(space: Space, observation: object) -> CannotWrap:
     return CannotWrap(fault, fix=fix)
 
 
-Form = AsIs | AsDict | AsVector
-
-
 @dataclass(frozen=True, slots=True)
 class Observing:
     """The view of the stack, and the form of an observation.
@@ -359,13 +348,10 @@ class Observing:
         """The part of a machine that is seen."""
         return None if self.view is None else Window(machine, self.view, self.depth)
 
-    def form(self, environment: Space, window: Window | None) -> Form:
+    def form(self, environment: Space, window: Window | None) -> AsDict | AsVector:
         """The form for an environment's observations and what is seen of a machine."""
-        if self.flatten:
-            return AsVector(environment, window, self.keys)
-        if window is None:
-            return AsIs(environment, self.keys)
-        return AsDict(environment, window, self.keys)
+        kind = AsVector if self.flatten else AsDict
+        return kind(environment, window, self.keys)
 
 
 # --- Observations, read

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain
 from math import inf, isfinite
 from typing import NamedTuple
 
@@ -22,10 +22,11 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import all_heads, readings_at
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
-from pdrm.machines.transitions import ANY, Stack
+from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import Potentials
 
 MOST_SWEEPS = 1_000
@@ -307,15 +308,8 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     ['', 'A', 'B', 'C']
     """
     sets = LabelSets(machine.alphabet)
-    pieces = []
-    for state, top in product(machine.states, (None, *machine.stack)):
-        rules = [rule for rule in machine.rules_from(state) if not rule.silent]
-        left = sets.all
-        for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # the others beat these
-            if rule.looks_at(top):
-                piece = left & sets.of(rule.guard)
-                left -= piece
-                pieces.append(piece)
-        if machine.otherwise.action != "error":
-            pieces.append(left)
-    return tuple(dict.fromkeys(piece.example() for piece in pieces if piece))
+    readings = chain(*(readings_at(machine, sets, head) for head in all_heads(machine)))
+    none = machine.otherwise if machine.otherwise.action == "error" else None
+    return tuple(
+        dict.fromkeys(read.example() for rule, read in readings if read and rule is not none)
+    )

@@ -16,6 +16,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.guards import word_text
+from pdrm.machines.heads import Head, replace_top, rule_at
 from pdrm.machines.paying_loops import (
     BOTTOM,
     KNOWN,
@@ -27,7 +28,7 @@ from pdrm.machines.paying_loops import (
     find_paying_rule,
 )
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head, move_at, saturate
+from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
@@ -178,15 +179,17 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     if state in machine.final:
         return []
     here = Head(state, top)
-    silent = move_at(machine, here, None)
+    silent = rule_at(machine, here, None)
     if silent is not None:
-        return [[_MachineEffect(place, *here.after(silent), silent.reward)]]
+        return [[_MachineEffect(place, *replace_top(here, silent), silent.reward)]]
 
     def read(one: _LabelEffect) -> _MachineEffect | None:
         if one.label == NO_LABEL:
             return _MachineEffect(one.place, state, (top,), one.reward)
-        move = move_at(machine, here, domain.labels[one.label])
-        return move and _MachineEffect(one.place, *here.after(move), move.reward + one.reward)
+        rule = rule_at(machine, here, domain.labels[one.label])
+        if rule is None:
+            return None
+        return _MachineEffect(one.place, *replace_top(here, rule), rule.reward + one.reward)
 
     return [[read(one) for one in effects] for effects in _list_actions(domain, place)]
 
@@ -241,12 +244,12 @@ def _find_loop(
     more = " …" if len(loop) > MOST_SHOWN else ""
     word = word_text(step.label for step in shown)
     actions = " ".join(domain.actions[step.action] for step in shown)
-    place = domain.describe(loop[0].source[0])
-    said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {place})"
+    start = domain.describe(loop[0].source[0])
+    said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {start})"
     steps_text = f"{len(loop)} step{'s' * (len(loop) > 1)}"
     pays = f"pays {paid:g} in {steps_text}, {in_all:g} in an episode of {limit:,}"
     ends = "no step that ends the task was found"
     if ending > -inf:
         ends = f"the step that ends the task pays {ending:g}"
-    views = [step.source[1] for step in loop]
-    yield Finding("W0606", f"{said} {pays}; {ends}", find_paying_rule(machine, views, loop))
+    place = find_paying_rule(machine, ((step.source[1], step.label) for step in loop))
+    yield Finding("W0606", f"{said} {pays}; {ends}", place)

@@ -12,7 +12,7 @@ autoreset mode. `Shaped` adds shaping rewards, outside of wrappers that record r
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite
@@ -158,9 +158,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The machine's configuration now: `env.configuration.state`, and `env.configuration.stack`, top first."""
         return Configuration(self._state, self._stack)
 
-    def key(self, observation: Any) -> Hashable:
-        """An observation as a hashable key, for tables."""
-        return key_of(observation)
+    key = staticmethod(key_of)
+    """An observation as a hashable key, for tables."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -368,14 +367,7 @@ def wrap_vector(
     *,
     mode: Literal["sync", "async"] = "sync",
     autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    flatten: bool = False,
-    depth: int | None = None,
-    keys: Sequence[str] | None = None,
-    labels_at_reset: LabelsAtReset | None = None,
-    reward_weight: float = 1.0,
-    ignore_end: bool = False,
-    success: str | Sequence[str] = (),
-    remember: Remember | None = None,
+    **options: Any,
 ) -> VectorEnv[Any, Any, Any]:
     """A vector environment of products.
 
@@ -386,14 +378,7 @@ def wrap_vector(
         k: As for `wrap`.
         mode: "sync" runs the environments in this process, "async" each in a process of its own.
         autoreset: The step in which Gymnasium resets an environment whose episode has ended.
-        flatten: As for `wrap`.
-        depth: As for `wrap`.
-        keys: As for `wrap`.
-        labels_at_reset: As for `wrap`.
-        reward_weight: As for `wrap`.
-        ignore_end: As for `wrap`.
-        success: As for `wrap`.
-        remember: As for `wrap`.
+        options: The other arguments of `wrap`.
 
     Returns:
         Gymnasium's vector environment.
@@ -411,22 +396,8 @@ def wrap_vector(
         raise CannotWrap(fault, fix=fix)
     if mode not in ("sync", "async"):
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
-    product = partial(
-        wrap,
-        machine=pushdown_machine(
-            machine
-        ),  # a faulty machine is reported before a process is started
-        labels=labels,
-        k=k,
-        flatten=flatten,
-        depth=depth,
-        keys=keys,
-        labels_at_reset=labels_at_reset,
-        reward_weight=reward_weight,
-        ignore_end=ignore_end,
-        success=success,
-        remember=remember,
-    )
+    # a faulty machine is reported before a process is started
+    product = partial(wrap, machine=pushdown_machine(machine), labels=labels, k=k, **options)
     makers = [partial(_make, function, product) for function in functions]
     reset_mode = AutoresetMode(autoreset)
     if mode == "async":

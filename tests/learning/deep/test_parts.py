@@ -169,7 +169,7 @@ def stopped(tmp_path_factory):
         with pytest.raises(KeyboardInterrupt):
             execute(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
-        done = {int(read_checkpoint(one)["done"]) for one in runs(folder)[1]}
+        done = {int(read_checkpoint(one)["run.done"]) for one in runs(folder)[1]}
         assert done == {128 * presses}
     return folder
 
@@ -245,14 +245,14 @@ def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
     """Echo with room for two letters at most; the share is told on the way and kept."""
     told = []
     execute(*runs(tmp_path, replace(TINY, depth=3)), told.append)
-    shares = [status.facts["cut_off"] for status in told]
+    shares = [status.facts["truncated_by_stack"] for status in told]
     assert len(shares) == 3
     assert all(0 < share <= 1 for share in shares)
     run = Run.load(tmp_path / "0")
-    assert run.result["cut_off"] == shares[-1]
-    assert 0 <= run.evaluate(5)["cut_off"] <= 5
-    assert [status.facts["cut_off"] for status in whole[1]] == [0] * 6
-    assert Run.load(whole[0] / "0").result["cut_off"] == 0
+    assert run.result["truncated_by_stack"] == shares[-1]
+    assert 0 <= run.evaluate(5)["truncated_by_stack"] <= 5
+    assert [status.facts["truncated_by_stack"] for status in whole[1]] == [0] * 6
+    assert Run.load(whole[0] / "0").result["truncated_by_stack"] == 0
 
 
 def test_default_settings_fit_every_task_that_plain_ones_fit():

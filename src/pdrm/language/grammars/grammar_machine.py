@@ -6,6 +6,7 @@ that is LR(1) is read bottom-up (`lr1`). Others are refused, with words that sho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pdrm.errors import (
@@ -13,15 +14,14 @@ from pdrm.errors import (
     BadSetting,
     EarlyAcceptance,
     Finding,
-    PdrmError,
     TaskWarning,
     Undecidable,
     Where,
     did_you_mean,
     warn_caller,
 )
+from pdrm.language.draft import Draft, DraftMove, Moves, State, Symbol
 from pdrm.language.grammars.conflicts import find_ambiguity, find_prefix, find_prefix_word
-from pdrm.language.grammars.draft import Draft, build
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
     Definition,
@@ -32,21 +32,27 @@ from pdrm.language.grammars.grammar_text import (
     Terminal,
     read_rules,
 )
-from pdrm.language.grammars.ll1 import NotLL1, read_top_down
-from pdrm.language.grammars.lr1 import Automaton, read_bottom_up
+from pdrm.language.grammars.ll1 import NotLL1, TopDown
+from pdrm.language.grammars.lr1 import Automaton, BottomUp
 from pdrm.language.grammars.productions import NO_MORE, START, Grammar, expand
 from pdrm.language.grammars.shrinking import shrink
 from pdrm.language.letters import Letters
 from pdrm.language.task_text import (
+    DONE,
     END,
     IGNORE,
+    LOST,
     TaskOptions,
     TaskText,
+    add_rewards,
+    placing,
     read_task_text,
 )
 from pdrm.machines.guards import Event, Guard, events_of
-from pdrm.machines.labels import Alphabet
+from pdrm.machines.labels import FALSE, Alphabet
+from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Otherwise
 
 KIND = "grammar"
 
@@ -106,18 +112,14 @@ def _machine(task: TaskText) -> PushdownRewardMachine:
         where = next((rule.where for rule in rules.values()), Where(task.file))
         fix = "call the rule that all words come from `start`"
         raise BadGrammar("no rule is called `start`", where=where, fix=fix)
-    translation = _Translation(task, rules)
-    try:
+    translation = Translation(task, rules)
+    with placing(rules[START].where, translation.places):
         return translation.machine()
-    except PdrmError as error:
-        if error.where is None or not error.where.line:
-            places = translation.places.items()
-            named = (where for guard, where in places if error.word in events_of(guard))
-            error.where = next(named, rules[START].where)
-        raise
 
 
-class _Translation:
+class Translation:
+    """The rules of a task as a grammar, and as a machine."""
+
     def __init__(self, task: TaskText, rules: dict[str, Definition]) -> None:
         self.options = task.options
         self.task = task
@@ -135,34 +137,68 @@ class _Translation:
                 fault = f"`{one[:40]}` is not a rule, or an event in quotes"
                 raise BadSetting(fault, where=task.where.get(one), fix=did_you_mean(one, known))
 
-    def machine(self) -> PushdownRewardMachine:
         for guard, where in self.places.items():
             if self.options.accept == END and END in events_of(guard):
                 fault = "with `accept end`, the event `end` ends every word"
-                raise BadGrammar(fault, where=where, fix="leave it out of the rules")
-        grammar, end = self._expand(lr=False)
+                raise BadGrammar(fault, where=where, fix="leave it out")
+
+    def machine(self) -> PushdownRewardMachine:
+        grammar, end = self.expand(lr=False)
         try:
-            draft = read_top_down(grammar, end, self.options)
-            moves = shrink(draft)
+            parser: TopDown | BottomUp = TopDown(grammar, end, self.options)
+            moves = shrink(parser.moves, parser.start)
         except NotLL1:
-            draft = self._read_bottom_up()
-            moves = shrink(draft)
-        machine = build(draft, moves, self.options, self.task.name)
+            parser = self._read_bottom_up()
+            moves = shrink(parser.moves, parser.start)
+        machine = self._write(parser, moves)
         if end is None and (found := find_prefix_word(grammar)) is not None:
             one, other = map(grammar.letters.spell, found)
             warn_caller(EarlyAcceptance(self.rules[START].where, (one, other)))
         return machine
 
-    def _expand(self, lr: bool) -> tuple[Grammar, int | None]:
+    def _write(self, parser: TopDown | BottomUp, moves: Moves) -> PushdownRewardMachine:
+        """The machine of a parser: a label that no guard reads is skipped."""
+        options = self.options
+        letters = parser.grammar.letters
+        final: tuple[str, ...] = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
+        otherwise = Otherwise.stay(options.step)
+        if options.fail != IGNORE:
+            otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
+            for (state, top), found in moves.items():
+                if letters.others != FALSE and found[0].labels is not None:
+                    found.append(DraftMove(letters.others, state, (top,), options.step))
+
+        def name_state(state: State) -> str:
+            return _clean(parser.name_state(state))
+
+        def name_symbol(symbol: Symbol) -> str:
+            return "#" if symbol == parser.start[1] else _clean(parser.name_symbol(symbol))
+
+        draft = Draft(
+            letters.sets,
+            parser.start,
+            moves,
+            final,
+            otherwise,
+            name_state,
+            name_symbol,
+            letters.known,
+        )
+        return draft.write(self.task.name)
+
+    def expand(self, lr: bool) -> tuple[Grammar, int | None]:
         """The productions, and the terminal that ends every word, if there is one."""
         ending = Event(END) if self.options.accept == END else None
         grammar = expand(self.rules, self.options.complete, ending, lr)
         if not self.places and not ending:
             fault = "only the empty word comes from `start`"
             raise BadGrammar(fault, where=self.rules[START].where, fix="let it read an event")
-        named = [event for guard in grammar.guards for event in _in_order(guard)]
-        events = tuple(dict.fromkeys([*named, *self.options.events]))
-        groups = (events,) if self.options.exclusive is None else self.options.exclusive
+        named = dict.fromkeys(event for guard in grammar.guards for event in _in_order(guard))
+        ends = [END] if ending and named.pop(END, None) is None else []
+        events = tuple(dict.fromkeys([*named, *self.options.events, *ends]))
+        groups = self.options.exclusive
+        if groups is None:
+            groups = (events,) if len(events) > 1 else ()
         letters = Letters(Alphabet(events, groups), grammar.guards)
         for guard, held in zip(letters.guards, letters.of, strict=True):
             if not held:
@@ -177,13 +213,13 @@ class _Translation:
                 raise BadGrammar(fault, where=rule.where, fix=fix)
         return grammar, None if ending is None else grammar.guards.index(ending)
 
-    def _read_bottom_up(self) -> Draft:
+    def _read_bottom_up(self) -> BottomUp:
         """The moves of an LR(1) parser.
 
         If a wrong event is noticed after some reductions, these must not pay, and the event must
         not be skipped as if nothing had happened.
         """
-        grammar, end = self._expand(lr=True)
+        grammar, end = self.expand(lr=True)
         automaton = Automaton(grammar, end)
         if automaton.find_conflicts():
             raise self._explain(automaton)
@@ -191,7 +227,7 @@ class _Translation:
         if not pays and self.options.fail != IGNORE:
             merged = automaton.merge()
             automaton = automaton if merged.find_conflicts() else merged
-        return read_bottom_up(automaton, self.options)
+        return BottomUp(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
         """Describe what is wrong with a grammar whose parser has conflicts."""
@@ -226,6 +262,16 @@ class _Translation:
         """The place of a rule, or of the first one that holds a group or repetition."""
         holding = (rule for rule in self.rules.values() if name in str(rule.inner))
         return self.rules.get(name, next(holding, self.rules[START])).where
+
+
+SIGNS = str.maketrans("&|!+(){},", "·∨¬⁺⟨⟩⟨⟩·", '"')
+
+
+def _clean(name: str) -> str:
+    """A text as the language writes names."""
+    text = name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨")
+    short = re.sub(r"\s+", ".", text)[:60].strip("-.")
+    return short if NAME.fullmatch(short) else "part"
 
 
 LONGEST_SHOWN = 300

@@ -7,7 +7,7 @@ silently, and the top alone says if the word may end.
 
 from __future__ import annotations
 
-from pdrm.language.grammars.draft import Draft, DraftMove, Head, Symbol
+from pdrm.language.draft import DraftMove, Head, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 
@@ -22,12 +22,9 @@ class NotLL1(Exception):
     """One event does not choose between alternatives, or predictions grow without bound."""
 
 
-def read_top_down(grammar: Grammar, end: int | None, options: TaskOptions) -> Draft:
+class TopDown:
     """The moves of an LL(1) parser; they raise `NotLL1` if the grammar has none."""
-    return _TopDown(grammar, end, options).draft()
 
-
-class _TopDown:
     def __init__(self, grammar: Grammar, end: int | None, options: TaskOptions) -> None:
         self.grammar = grammar
         self.options = options
@@ -37,6 +34,9 @@ class _TopDown:
             if sum(grammar.all_nullable(one.right) for one in productions) > 1:
                 raise NotLL1
         self.open = self._find_open()
+        bottom = (grammar.start, self.end)
+        begin = READ if self._pay_for_ending(bottom) is None else BEGIN
+        self.start: Head = begin, bottom
 
     def _find_open(self) -> set[int]:
         """The symbols that leave something that may still be read, or not, after their last event."""
@@ -53,11 +53,6 @@ class _TopDown:
                         grew = True
         return found
 
-    def draft(self) -> Draft:
-        bottom = (self.grammar.start, self.end)
-        begin = READ if self._pay_for_ending(bottom) is None else BEGIN
-        return Draft(self.grammar.letters, (begin, bottom), self.moves, str, self._name)
-
     def moves(self, head: Head) -> list[DraftMove]:
         """Read each letter that fits the prediction on top, or end the word."""
         state, prediction = head
@@ -66,7 +61,7 @@ class _TopDown:
             paid = add_rewards(self.options.reward, pending)
             return [DraftMove(None, DONE, (prediction,), paid)]
         found = []
-        for letter in range(self.grammar.letters.count):
+        for letter, labels in enumerate(self.grammar.letters.labels):
             read = self._read(prediction, letter)
             if read is None:
                 continue
@@ -74,9 +69,9 @@ class _TopDown:
             paid = add_rewards(self.options.step, reward)
             if not rest and self.end in prediction:
                 paid = add_rewards(paid, self.options.reward)
-                found.append(DraftMove(letter, DONE, (prediction,), paid))
+                found.append(DraftMove(labels, DONE, (prediction,), paid))
             else:
-                found.append(DraftMove(letter, READ, self._cut(rest), paid))
+                found.append(DraftMove(labels, READ, self._cut(rest), paid))
         return found
 
     def _cut(self, symbols: Prediction) -> tuple[Symbol, ...]:
@@ -142,8 +137,11 @@ class _TopDown:
             raise NotLL1
         return ways[0]
 
-    def _name(self, prediction: Symbol) -> str:
+    def name_symbol(self, prediction: Symbol) -> str:
         """The last symbol that is still to come."""
         grammar = self.grammar
         symbols = [one for one in prediction if one != NO_MORE and grammar.first[one]]
         return grammar.names[symbols[-1]] if symbols else "nothing"
+
+    def name_state(self, state: State) -> str:
+        return str(state)

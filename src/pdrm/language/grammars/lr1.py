@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar, TooLarge
-from pdrm.language.grammars.draft import Draft, DraftMove, Head, State, Symbol
+from pdrm.language.draft import DraftMove, Head, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 
@@ -164,13 +164,8 @@ class Reduction(NamedTuple):
     pops: int
 
 
-def read_bottom_up(automaton: Automaton, options: TaskOptions) -> Draft:
-    """The moves of a parser without conflicts."""
-    return _BottomUp(automaton, options).draft()
-
-
-class _BottomUp:
-    """Stack symbols are states of the parser.
+class BottomUp:
+    """The moves of a parser without conflicts. Stack symbols are its states.
 
     A reduction pops silently; if the next letter decides it, the machine's state remembers that.
     """
@@ -180,10 +175,8 @@ class _BottomUp:
         self.automaton = automaton
         self.states = automaton.states
         self.options = options
+        self.start: Head = READ, 0
         self.pays = any(one.reward for found in self.grammar.productions for one in found)
-
-    def draft(self) -> Draft:
-        return Draft(self.grammar.letters, (READ, 0), self.moves, self._name, self._name_symbol)
 
     def moves(self, head: Head) -> list[DraftMove]:
         """Read at the parser state on top, or continue a reduction."""
@@ -197,8 +190,8 @@ class _BottomUp:
             letter = NO_MORE if top in self.automaton.ends else None
             return [self._begin(only, letter, top, (top,), None, 0.0)]
         found = []
-        for letter in range(self.grammar.letters.count):
-            move = self._act(top, (top,), letter, letter, self.options.step)
+        for letter, labels in enumerate(self.grammar.letters.labels):
+            move = self._act(top, (top,), letter, labels, self.options.step)
             if move is not None:
                 found.append(move)
         return found
@@ -206,7 +199,7 @@ class _BottomUp:
     def _act(
         self, number: int, stack: tuple[int, ...], letter: int, read: int | None, paid: float
     ) -> DraftMove | None:
-        """Shift a letter in a state of the parser, or reduce by it; `read` is what the move reads."""
+        """Shift a letter in a state of the parser, or reduce by it; `read` is the labels that the move reads."""
         state = self.states[number]
         if letter in state.shift:
             after = state.shift[letter]
@@ -264,7 +257,7 @@ class _BottomUp:
             raise BadGrammar(fault, fix=fix)
         return paid.pop()
 
-    def _name(self, state: State) -> str:
+    def name_state(self, state: State) -> str:
         """The nonterminal of a reduction, the letter, and the symbols that are still to be popped."""
         if not isinstance(state, Reduction):
             return str(state)
@@ -274,7 +267,7 @@ class _BottomUp:
             name += f".{'end' if state.letter == NO_MORE else example(state.letter)}"
         return f"{name}.{state.pops}" if state.pops else name
 
-    def _name_symbol(self, symbol: Symbol) -> str:
+    def name_symbol(self, symbol: Symbol) -> str:
         """The symbol before the dot of an item."""
         production, dot = list(self.states[symbol].kernel)[-1]
         return self.grammar.names[production.right[dot - 1]]

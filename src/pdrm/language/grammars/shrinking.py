@@ -13,7 +13,7 @@ from itertools import combinations, zip_longest
 from typing import Any
 
 from pdrm.errors import TooLarge
-from pdrm.language.grammars.draft import Draft, DraftMove, Head, Moves, State, Symbol
+from pdrm.language.draft import DraftMove, Head, Moves, State, Symbol
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.reach import saturate
@@ -22,13 +22,13 @@ LARGEST_DRAFT = 10 * MOST_RULES
 """Moves, and symbols that they push, at most."""
 
 
-def shrink(draft: Draft) -> Moves:
+def shrink(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
     """The moves at the heads that occur, made fewer without changing a word or a reward."""
-    small = _simplify(_reach(draft.moves, draft.start), draft.start)
+    small = _simplify(_reach(find, start), start)
     before: Moves = {}
     while len(small) != len(before):
         before = small
-        small = _simplify(_fuse(small, draft.start), draft.start)
+        small = _simplify(_fuse(small, start), start)
     return {head: found for head, found in small.items() if found}
 
 
@@ -68,12 +68,12 @@ def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:
     seen: set[Hashable] = set()
     while move.push and (after := (move.target, move.push[0])) not in seen:
         seen.add(after)
-        silent = [one for one in moves.get(after, ()) if one.letter is None]
+        silent = [one for one in moves.get(after, ()) if one.labels is None]
         if not silent:
             break
         (one,) = silent
         paid = add_rewards(move.reward, one.reward)
-        move = DraftMove(move.letter, one.target, one.push + move.push[1:], paid)
+        move = DraftMove(move.labels, one.target, one.push + move.push[1:], paid)
     if move.target in (DONE, LOST):
         return move._replace(push=(head[1],))  # nothing looks at the stack any more
     return move
@@ -143,7 +143,7 @@ def _unite(
 
 def _outline(move: DraftMove) -> tuple[int | None, float, int]:
     """The part of a move that must be equal for it to be merged with another."""
-    return move.letter, move.reward, len(move.push)
+    return move.labels, move.reward, len(move.push)
 
 
 def _merge(moves: Moves) -> Moves:

@@ -7,18 +7,19 @@ minimises (Moore 1956), and pays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from operator import eq
 
-from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, TooManyCases, Where, warn_caller
+from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, Where, warn_caller
+from pdrm.language.draft import Draft, DraftMove, Moves
 from pdrm.language.refining import refine
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES
-from pdrm.machines.guards import Event, Formula
-from pdrm.machines.labels import LabelSet, LabelSets
+from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, Otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,78 +34,51 @@ class Acceptor:
     moves: list[int]
     accepting: list[bool]
 
-    def begin_outside(self) -> Acceptor:
-        """The acceptor without the empty word: an episode cannot end before it begins."""
-        if not self.accepting[0]:
-            return self
-        last = len(self.moves)
-        done: dict[int, int] = {}
-        moves = [self.rename(one, lambda state: state or last, done) for one in self.moves]
-        return Acceptor(self.sets, [*moves, moves[0]], [False, *self.accepting[1:], True])
-
-    def targets(self, moves: int) -> list[int]:
-        """The next states, in the order of the labels."""
-        return [state for state in self.sets.store.leaves(moves) if isinstance(state, int)]
-
-    def rename(self, moves: int, name: Callable[[int], Hashable], done: dict[int, int]) -> int:
-        """The same moves with other names for the states."""
-
-        def rename(state: Hashable) -> Hashable:
-            return name(state) if isinstance(state, int) else state
-
-        return self.sets.store.rename_leaves(moves, rename, done)
-
-    def guard_of(self, moves: int, target: int) -> Formula:
-        """The labels that lead to a state."""
-        labels = self.sets.store.rename_leaves(moves, lambda state: state == target, {})
-        return LabelSet(self.sets, labels).formula()
-
-
-@contextmanager
-def placing(where: Where) -> Iterator[None]:
-    """Give a place to the error of a task that is too large."""
-    try:
-        yield
-    except (TooLarge, TooManyCases) as error:
-        if error.where is None or not error.where.line:
-            error.where = where
-        raise
-
-
-OPEN, ACCEPTING, COMPLETE, HOPELESS = range(4)
-"""Kinds of states: the word may continue, may end too, has ended, or can no longer be completed."""
-
 
 def reward_machine(
     acceptor: Acceptor, name: str, options: TaskOptions, where: Where
 ) -> PushdownRewardMachine:
     """The machine that reads words of the acceptor's language and pays as the options say."""
-    whole = acceptor
-    if options.accept == "first":
-        acceptor = acceptor.begin_outside()
-    followers = [acceptor.targets(moves) for moves in acceptor.moves]
+    store = acceptor.sets.store
+    followers = [
+        [state for state in store.leaves(moves) if isinstance(state, int)]
+        for moves in acceptor.moves
+    ]
     distance = _distances(followers, acceptor.accepting)
-    if 0 not in distance:
+    first = options.accept == "first"
+    if not distance.keys() & (followers[0] if first else {0}):
         fix = "look for parts that contradict each other, and for events that exclude each other"
         raise BadSetting("the task holds on no trace: it can never be done", where=where, fix=fix)
-    if options.accept == "first":
-        _warn_of_early_acceptance(whole, where)
-    accepted = COMPLETE if options.accept == "first" else ACCEPTING
-    kinds = [
-        HOPELESS if state not in distance else accepted if accepts else OPEN
-        for state, accepts in enumerate(acceptor.accepting)
-    ]
+    if first:
+        _warn_of_early_acceptance(followers, acceptor.accepting, where)
+    becomes: dict[Hashable, Hashable] = {None: None}
+    for state, accepts in enumerate(acceptor.accepting):
+        becomes[state] = state if state in distance else LOST
+        if accepts and first:
+            becomes[state] = DONE
+    done: dict[int, int] = {}
+    moves = [store.rename_leaves(one, becomes.__getitem__, done) for one in acceptor.moves]
+    if not first:
+        end = store.variable(acceptor.sets.alphabet.events.index(END))
+        for state, accepts in enumerate(acceptor.accepting):
+            verdict = store.leaf(DONE if accepts else LOST)
+            moves[state] = store.choose(end, verdict, moves[state])
 
-    def describe(classes: dict[int, int]) -> dict[int, Hashable]:
+    def describe(classes: Mapping[int, int]) -> dict[int, Hashable]:
+        """The moves between the classes found so far; at first, the distance from acceptance."""
         done: dict[int, int] = {}
-        found: dict[int, Hashable] = {}
-        for state, moves in enumerate(acceptor.moves):
-            found[state] = (kinds[state], distance.get(state))
-            if classes and kinds[state] in (OPEN, ACCEPTING):
-                found[state] = acceptor.rename(moves, classes.__getitem__, done)
-        return found
 
-    return _write(acceptor, refine(describe), kinds, name, options)
+        def rename(state: Hashable) -> Hashable:
+            return classes[state] if isinstance(state, int) else state
+
+        return {
+            state: store.rename_leaves(one, rename, done) if classes else distance.get(state)
+            for state, one in enumerate(moves)
+        }
+
+    classes = refine(describe)
+    minimal = {classes[state]: one for state, one in describe(classes).items()}
+    return _draft(acceptor.sets, minimal, classes[0], options).write(name)
 
 
 def _distances(followers: list[list[int]], goals: list[bool]) -> dict[int, int]:
@@ -122,15 +96,16 @@ def _distances(followers: list[list[int]], goals: list[bool]) -> dict[int, int]:
     return found
 
 
-def _warn_of_early_acceptance(acceptor: Acceptor, where: Where) -> None:
+def _warn_of_early_acceptance(
+    followers: list[list[int]], accepting: list[bool], where: Where
+) -> None:
     """Warn if the first word in the language has continuations in it, and others that are not."""
-    followers = [acceptor.targets(moves) for moves in acceptor.moves]
-    breaks = _distances(followers, [not accepts for accepts in acceptor.accepting])
-    continues = _distances(followers, acceptor.accepting)
+    breaks = _distances(followers, [not accepts for accepts in accepting])
+    continues = _distances(followers, accepting)
     seen = {0}
     for state in (order := [0]):
         for target in followers[state]:
-            if not acceptor.accepting[target]:
+            if not accepting[target]:
                 order += [] if target in seen else [target]
                 seen.add(target)
             elif target in breaks and not continues.keys().isdisjoint(followers[target]):
@@ -138,59 +113,34 @@ def _warn_of_early_acceptance(acceptor: Acceptor, where: Where) -> None:
                 return
 
 
-def _write(
-    acceptor: Acceptor, classes: dict[int, int], kinds: list[int], name: str, options: TaskOptions
-) -> PushdownRewardMachine:
-    """Name the classes of states from the start on, and write their rules."""
-    member = {one: state for state, one in reversed(classes.items())}
-    called: dict[int, str] = {}
-    for one, state in member.items():
-        if kinds[state] in (COMPLETE, HOPELESS):
-            called[one] = DONE if kinds[state] == COMPLETE else LOST
-    order = [classes[0]]
-    called[classes[0]] = "u0"
-    rules: list[Transition] = []
-    done: dict[int, int] = {}
-    for one in order:
-        moves = acceptor.rename(acceptor.moves[member[one]], classes.__getitem__, done)
-        leads: list[tuple[str, Formula]] = []
-        for target in acceptor.targets(moves):
-            if target != one:
-                if target not in called:
-                    called[target] = f"u{len(order)}"
-                    order.append(target)
-                leads.append((called[target], acceptor.guard_of(moves, target)))
-        if options.accept == "end":
-            leads.append((DONE if kinds[member[one]] == ACCEPTING else LOST, Event(END)))
-        rules += _pay(called[one], leads, options)
-        if len(rules) > MOST_RULES:
+def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: TaskOptions) -> Draft:
+    """The moves between states that differ; labels that change nothing are left out."""
+    store = sets.store
+    paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.paid_for_failing}
+    moves: Moves = {}
+    numbers = {start: 0}
+    for state in (order := [start]):
+        diagram = states[state]
+        assert isinstance(diagram, int)
+        here = moves[state, BOTTOM] = []
+        for target in store.leaves(diagram):
+            if target in (None, state) or (target == LOST and options.fail == IGNORE):
+                continue
+            if isinstance(target, int) and target not in numbers:
+                numbers[target] = len(order)
+                order.append(target)
+            labels = store.rename_leaves(diagram, partial(eq, target), {})
+            reward = add_rewards(options.step, paid.get(target, 0.0))
+            here.append(DraftMove(labels, target, (BOTTOM,), reward))
+        if sum(map(len, moves.values())) > MOST_RULES:
             fault = f"the task takes more than {MOST_RULES:,} rules"
             raise TooLarge(fault, fix="split it, and combine its machines")
-    states = [called[one] for one in order]
-    final = [DONE]
-    if any(rule.target == LOST for rule in rules):
-        (final if isinstance(options.fail, float) else states).append(LOST)
-    alphabet = acceptor.sets.alphabet
-    otherwise = Otherwise.stay(options.step)
-    return PushdownRewardMachine(
-        name,
-        alphabet.events,
-        (BOTTOM,),
-        states[0],
-        tuple(final),
-        otherwise,
-        tuple(rules),
-        alphabet.exclusive,
-        tuple(states),
+    return Draft(
+        sets,
+        (start, BOTTOM),
+        moves,
+        (DONE, LOST) if isinstance(options.fail, float) else (DONE,),
+        Otherwise.stay(options.step),
+        lambda state: f"u{numbers[state]}",
+        str,
     )
-
-
-def _pay(
-    source: str, leads: Iterable[tuple[str, Formula]], options: TaskOptions
-) -> Iterator[Transition]:
-    """The rules that leave a state."""
-    fail = options.fail if isinstance(options.fail, float) else 0.0
-    for target, guard in leads:
-        if target != LOST or options.fail != IGNORE:
-            ending = {DONE: options.reward, LOST: fail}.get(target, 0.0)
-            yield Transition.plain(source, target, guard, add_rewards(options.step, ending))

@@ -1,38 +1,23 @@
 """Regular expressions over events become reward machines.
 
 `"a" ("b" | "c")* "d"`: an event in double quotes, or a guard such as `"a & !t"`, reads a label for
-which it holds; `|`, groups, `?`, `*`, `+`, `[ ]` and `~ 2..3` are as in grammars. Each event or guard
-as it is written is a position, and the state of the machine is the set of positions that the last
-label may have been (Glushkov 1961), so that no silent moves are needed.
+which it holds; `|`, groups, `?`, `*`, `+`, `[ ]` and `~ 2..3` are as in grammars. An expression is a grammar of one
+rule that does not refer to itself: the state of the machine is the set of what may still be to come
+(Antimirov 1996), and there are finitely many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from functools import reduce
-from operator import or_
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable
 
 from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
-from pdrm.language.grammars.grammar_text import (
-    Alternatives,
-    Expression,
-    Repeat,
-    Sequence,
-    Terminal,
-    read_expression,
-)
-from pdrm.language.letters import Letters
-from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
-from pdrm.language.task_text import (
-    END,
-    TaskOptions,
-    TaskText,
-    read_task_text,
-)
+from pdrm.language.grammars.grammar_machine import Translation
+from pdrm.language.grammars.grammar_text import Definition, read_expression
+from pdrm.language.grammars.productions import NO_MORE, START, Grammar
+from pdrm.language.logic.acceptors import Acceptor, reward_machine
+from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
-from pdrm.machines.guards import events_of
-from pdrm.machines.labels import Alphabet, groups_of, names_of
+from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 KIND = "regex"
@@ -82,144 +67,78 @@ def read_task(text: str, file: str, name: str) -> PushdownRewardMachine:
 
 
 def _build(task: TaskText) -> PushdownRewardMachine:
-    options = task.options
     if not task.body:
         fix = 'write events in double quotes: `"a" "b"*`'
         raise BadGrammar("the expression is empty", where=Where(task.file), fix=fix)
-    if options.complete:
+    if task.options.complete:
         fault = "an expression has no rules that are completed"
         raise BadSetting(fault, where=task.where.get("complete"), fix="write a grammar")
     where = task.body[0].at(1)
-    positions = _Positions(read_expression(task.body, task.file), where)
-    named: dict[str, None] = {}
-    for reads in positions.terminals:
-        named |= dict.fromkeys(sorted(events_of(reads.guard), key=str(reads).find))
-        if options.accept == "end" and END in events_of(reads.guard):
-            fault = f"with `accept end`, the event `{END}` ends every word"
-            raise BadGrammar(fault, where=reads.where, fix="leave it out of the expression")
-    ending = (END,) if options.accept == "end" else ()
-    events = tuple(dict.fromkeys((*named, *options.events, *ending)))
-    groups = (events,) if options.exclusive is None and len(events) > 1 else options.exclusive
-    with placing(where):
-        acceptor = _explore(positions, Alphabet(events, groups or ()), bool(ending))
-        return reward_machine(acceptor, task.name, options, where)
+    expression = read_expression(task.body, task.file)
+    translation = Translation(task, {START: Definition(START, expression, where)})
+    with placing(where, translation.places):
+        grammar, _ = translation.expand(lr=False)
+        return reward_machine(_explore(grammar), task.name, task.options, where)
 
 
-class _Fragment(NamedTuple):
-    """An expression: if it can read nothing, and its first and last positions as bits."""
+class _Forms:
+    """Sequences of grammar symbols, numbered; those that end alike share their end. 0 is empty."""
 
-    empty: bool
-    first: int
-    last: int
+    def __init__(self, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.parts: list[tuple[int, int]] = [(NO_MORE, 0)]
+        """The first symbol of each form, and the form of the others."""
 
+    def add(self, symbols: Iterable[int], rest: int) -> int:
+        """The form of some symbols before another form."""
+        for symbol in reversed([*symbols]):
+            parts = symbol, rest
+            rest = self.numbers.setdefault(parts, len(self.parts))
+            if rest == len(self.parts):
+                self.parts.append(parts)
+        return rest
 
-class _Positions:
-    """The positions that may follow each position, as bits; position 0 is the start."""
-
-    def __init__(self, expression: Expression, where: Where) -> None:
-        if _count(expression) > MOST_SYMBOLS:
-            fault = f"with its repetitions, the expression has more than {MOST_SYMBOLS:,} events"
-            fix = "repeat less often, or use a stack: a grammar can count"
-            raise TooLarge(fault, where=where, fix=fix)
-        self.terminals: list[Terminal] = []
-        self.follow = [0]
-        whole = self._place(expression)
-        self.follow[0] = whole.first
-        self.accepting = whole.last | whole.empty
-
-    def _place(self, expression: Expression) -> _Fragment:
-        match expression:
-            case Terminal():
-                self.terminals.append(expression)
-                self.follow.append(0)
-                bit = 1 << len(self.terminals)
-                return _Fragment(False, bit, bit)
-            case Alternatives(options):
-                parts = [self._place(option) for option in options]
-                return _Fragment(
-                    any(part.empty for part in parts),
-                    _join(part.first for part in parts),
-                    _join(part.last for part in parts),
-                )
-            case Repeat(inner, least, most):
-                return self._chain(self._copies(inner, least, most))
-            case Sequence(several):
-                return self._chain(map(self._place, several))
-        raise AssertionError(f"an expression has no rules: {expression}")
-
-    def _chain(self, parts: Iterable[_Fragment]) -> _Fragment:
-        empty, first, last = _Fragment(True, 0, 0)
-        for part in parts:
-            self._let_follow(last, part.first)
-            first |= part.first if empty else 0
-            last = part.last | (last if part.empty else 0)
-            empty &= part.empty
-        return _Fragment(empty, first, last)
-
-    def _copies(self, inner: Expression, least: int, most: int | None) -> Iterator[_Fragment]:
-        """The copies of a part that is repeated; the last one loops if repetition is unlimited."""
-        for number in range(max(least, 1) if most is None else most):
-            part = self._place(inner)
-            if most is None and number + 1 >= least:
-                self._let_follow(part.last, part.first)
-            yield part._replace(empty=part.empty or number >= least)
-
-    def _let_follow(self, these: int, others: int) -> None:
-        for position in _bits(these):
-            self.follow[position] |= others
+    def derive(self, forms: Iterable[int]) -> list[int]:
+        """The forms, and all that come of them before an event is read."""
+        found = dict.fromkeys(forms)
+        for form in (order := list(found)):
+            symbol, rest = self.parts[form]
+            for production in self.grammar.productions[symbol] if form else ():
+                after = self.add(production.right, rest)
+                if after not in found:
+                    found[after] = None
+                    order.append(after)
+        return order
 
 
-def _join(masks: Iterable[int]) -> int:
-    return reduce(or_, masks, 0)
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        bit = mask & -mask
-        yield bit.bit_length() - 1
-        mask ^= bit
-
-
-def _count(expression: Expression) -> int:
-    """The positions of an expression."""
-    match expression:
-        case Alternatives(parts) | Sequence(parts):
-            return sum(map(_count, parts))
-        case Repeat(inner, least, most):
-            return max(_count(inner), 1) * max(least, most or 1)
-    return 1
-
-
-def _explore(positions: _Positions, alphabet: Alphabet, ends: bool) -> Acceptor:
-    """The acceptor whose states are sets of positions; labels that nothing reads are skipped."""
-    at: dict[Hashable, int] = {}
-    for number, reads in enumerate(positions.terminals, start=1):
-        at[reads.guard] = at.get(reads.guard, 0) | 1 << number
-    guards = list(dict.fromkeys(reads.guard for reads in positions.terminals))
-    letters = Letters(alphabet, guards)
-    store = letters.store
-    reading = letters.holding
-    if ends:
-        is_end = store.variable(alphabet.events.index(END))
-        reading = store.choose(is_end, store.leaf(None), reading)
-    masks = list(at.values())
-    numbers = {1: 0}
+def _explore(grammar: Grammar) -> Acceptor:
+    """The acceptor whose states are sets of forms; labels that nothing reads are skipped."""
+    letters = grammar.letters
+    forms = _Forms(grammar)
+    start = frozenset([forms.add([grammar.start], 0)])
+    numbers = {start: 0}
     moves: list[int] = []
-    for state in (order := [1]):
-        following = _join(positions.follow[number] for number in _bits(state))
+    accepting: list[bool] = []
+    for state in (order := [start]):
+        derived = forms.derive(state)
+        reads = [forms.parts[form] for form in derived if form]
+        reads = [(symbol, rest) for symbol, rest in reads if grammar.is_terminal(symbol)]
 
-        def lead(held: Hashable, following: int = following) -> Hashable:
+        def lead(held: Hashable, reads: list[tuple[int, int]] = reads) -> Hashable:
             """The state after a label for which some guards hold."""
             if not isinstance(held, int) or not held:
                 return None
-            after = following & _join(masks[guard] for guard in _bits(held))
+            after = frozenset(rest for terminal, rest in reads if held >> terminal & 1)
             if after not in numbers:
                 numbers[after] = len(order)
                 order.append(after)
             return numbers[after]
 
-        moves.append(store.rename_leaves(reading, lead, {}))
-        if len(order) > MOST_WORKED_OUT:
+        moves.append(letters.store.rename_leaves(letters.holding, lead, {}))
+        accepting.append(0 in derived)
+        if len(order) > MOST_WORKED_OUT or len(forms.parts) > MOST_SYMBOLS:
             fault = f"the expression has more than {MOST_WORKED_OUT:,} states"
-            raise TooLarge(fault, fix="split the task, and combine its machines")
-    return Acceptor(letters.sets, moves, [bool(one & positions.accepting) for one in order])
+            fix = "repeat less often, split the task and combine its machines, or write a grammar"
+            raise TooLarge(fault, fix=fix)
+    return Acceptor(letters.sets, moves, accepting)

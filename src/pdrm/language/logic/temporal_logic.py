@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from pdrm.errors import BadSetting, TooLarge, Where
-from pdrm.language.logic.acceptors import Acceptor, placing, reward_machine
+from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.logic.temporal_formulas import (
     FORMULA,
     Temporal,
@@ -23,7 +23,7 @@ from pdrm.language.logic.temporal_formulas import (
     subformulas,
 )
 from pdrm.language.source import Line, split_lines
-from pdrm.language.task_text import END, TaskOptions, read_task_text
+from pdrm.language.task_text import END, TaskOptions, placing, read_task_text
 from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine

@@ -21,9 +21,8 @@ from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head
-from pdrm.machines.tables import heads_in_play
 from pdrm.machines.transitions import NONE, Stack, Transition
 from pdrm.product.views import TopK, View
 

@@ -16,8 +16,8 @@ from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
 from pdrm.learning.tabular.memory import AnyMemory, class_depth
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Head
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
