@@ -18,7 +18,7 @@ from pdrm.experiments.study_section import seconds_of, study_section
 from pdrm.files import ensure_folder, write_atomically
 
 PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
+PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "pygraphviz")
 RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
     "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
