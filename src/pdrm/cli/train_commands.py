@@ -90,6 +90,7 @@ def train(
     root = ensure_folder(output)
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     runs = [pdrm.Run(spec, root / spec.name) for spec in specs]
+    done_before = {run.folder for run in runs if run.done}
     try:
         outcome = train_all(planned, root, chosen_workers, log=log, shown=not as_json)
     except KeyboardInterrupt:
@@ -106,7 +107,7 @@ def train(
         print_json(records)
         return
     for run, record in zip(runs, records, strict=True):
-        _print(run, record)
+        _print(run, record, " (done before)" if run.folder in done_before else "")
     named = runs[: 1 if task.continuous or len(runs) > MOST_NAMED else None]
     command = "film" if task.continuous else "evaluate"
     next_command(f"pdrm {command}{' {}' * len(named)}", *(run.folder for run in named))
@@ -145,7 +146,7 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _print(run: Run, record: dict[str, Any]) -> None:
+def _print(run: Run, record: dict[str, Any], remark: str) -> None:
     """A run for people."""
     from pdrm.learning.agents import Deep
     from pdrm.learning.curve import format_return
@@ -153,7 +154,7 @@ def _print(run: Run, record: dict[str, Any]) -> None:
     rows = f", {record['rows']:,} table rows" if "rows" in record else ""
     trained = f"{record['episodes']:,} episodes, {record['timesteps']:,} steps"
     final = f"final test return {format_return(record['final_return'])}"
-    typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}")
+    typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}{remark}")
     agent = run.spec.agent
     if record.get("truncated_by_stack") and isinstance(agent, Deep):
         from pdrm.learning.deep.deep_learner import needed_depth

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import NotHere, NotRecorded
+from pdrm.errors import NotHere
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
 from pdrm.learning.curve import UNIT_OF, check_axes, find_successes
-from pdrm.learning.run import Runs
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.run import Run, Runs
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -74,23 +73,11 @@ class Curves:
     """The origin of the runs, if they came with the package."""
     across: Numbers | None = None
     """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
-    store: Store | None = None
-    """The store of the runs."""
+    runs: Runs = field(default_factory=Runs)
+    """The runs, one per seed; none if they came with the package."""
 
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
-
-    @property
-    def specs(self) -> list[RunSpec]:
-        """The runs, one per seed."""
-        return self.panel.specs(self.line, self.seeds)
-
-    @property
-    def runs(self) -> Runs:
-        """The runs, one per seed."""
-        if self.store is None:
-            raise NotRecorded("these runs came with the package", fix="pdrm reproduce")
-        return Runs(self.store.run(spec) for spec in self.specs)
 
     def training(self, x: str | None = None) -> Numbers:
         """[T]: training before each evaluation, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
@@ -151,9 +138,14 @@ class Curves:
         return low, middle, high
 
     @property
+    def median(self) -> Numbers:
+        """[T]: the median return over the seeds."""
+        return self.quartiles(self.returns).median
+
+    @property
     def final_median(self) -> float:
         """The median over the seeds of the final evaluation's return."""
-        return self.final_quartiles[1]
+        return float(self.median[-1])
 
     @property
     def final_returns(self) -> Numbers:
@@ -176,24 +168,29 @@ class Curves:
 
 def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:
     """The curves of a line's runs that are done; None if no run is."""
-    done = [spec for spec in panel.specs(line, seeds) if store.done(spec)]
+    return gather(panel, line, [store.run(spec) for spec in panel.specs(line, seeds)])
+
+
+def gather(panel: Panel, line: AgentLine, runs: Sequence[Run]) -> Curves | None:
+    """The curves of a line, of those of its runs that are done; None if no run is."""
+    done = Runs(run for run in runs if run.done)
     if not done:
         return None
-    runs = [store.run(spec).curve for spec in done]
-    by_steps = runs[0].unit == "timesteps"
-    across = [run.episodes if by_steps else run.timesteps for run in runs]
+    found = [run.curve for run in done]
+    by_steps = found[0].unit == "timesteps"
+    across = [curve.episodes if by_steps else curve.timesteps for curve in found]
     return Curves(
         panel,
         line,
-        tuple(spec.seed for spec in done),
-        runs[0].unit,
-        runs[0].at,
-        np.array([run.returns for run in runs]),
-        np.array([run.steps for run in runs]),
-        np.array([find_successes(run.ends, panel.task.success) for run in runs]),
+        tuple(run.spec.seed for run in done),
+        found[0].unit,
+        found[0].at,
+        np.array([curve.returns for curve in found]),
+        np.array([curve.steps for curve in found]),
+        np.array([find_successes(curve.ends, panel.task.success) for curve in found]),
         *return_range(panel.task),
         across=np.array(across, np.float64),
-        store=store,
+        runs=done,
     )
 
 
@@ -223,4 +220,4 @@ def learnt_at(lines: Sequence[Curves]) -> float:
 
 def training_to_learn(curves: Curves, threshold: float) -> int | None:
     """The training until an agent's median return is at the threshold; None if it never is."""
-    return episodes_to(curves.at, curves.quartiles(curves.returns).median, threshold)
+    return episodes_to(curves.at, curves.median, threshold)

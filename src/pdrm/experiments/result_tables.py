@@ -102,11 +102,10 @@ def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
 def _summary_rows(study: TitledStudy, curves: Curves) -> Iterator[list[Any]]:
     about = _describe_line(study, curves)
     raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
-    scores, success = curves.normalised.mean(axis=2), curves.success.mean(axis=(0, 2))
-    for t, at in enumerate(curves.at.tolist()):
-        values = [float(part[t]) for part in (*raw, *normalised)]
-        means = [interquartile_mean(scores[:, t]), float(success[t])]
-        yield [*about, len(curves.seeds), curves.unit, at, *values, *means]
+    scores = interquartile_mean(curves.normalised.mean(axis=2).T)
+    parts = (*raw, *normalised, scores, curves.success.mean(axis=(0, 2)))
+    for at, *values in zip(curves.at.tolist(), *(part.tolist() for part in parts), strict=True):
+        yield [*about, len(curves.seeds), curves.unit, at, *values]
 
 
 def _describe_line(study: TitledStudy, curves: Curves) -> tuple[str, str, str, str, int | str, str]:

@@ -16,7 +16,7 @@ LARGEST_POLICY = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The runs in a folder, or in several.
+    """The runs in a folder.
 
     >>> from pdrm.learning.agents import QLearning
     >>> from pdrm.task import Task
@@ -26,8 +26,6 @@ class Store:
     """
 
     root: Path
-    more: tuple[Path, ...] = ()
-    """Other folders that runs are read from, if they are not in the first."""
 
     @classmethod
     def below(cls, folder: Path) -> Store:
@@ -36,8 +34,7 @@ class Store:
 
     def folder(self, spec: RunSpec) -> Path:
         """The folder of a run, made or not."""
-        places = [root / spec.name for root in (self.root, *self.more)]
-        return next((place for place in places if place.exists()), places[0])
+        return self.root / spec.name
 
     def run(self, spec: RunSpec) -> Run:
         """The run of a spec."""
