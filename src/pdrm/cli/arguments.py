@@ -84,7 +84,7 @@ Discount = Annotated[
 RunFolders = Annotated[
     list[Path] | None, Argument(help="Folders of runs. [the one in runs]", show_default=False)
 ]
-Seed = Annotated[int, Option("--seed", help="Seed of the episodes.")]
+Seed = Annotated[int, Option("--seed", min=0, help="Seed of the episodes.")]
 Seeds = Annotated[int | None, Option("--seeds", help="How many seeds. [the study's]")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,15 +10,19 @@ from typer import Argument, Option
 
 from pdrm.cli.arguments import Json, complete_domain, domain_names
 from pdrm.cli.output import next_command, print_json
-from pdrm.errors import UnknownChoice, did_you_mean
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
-    from pdrm.domains.water import WaterWorld
 
-ORDERS = ("name", "size")
 SHOWN_STATES = 200
 """States that are printed; with --json all are."""
+
+
+class Order(StrEnum):
+    """The orders in which domains are listed."""
+
+    NAME = "name"
+    SIZE = "size"
 
 
 def domains(
@@ -29,7 +34,7 @@ def domains(
         ),
     ] = None,
     sort: Annotated[
-        str | None, Option(help="List by name, or by size (states, the fewest first).")
+        Order | None, Option(help="List by name, or by size (states, the fewest first).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -40,20 +45,18 @@ def domains(
     from pdrm.domains.domain_files import find_domain
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.domains.water import SIDES, water_world
+    from pdrm.drawing.render import describe_domain
     from pdrm.drawing.trace import align
 
-    if sort not in (None, *ORDERS):
-        fault = f"--sort takes {' or '.join(ORDERS)}, not `{sort}`"
-        raise UnknownChoice(fault, fix=did_you_mean(str(sort), ORDERS))
     found = [
         water_world(word) if word in SIDES else find_domain(word)
         for word in (domain_names() if name is None else [name])
     ]
-    rows = [_summarise(domain) for domain in found]
-    if sort == "name":
-        rows.sort(key=lambda row: row["name"])
-    elif sort == "size":  # a continuous domain is larger than any other
-        rows.sort(key=lambda row: row["states"] or float("inf"))
+    if sort == Order.NAME:
+        found.sort(key=lambda domain: domain.name)
+    elif sort == Order.SIZE:  # a continuous domain is larger than any other
+        found.sort(key=lambda domain: domain.states or float("inf"))
+    rows = list(map(describe_domain, found))
     one = found[0] if name is not None and isinstance(found[0], FiniteDomain) else None
     about = {} if one is None else _list_states(one)
     if as_json:
@@ -61,33 +64,19 @@ def domains(
         return
     cells = [
         [
-            row["name"],
-            "continuous" if row["states"] is None else f"states {row['states']:>5}",
-            f"actions {len(row['actions'])}",
-            f"limit {row['step_limit']}",
-            f"machine {row['machine']}" if row["machine"] else "no machine of its own",
+            domain.name,
+            f"states {domain.states:>5}" if domain.states else "continuous",
+            f"actions {len(domain.actions)}",
+            f"limit {domain.step_limit}",
+            f"machine {domain.machine}" if domain.machine else "no machine of its own",
         ]
-        for row in rows
+        for domain in found
     ]
-    typer.echo("\n".join(align(cells)))
+    typer.echo(align(cells))
     if one is not None:
         _print_states(one, about)
-    own = "" if name is None or rows[0]["machine"] else " --machine task.pdrm"
+    own = "" if name is None or found[0].machine else " --machine task.pdrm"
     next_command(f"pdrm train {{}}{own}", name or "letter")
-
-
-def _summarise(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
-    """A domain for programs; WaterWorld, for deep agents, has no number of states."""
-    from pdrm.domains.water import ACTIONS, EVENTS
-
-    return {
-        "name": domain.name,
-        "states": getattr(domain, "states", None),
-        "actions": getattr(domain, "actions", ACTIONS),
-        "events": getattr(domain, "events", EVENTS),
-        "step_limit": domain.step_limit,
-        "machine": domain.machine,
-    }
 
 
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
@@ -115,7 +104,7 @@ def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
         for number, state in enumerate(states)
     ]
     typer.echo("states, and the events that a step into each can emit:")
-    typer.echo("\n".join(align(cells)))
+    typer.echo(align(cells))
     if domain.states > SHOWN_STATES:
         typer.echo(f"…  ({domain.states:,} states; --json lists them all)")
 
@@ -123,26 +112,29 @@ def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
 def _list_states(domain: FiniteDomain) -> dict[str, Any]:
     """The starts and the states for programs."""
     arrays = domain.arrays
-    emits = [set[str]() for _ in range(domain.states)]
     possible = arrays.probability > 0
-    pairs = zip(arrays.next[possible].tolist(), arrays.label[possible].tolist(), strict=True)
-    for state, label in set(pairs):
+    moves = set(zip(arrays.next[possible].tolist(), arrays.label[possible].tolist(), strict=True))
+    emits = [set[str]() for _ in range(domain.states)]
+    for state, label in moves:
         emits[state] |= domain.labels[label]
     begins = zip(arrays.start_state, arrays.start_probability, arrays.start_label, strict=True)
-    starts = [
-        {
-            "state": int(state),
-            "chance": float(chance),
-            "label": None if label < 0 else sorted(domain.labels[label]),
-        }
-        for state, chance, label in begins
-    ]
-    states = [
-        {
-            "name": name,
-            "emits": [event for event in domain.events if event in found],
-            "terminal": bool(terminal),
-        }
-        for name, found, terminal in zip(domain.state_names, emits, arrays.terminal, strict=True)
-    ]
-    return {"starts": starts, "state_list": states}
+    return {
+        "starts": [
+            {
+                "state": int(state),
+                "chance": float(chance),
+                "label": None if label < 0 else sorted(domain.labels[label]),
+            }
+            for state, chance, label in begins
+        ],
+        "state_list": [
+            {
+                "name": name,
+                "emits": sorted(found, key=domain.events.index),
+                "terminal": bool(terminal),
+            }
+            for name, found, terminal in zip(
+                domain.state_names, emits, arrays.terminal, strict=True
+            )
+        ],
+    }

@@ -144,4 +144,4 @@ def print_sizes(record: Sizes) -> None:
         names = ("n", "least", "configurations", "counters", "counters_within", "one_policy_rows")
         rows = [[f"{row[name]:,}" for name in names] for row in record["blowup"]]
         typer.echo("\nTheorem 4: two counters that simulate the stack")
-        typer.echo("\n".join(align([heads, *rows])))
+        typer.echo(align([heads, *rows]))

@@ -168,21 +168,12 @@ def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: 
 
 def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    from pdrm.paper.claims_section import remarks
+
     for one in found:
         typer.echo(f"{_verdict(one)} {one['id']:<14} {one['claim']}")
-        seeds, of_seeds, device = one["seeds"], one["of_seeds"], one["recorded_on"]
-        again = f"your own: pdrm reproduce {one['figure']}"
-        remarks = {
-            f"judged by {seeds} of {of_seeds} seeds only": seeds is not None and seeds < of_seeds,
-            f"judged by runs that came with pdrm, recorded on {device}; {again}": device,
-            f"on a knife edge: {one['knife_edge']}": one["knife_edge"],
-            f"chosen after seeing results: {one['chosen_after_results']}": one[
-                "chosen_after_results"
-            ],
-        }
-        for remark, applies in remarks.items():
-            if applies:
-                typer.echo(f"{MARGIN}{remark}")
+        for remark in remarks(one):
+            typer.echo(f"{MARGIN}{remark}")
         _print_parts(part for part in one["parts"] if details or not part["holds"])
 
 

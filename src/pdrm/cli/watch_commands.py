@@ -16,7 +16,6 @@ from pdrm.cli.output import next_command, print_json
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Evaluation
-    from pdrm.learning.run import Run
 
 RUNS = Path("runs")
 
@@ -86,21 +85,13 @@ def replay(
     """
     screens: list[str] = []
     for folder in runs or [RUNS]:
-        shown = _load(folder, seed).replay(seed).screens
+        shown = pdrm.Run.load(folder).replay(seed).screens
         name = f"{folder}\n\n" if runs and len(runs) > 1 else ""
         screens += [name + screen for screen in shown]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
     else:
         _show(screens)
-
-
-def _load(folder: Path, seed: int) -> Run:
-    """The run of which an episode with this seed is asked for."""
-    from pdrm.learning.settings import check_count
-
-    check_count("seed", seed, 0)
-    return pdrm.Run.load(folder)
 
 
 def _show(screens: list[str]) -> None:
@@ -141,7 +132,7 @@ def film(
     """
     from pdrm.learning.curve import format_return
 
-    found = _load(run, seed)
+    found = pdrm.Run.load(run)
     went = found.film(output, seed, every)
     end = "ended" if went["end"] in found.spec.task.machine.final else "stopped"
     paid = format_return(went["return"])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import EngFormatter
 
-from pdrm.drawing.plots import INK, Plot, open_frame
+from pdrm.drawing.plots import COLOURS, INK, Plot, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,18 +34,7 @@ NAMED = {
     "recurrent PPO": "#009e73",
 }
 """The colours of the paper's agents, in every figure."""
-OTHERS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#000000",
-    "#e69f00",
-    "#56b4e9",
-    "#7f7f7f",
-    "#882255",
-    "#999933",
-)
+OTHERS = (*COLOURS, "#7f7f7f", "#882255", "#999933")
 """For other agents, in this order: the next that no line of the plot has."""
 
 
@@ -95,11 +84,6 @@ def colours(keys: Sequence[str]) -> dict[str, str]:
     left = [colour for colour in OTHERS if colour not in found.values()] or OTHERS
     unnamed = [key for key in dict.fromkeys(keys) if key not in NAMED]
     return found | dict(zip(unnamed, cycle(left), strict=False))
-
-
-def run_plot(line: CurveLine) -> Plot:
-    """The curve of one run."""
-    return study_plot([[line]])
 
 
 def panel_plot(lines: Sequence[CurveLine]) -> Plot:

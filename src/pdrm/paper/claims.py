@@ -66,8 +66,8 @@ def _rise_late(evidence: Evidence) -> list[ClaimPart]:
     parts = []
     for line in LATE:
         curves = evidence.curves("letter", line)
-        median = curves.quartiles(curves.returns).median
-        first, middle, final = (float(median[at]) for at in (0, len(median) // 2, -1))
+        median = curves.median.tolist()
+        first, middle, final = median[0], median[len(median) // 2], median[-1]
         numbers = {"first": first, "half-way": middle, "final": final}
         text = f"{line} rises more in the second half than in the first"
         parts.append(ClaimPart(text, final - middle > middle - first, numbers))
@@ -164,9 +164,8 @@ def _more_symbols_help(evidence: Evidence) -> list[ClaimPart]:
 def _rise(evidence: Evidence) -> list[ClaimPart]:
     parts = []
     for line in ONE_AND_TWO:
-        curves = evidence.curves(FOUR_EIGHT, line)
-        median = curves.quartiles(curves.returns).median
-        numbers = {"first": float(median[0]), "final": float(median[-1])}
+        median = evidence.curves(FOUR_EIGHT, line).median.tolist()
+        numbers = {"first": median[0], "final": median[-1]}
         parts.append(ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers))
     return parts
 
@@ -219,9 +218,8 @@ def water_17(panel: str = WATER_MAPS[0]) -> tuple[Rule, ...]:
 
     def improve(evidence: Evidence) -> list[ClaimPart]:
         curves = evidence.curves(panel, RECURRENT)
-        median = curves.quartiles(curves.returns).median
-        before, after = float(median[0]), float(median[-1])
-        spread = _spread(curves)
+        median = curves.median.tolist()
+        before, after, spread = median[0], median[-1], _spread(curves)
         numbers = {"before": before, "after": after, "spread": round(spread, 1)}
         text = f"{RECURRENT} improves by more than it varies"
         return [ClaimPart(text, after - before > spread, numbers)]
@@ -295,10 +293,10 @@ def _dip(evidence: Evidence) -> list[ClaimPart]:
     """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
     outperform its initial results". An episode is read as an evaluation: there are 31 of them."""
     curves = _with_20_tests(evidence, WATER_MAPS[0])
-    median = curves.quartiles(curves.returns).median
-    before = float(median[:FIRST_DIP].max())
-    dip = float(median[FIRST_DIP : LAST_DIP + 1].min())
-    final = float(median[-1])
+    median = curves.median.tolist()
+    before = max(median[:FIRST_DIP])
+    dip = min(median[FIRST_DIP : LAST_DIP + 1])
+    final = median[-1]
     numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
     dips = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test"
     return [

@@ -137,13 +137,6 @@ class JudgedClaim:
         return min(counts, key=lambda count: (count[0] >= count[1], count), default=None)
 
     @property
-    def too_few(self) -> str:
-        """A remark, if the verdict rests on fewer seeds than the paper's."""
-        if self.seeds is None or self.seeds[0] >= self.seeds[1]:
-            return ""
-        return f"{self.seeds[0]} of {self.seeds[1]} seeds"
-
-    @property
     def recorded_on(self) -> str:
         """The devices of the packaged runs behind the verdict."""
         origins = (curves.origin for _, curves in self.used)
