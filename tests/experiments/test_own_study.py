@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pdrm.drawing.curve_plots import CurveLine, panel_plot
+from pdrm.drawing.plots import CurveLine, panel_plot
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, run_study
 from pdrm.experiments.study_report import figure_svg

@@ -4,8 +4,8 @@ import pytest
 
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
+from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
 from pdrm.paper.figures import figures
 from tests.experiments.small import SHORT, small_study

@@ -24,14 +24,10 @@ if TYPE_CHECKING:
 # --- The options of every command that runs studies.
 
 CORES = os.cpu_count() or 1
-Count = Annotated[int, Option("--workers", help="Runs at a time.")]
-Backend = Annotated[str, Option("--backend", help="loky (this machine), dask or ray.")]
-Address = Annotated[
-    str | None, Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")
-]
-Memory = Annotated[
-    float | None, Option("--memory", help="Gigabytes that all runs may take at once.")
-]
+Count = Annotated[int, Option(help="Runs at a time.")]
+Backend = Annotated[str, Option(help="loky (this machine), dask or ray.")]
+Address = Annotated[str | None, Option(help="Of a Dask scheduler or a Ray cluster that is there.")]
+Memory = Annotated[float | None, Option(help="Gigabytes that all runs may take at once.")]
 REPORT = Path("report")
 
 
@@ -73,7 +69,7 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.result_tables import CURVES, SUMMARY
+    from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.experiments.study import PLOT
 
     chosen = pdrm.learning.Workers(
@@ -264,7 +260,7 @@ def reproduce(
 
     Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
-    from pdrm.experiments.result_tables import CURVES, SUMMARY
+    from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study
@@ -298,7 +294,7 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.result_tables import write_tables
+    from pdrm.experiments.curves import write_tables
     from pdrm.experiments.study import recorded
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of

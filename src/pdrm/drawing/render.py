@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -47,9 +46,6 @@ MOST_LINES = 40
 
 LONGEST_FACT = 200
 """Letters of a list of actions or events next to a domain's picture."""
-
-BETWEEN = 24
-"""Pixels between the two pictures of a task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,23 +261,12 @@ def _draw_task(task: Task, title: bool) -> Drawing:
 
 
 def _place_svgs(png: bytes, svg: bytes) -> str:
-    """A picture of pixels and one of lines side by side."""
-    from PIL import Image
-
-    points = re.findall(rb'(?:width|height)="([\d.]+)pt"', svg)
-    sizes = [
-        Image.open(io.BytesIO(png)).size,
-        tuple(float(value) * 4 / 3 for value in points[:2]),  # 96 pixels are 72 points
-    ]
-    total, height = sizes[0][0] + BETWEEN + sizes[1][0], max(size[1] for size in sizes)
-    lefts, urls = (0, total - sizes[1][0]), (data_url(png, "png"), data_url(svg, "svg"))
-    images = []
-    for (wide, high), left, url in zip(sizes, lefts, urls, strict=True):
-        place = {"x": left, "y": (height - high) / 2, "width": wide, "height": high}
-        numbers = {name: f"{value:g}" for name, value in place.items()}
-        images.append(html("image", href=url, **numbers))
-    box = f"0 0 {total:g} {height:g}"
-    return html("svg", *images, xmlns="http://www.w3.org/2000/svg", viewBox=box)
+    """A picture of pixels and one of lines side by side, each as large as its part of the width allows."""
+    images = (
+        html("image", href=data_url(png, "png"), width="400", height="400"),
+        html("image", href=data_url(svg, "svg"), x="424", width="776", height="400"),
+    )
+    return html("svg", *images, xmlns="http://www.w3.org/2000/svg", viewBox="0 0 1200 400")
 
 
 def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:

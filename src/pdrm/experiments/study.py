@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,17 +25,25 @@ from pdrm.errors import (
     PdrmError,
     did_you_mean,
 )
-from pdrm.experiments.curves import Curves, curves_of, gather
+from pdrm.experiments.curves import (
+    LARGEST_POLICY,
+    CurveRow,
+    Curves,
+    ResultRow,
+    Store,
+    curve_rows,
+    curves_of,
+    gather,
+    result_row,
+    write_tables,
+)
 from pdrm.experiments.panel import (
     AgentLine,
     Panel,
     check_distinct,
-    check_texts,
     name_agents,
     name_tasks,
 )
-from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
-from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
 from pdrm.learning.guest import AgentLike, AnyAgent
@@ -89,7 +98,6 @@ class Study:
     """Instead of tasks and agents."""
 
     def __post_init__(self) -> None:
-        check_texts(name=self.name, title=self.title, figure=self.figure)
         if not FOLDER_NAME.fullmatch(self.name):
             fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
@@ -305,13 +313,11 @@ class Results:
             x: "steps" or "episodes", for all lines (default: what each agent's training is counted in).
             y: "return" or "success".
         """
-        from pdrm.drawing.curve_plots import CurveLine, study_plot
+        from pdrm.drawing.plots import study_plot
 
-        panels: dict[tuple[str, str], list[CurveLine]] = {}
-        for study, curves in self.lines:
-            place = study.name, curves.panel.name
-            panels.setdefault(place, []).append(curves.to_plot(x, y))
-        return study_plot(list(panels.values())).saved(path)
+        panels = groupby(self.lines, key=lambda line: (line[0].name, line[1].panel.name))
+        drawn = [[curves.to_plot(x, y) for _, curves in lines] for _, lines in panels]
+        return study_plot(drawn).saved(path)
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""

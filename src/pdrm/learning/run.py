@@ -428,7 +428,7 @@ class Runs(list[Run]):
     ) -> Plot:
         """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each evaluation, and a band from the 25th
         to the 75th percentile."""
-        from pdrm.drawing.curve_plots import CurveLine, study_plot
+        from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
         spec, curves = self[0].spec, [run.curve for run in self]

@@ -8,7 +8,7 @@ from typing import Any
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.rows import markdown_table
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.page import Section, badge, bullets, details
+from pdrm.experiments.study_report import Section, badge, bullets, details
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
 from pdrm.paper.readings import Cell, about_readings, count_holding
 

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, Store, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.statistics import share_interval
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
 from pdrm.paper.figures import EVERY, study

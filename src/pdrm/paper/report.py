@@ -6,28 +6,34 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pdrm.drawing.curve_plots import overview_plot, panel_plot
-from pdrm.drawing.markup import Markup, html, join, picture
-from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes
+from pdrm.drawing.markup import Markup, html, join, picture, table
+from pdrm.drawing.plots import EpisodeStep, episode_plot, overview_plot, panel_plot, plot_bytes
+from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.page import Section, page
 from pdrm.experiments.study import Results, Study, compare_runs, load_studies, recorded
 from pdrm.experiments.study_report import (
     FIGURES,
     PAGE,
+    Section,
     anchor,
+    badge,
+    bullets,
     by_panel,
     by_study,
+    details,
     figure_svg,
     making_section,
+    page,
     plain_name,
     study_section,
 )
 from pdrm.files import ensure_folder, write_atomically
+from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_folder import POLICY, list_runs
 from pdrm.paper.claims import judge_claims
@@ -37,7 +43,6 @@ from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.theory_section import k_section, machines_section, sizes_section
 
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 """The agents whose episode is shown first, among those that end best."""
@@ -190,3 +195,89 @@ def _episode(lines: Sequence[Curves]) -> Markup:
         )
         return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
     return Markup("")
+
+
+# --- What can be proved: which k is enough, how large tables get, and the paper's machines.
+
+SIZES = ("full policy", "1-policy", "CRA policy")
+QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
+
+
+def k_section(facts: dict[str, Any]) -> Section:
+    """The smallest k that is enough."""
+    rows = [
+        [html("code", name), *(_smallest(answers, question) for question in QUESTIONS)]
+        for name, answers in facts["k"].items()
+    ]
+    body = Markup(
+        "<p>The smallest k for which a policy that sees the top k symbols is enough, of k = 0…5. <em>Same values</em> is the paper's "
+        "Proposition 1; <em>everywhere</em>: some k-policy is optimal from every state; <em>from the start</em>: from the start. "
+        "Discounted, without a step limit, stacks unbounded; every answer is proved.</p>"
+    )
+    shown = body + table(["domain", *QUESTIONS.values()], rows)
+    return Section("which-k", "Which k is enough", shown)
+
+
+def _smallest(answers: dict[str, Any], question: str) -> Markup:
+    said = {k: found[question] for k, found in answers.items()}
+    enough = [k for k, answer in said.items() if answer == "yes"]
+    if enough:
+        return badge(f"k = {enough[0]}", "holds")
+    refused = [k for k, answer in said.items() if answer == "no"]
+    if len(refused) == len(said):
+        return badge("none of 0…5", "fails")
+    return badge(f"not k = {', '.join(refused)}" if refused else "undecided")
+
+
+def sizes_section(facts: dict[str, Any]) -> Section:
+    """The number of rows of each kind of policy."""
+    rows = []
+    for name, record in facts["sizes"].items():
+        found = {size["what"]: size for size in record["sizes"]}
+        cells = []
+        for what in SIZES:
+            star = "" if found[what]["within"] == record["steps"] else "*"
+            cells += [_power(found[what]["bound"]), f"{found[what]['reachable']:,}{star}"]
+        holds = "yes" if record["holds"] else "no"
+        rows.append([html("code", name), f"{record['steps']:,}", *cells, holds])
+    body = html(
+        "p",
+        "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
+        "reached. A star: counted within the first steps only, because the whole would not fit.",
+    )
+    columns = [f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")]
+    heads = ["domain", "steps", *columns, "all within"]
+    shown = body + table(heads, rows, range(1, len(heads) - 1))
+    return Section("sizes", "How large policies get", shown)
+
+
+def _power(bound: dict[str, Any] | None) -> str:
+    if bound is None:
+        return "none"
+    if bound["exact"] is not None and bound["exact"] < 10**7:
+        return f"{bound['exact']:,}"
+    return Markup("10") + html("sup", f"{bound['log10']:.1f}")
+
+
+def machines_section() -> Section:
+    """Every machine of the catalogue: its drawing, undefined cases and text."""
+    names = catalogue_names()
+    links = join((html("a", name, href=f"#{name}") for name in names), " ")
+    return Section("machines", "The machines", html("p", links) + join(map(_machine_part, names)))
+
+
+def _machine_part(name: str) -> Markup:
+    machine = catalogue(name)
+    text = catalogue_text(name)
+    lines = (line for line in text.splitlines() if line.startswith("//"))
+    comment = " ".join(line.removeprefix("//").strip() for line in lines)
+    findings = [finding.message for finding in machine.findings()]
+    return join(
+        [
+            html("h3", name, id=name),
+            html("p", comment),
+            draw(machine).html(),
+            details("Where no rule applies", bullets(findings)) if findings else "",
+            details(f"{name}.pdrm", html("pre", text)),
+        ]
+    )
