@@ -428,7 +428,7 @@ class Runs(list[Run]):
     ) -> Plot:
         """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each evaluation, and a band from the 25th
         to the 75th percentile."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot
+        from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
         spec, curves = self[0].spec, [run.curve for run in self]
@@ -441,7 +441,7 @@ class Runs(list[Run]):
         low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
         name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
         line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
-        return run_plot(line).saved(path)
+        return study_plot([[line]]).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Play episodes of all runs without exploration, and sum them up in one dictionary."""
