@@ -29,7 +29,7 @@ class Letters:
         self.alphabet = alphabet
         self.guards = tuple(guards)
         self.sets = LabelSets(alphabet)
-        self.store = self.sets.store
+        self.store = self.sets
         possible = self.sets.all.node
         self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
         """The guards that hold for a label as bits (None if the label does not exist)."""

@@ -196,7 +196,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
                 if test != ANY_VALUE:
                     branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
-                    labels &= LabelSet(sets, sets.store.node(number, *branches))
+                    labels &= LabelSet(sets, sets.node(number, *branches))
             tested.append(reading._replace(labels=labels))
         yield tested
 
