@@ -144,7 +144,7 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(self, loop: list[PaidStep[task_findings._Node]], what: str) -> None:
+    def go_round(self, loop: list[PaidStep], what: str) -> None:
         """Go round a loop three times, from wherever a walk meets its first node."""
         place, view = loop[0].source
         for here in list(self.known):

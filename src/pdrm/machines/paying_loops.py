@@ -9,10 +9,11 @@ several states can be repeated (are there more treasures?) depends on the domain
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
-from typing import Generic, NamedTuple, TypeVar
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,6 @@ from pdrm.machines.guards import Label, word_text
 from pdrm.machines.heads import Head, PushdownRules, Settled, replace_top, rule_at, settle
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.transitions import Otherwise, Rule, TopSymbols, number_text
-
-N = TypeVar("N", bound=Hashable)
 
 KNOWN = 3
 """Symbols of the stack that are looked at: as high as a loop may push above its start, and one more."""
@@ -70,35 +69,72 @@ def advance(machine: PushdownRules, view: View, label: Label) -> tuple[View, flo
     return View(after.state, after.known), after.paid
 
 
-class PaidStep(NamedTuple, Generic[N]):
+class Effect(NamedTuple):
+    """One outcome of an action in a domain."""
+
+    place: int
+    """The next place."""
+    label: Label | None
+    """The label that is read (None: nothing is)."""
+    reward: float = 0.0
+    """What the environment pays."""
+    sure: bool = True
+    """It is the only outcome."""
+
+
+Situation = tuple[int, View]
+"""A place of a domain (0 if there is none), and what is known of the machine there."""
+
+
+class PaidStep(NamedTuple):
     """A step from one situation to another."""
 
-    source: N
-    target: N
+    source: Situation
+    target: Situation
     reward: float
     """What is paid (-inf: the step does not surely lead there)."""
     label: Label
-    action: int = 0
+    action: int
 
 
-def explore_situations(
-    starts: Iterable[N], steps_from: Callable[[N], Iterable[PaidStep[N]]], most: int
-) -> list[PaidStep[N]]:
-    """Find the steps between the situations that can be reached, up to a number of situations."""
+def list_paid_steps(
+    machine: PushdownRules,
+    starts: Iterable[Situation],
+    actions_at: Callable[[Situation], Iterable[Iterable[Effect]]],
+    keep: Callable[[View, View], View | None],
+    most: int,
+) -> list[PaidStep]:
+    """Find the steps between the situations that can be reached.
+
+    Args:
+        machine: The machine.
+        starts: The first situations.
+        actions_at: Lists the effects of each action.
+        keep: What is kept of a view, given the view before it; None to leave the step out.
+        most: The number of situations to look at.
+    """
     known = dict.fromkeys(islice(starts, most))
     nodes = list(known)
-    found: list[PaidStep[N]] = []
+    found: list[PaidStep] = []
     for node in nodes:  # it grows
-        for step in steps_from(node):
-            if step.target not in known and len(nodes) < most:
-                known[step.target] = None
-                nodes.append(step.target)
-            if step.target in known:
-                found.append(step)
+        view = node[1]
+        for action, effects in enumerate(actions_at(node)):
+            for place, label, reward, sure in effects:
+                after = (view, 0.0) if label is None else advance(machine, view, label)
+                kept = None if after is None else keep(view, after[0])
+                if after is None or kept is None:
+                    continue
+                target = place, kept
+                if target not in known and len(nodes) < most:
+                    known[target] = None
+                    nodes.append(target)
+                if target in known:
+                    paid = reward + after[1] if sure else -inf
+                    found.append(PaidStep(node, target, paid, label or frozenset(), action))
     return found
 
 
-def find_paying_cycle(steps: Sequence[PaidStep[N]]) -> list[PaidStep[N]]:
+def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
     """Steps that lead back to their start and pay, if there are any.
 
     The longest ways to every situation are made longer step by step; the last steps of these ways lead round such a loop
@@ -141,38 +177,41 @@ def find_paying_loops(
         read = [one.example() for rule, one in applying if one and rule is not machine.otherwise]
         labels[head.state] |= dict.fromkeys(read)
 
-    def stay(view: View) -> Iterator[PaidStep[View]]:
-        for label in labels[view.state]:
-            found = advance(machine, view, label)
-            if found and found[0].state == view.state and len(found[0].known) <= KNOWN:
-                yield PaidStep(view, *found, label)
+    def stay(before: View, after: View) -> View | None:
+        return after if after.state == before.state and len(after.known) <= KNOWN else None
 
-    steps: dict[str, list[PaidStep[View]]] = defaultdict(list)
-    views = (View(head.state, (head.top,)) for head in readings)
-    for step in explore_situations(views, stay, MOST_VIEWS):
-        steps[step.source.state].append(step)
+    found = list_paid_steps(
+        machine,
+        [(0, View(head.state, (head.top,))) for head in readings],
+        lambda node: [[Effect(0, label)] for label in labels[node[1].state]],
+        stay,
+        MOST_VIEWS,
+    )
+    steps: dict[str, list[PaidStep]] = defaultdict(list)
+    for step in found:
+        steps[step.source[1].state].append(step)
     wrong = "repeated, it pays again"
     if any(head.state in machine.final for head in readings):
         wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
     for state, own in steps.items():
         loop = find_paying_cycle(own)
         if loop:
-            first = min(range(len(loop)), key=lambda at: len(loop[at].source.known))
+            first = min(range(len(loop)), key=lambda at: len(loop[at].source[1].known))
             loop = loop[first:] + loop[:first]
-            known = loop[0].source.known[0]
+            known = loop[0].source[1].known[0]
             top = "the empty stack" if known is BOTTOM else f"top {known}"
             word = word_text(step.label for step in loop)
             paid = number_text(sum(step.reward for step in loop))
             said = (
                 f"in state `{state}` with {top}, the word `{word}` pays {paid} and changes nothing"
             )
-            place = find_paying_rule(machine, ((step.source, step.label) for step in loop))
+            place = find_paying_rule(machine, loop)
             yield Finding("W0606", f"{said}: {wrong}", place)
 
 
-def find_paying_rule(machine: PushdownRules, loop: Iterable[tuple[View, Label]]) -> Where | None:
+def find_paying_rule(machine: PushdownRules, loop: Iterable[PaidStep]) -> Where | None:
     """The place of the first rule of a loop that pays."""
-    for view, label in loop:
+    for (_, view), _, _, label, _ in loop:
         rule = machine.rule(view.state, label, view.known[0])
         if rule is not None and rule.reward > 0:
             return rule.where
