@@ -227,25 +227,19 @@ def grid_domain(
     if undrawn := set(places) - set("".join(grid.rows)):
         fault = f"`{min(undrawn)}` has an event, but is not on the map"
         raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
-    check_slip(slip)
     bumped = None if bump is None else frozenset(bump)
 
-    def label(cell: Cell, there: Cell, way: int) -> Label:
-        if there == cell and bumped is not None:
-            return bumped
+    def move(cell: Cell, way: int, chance: float) -> Outcome:
+        there = grid.beside(cell, way)
         events = {DIRECTIONS[way]} if directions else set[str]()
         if (standing or there != cell) and grid.at(there) in places:
             events.add(places[grid.at(there)])
-        return frozenset(events)
+        label = frozenset(events) if there != cell or bumped is None else bumped
+        return Outcome(there, chance, label, step_reward)
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
         ways = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
-        found = []
-        for way, chance in ways.items():
-            if chance > 0:
-                there = grid.beside(cell, way)
-                found.append(Outcome(there, chance, label(cell, there, way), step_reward))
-        return found
+        return [move(cell, way, chance) for way, chance in ways.items() if chance > 0]
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
@@ -260,13 +254,6 @@ def grid_domain(
         step_limit=step_limit,
         picture=Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells),
     )
-
-
-def check_slip(slip: float) -> None:
-    """Raise unless it is a probability."""
-    if not 0 <= slip <= 1:
-        fault = f"`slip` is {slip:g}, not a probability from 0 to 1"
-        raise BadDomainSetting(fault, fix="slip=0.2")
 
 
 def cell_name(cell: Cell) -> str:

@@ -17,8 +17,8 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
 
-from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, check_range, check_step_limit
-from pdrm.domains.grids import DIRECTIONS, START, check_slip, grid_domain, parse_map
+from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
+from pdrm.domains.grids import DIRECTIONS, START, grid_domain, parse_map
 from pdrm.errors import BadDomainSetting, PdrmError, UnknownPlace, Where, did_you_mean
 
 COMMENT = "//"
@@ -61,8 +61,12 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
     grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
-    made = grid_domain(given.pop("name", name), grid, emits, **given)
-    return replace(made, sources=_find_sources(settings, rows, file), **own)
+    try:
+        made = grid_domain(given.pop("name", name), grid, emits, **given)
+        return replace(made, sources=_find_sources(settings, rows, file), **own)
+    except BadDomainSetting as error:
+        where = {keyword.text: keyword.where for keyword, *_ in settings}.get(error.word)
+        raise BadDomainSetting(error.message, where=where, fix=error.fix) from error
 
 
 class MapWord(NamedTuple):
@@ -133,11 +137,6 @@ def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str
     except ValueError:
         fault = f"`{keyword}` cannot be `{' '.join(words)[:60]}`"
         raise BadDomainSetting(fault, fix=f"{keyword} {example}") from None
-    if keyword == "slip":
-        check_slip(given[keyword])
-    elif keyword == "step_limit":
-        check_step_limit("map", given[keyword])
-    check_range("map", given.get("lowest"), given.get("highest"))
 
 
 def _letter(word: str) -> str:
@@ -157,13 +156,20 @@ def _number(word: str) -> float:
     return value
 
 
+def _chance(word: str) -> float:
+    value = float(word)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
 SETTINGS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "my-rooms"),
     "step_limit": (int, "100"),
     "start": (_letter, "x"),
     "directions": (_switch, "yes"),
     "standing": (_switch, "yes"),
-    "slip": (_number, "0.2"),
+    "slip": (_chance, "0.2"),
     "bump": (str, "ouch"),
     "step_reward": (_number, "-0.1"),
     "machine": (str, "treasure-maze"),
