@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from pdrm.domains.array_domain import Outcome, Start, from_outcomes
@@ -108,8 +107,7 @@ def load_shipped_map(
     name: str, *, places: Collection[str] = (), start: Collection[str] = ()
 ) -> GridMap:
     """A map that comes with the package."""
-    text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
-    return parse_map(text, places=places, start=start, file=f"{name}.txt")
+    return read_map(Path(__file__).parent / "maps" / f"{name}.txt", places=places, start=start)
 
 
 def parse_map(
@@ -140,7 +138,7 @@ def parse_map(
     _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
-        raise UnknownPlace(fault, fix="draw it, or leave it out of the places")
+        raise UnknownPlace(fault, fix="draw it, or leave it out of the places", word=missing[0])
     cells = [(r, c) for r, row in enumerate(rows) for c in range(width) if row[c] != WALL]
     starts = [(r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start]
     if not starts:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain
 from pdrm.domains.grids import DIRECTIONS, START, grid_domain, parse_map
-from pdrm.errors import BadDomainSetting, PdrmError, UnknownPlace, Where, did_you_mean
+from pdrm.errors import BadDomainSetting, UnknownPlace, Where, did_you_mean
 
 COMMENT = "//"
 RULE = "->"
@@ -41,32 +41,23 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         if len(words) > 1:
             settings.append(words)
     given, places = dict[str, Any](), dict[str, str]()
-    for words in settings:
-        try:
-            _set(words[0].text, [word.text for word in words[1:]], given, places)
-        except PdrmError as error:
-            raise type(error)(error.message, where=words[0].where, fix=error.fix) from error
-    drawn = "".join(rows).strip()
     for keyword, *words in settings:
-        named = {"place": words[:1], "start": words}.get(keyword.text, [])
-        for word in named:
-            if word.text not in drawn and drawn:
-                fix = f"draw `{word.text}`, or remove this line"
-                fault = f"the map does not show `{word.text}`"
-                raise UnknownPlace(fault, where=word.where, fix=fix)
+        _set(keyword, [word.text for word in words], given, places)
+    drawn = "".join(rows)
     emits = {letter: letter for letter in drawn if letter not in (WALL, FLOOR, START)} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
     if given.get("directions") and clash:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
-    grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
     try:
+        grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
         made = grid_domain(given.pop("name", name), grid, emits, **given)
         return replace(made, sources=_find_sources(settings, rows, file), **own)
-    except BadDomainSetting as error:
-        where = {keyword.text: keyword.where for keyword, *_ in settings}.get(error.word)
-        raise BadDomainSetting(error.message, where=where, fix=error.fix) from error
+    except (BadDomainSetting, UnknownPlace) as error:
+        named = {word.text: word.where for words in settings for word in words}
+        where = error.where or named.get(error.word)
+        raise type(error)(error.message, where=where, fix=error.fix) from error
 
 
 class MapWord(NamedTuple):
@@ -106,37 +97,41 @@ def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> 
     return found
 
 
-def _set(keyword: str, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
+def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
     """Note one setting."""
-    if keyword == "place":
+
+    def refuse(fault: str, fix: str) -> BadDomainSetting:
+        return BadDomainSetting(fault, where=keyword.where, fix=fix)
+
+    name = keyword.text
+    if name == "place":
         letter, event = words if len(words) == 2 else ("", "")
         if len(letter) != 1 or letter in (WALL, FLOOR, START):
             fault = f"a place is one character, other than `{WALL}`, `{FLOOR}` and `{START}`, and its event"
-            raise BadDomainSetting(fault, fix="place k key")
+            raise refuse(fault, "place k key")
         if letter in places:
             fault = f"`{letter}` emits `{places[letter]}` already"
-            raise BadDomainSetting(fault, fix="draw the other place with another character")
+            raise refuse(fault, "draw the other place with another character")
         places[letter] = event
         return
-    if keyword not in SETTINGS:
-        fault = f"`{keyword}` is neither a setting nor a row of the map"
-        hint = did_you_mean(keyword.rstrip(":="), ("place", *SETTINGS))
+    if name not in SETTINGS:
+        hint = did_you_mean(name.rstrip(":="), ("place", *SETTINGS))
         fix = (
             f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
         )
-        raise BadDomainSetting(fault, fix=fix)
-    if keyword in given:
-        raise BadDomainSetting(f"`{keyword}` is set twice", fix="set it once")
-    read, example = SETTINGS[keyword]
+        raise refuse(f"`{name}` is neither a setting nor a row of the map", fix)
+    if name in given:
+        raise refuse(f"`{name}` is set twice", "set it once")
+    read, example = SETTINGS[name]
     try:
         values = tuple(map(read, words))
-        if keyword in LISTS:
-            given[keyword] = values
+        if name in LISTS:
+            given[name] = values
         else:
-            (given[keyword],) = values
+            (given[name],) = values
     except ValueError:
-        fault = f"`{keyword}` cannot be `{' '.join(words)[:60]}`"
-        raise BadDomainSetting(fault, fix=f"{keyword} {example}") from None
+        fault = f"`{name}` cannot be `{' '.join(words)[:60]}`"
+        raise refuse(fault, f"{name} {example}") from None
 
 
 def _letter(word: str) -> str:
