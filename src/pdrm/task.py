@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import parse_map_file
 from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.labelling import Labels, OwnEnvironment
-from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -241,11 +241,11 @@ class Task(Displayed):
         elif isinstance(self.domain, OwnEnvironment):
             bare, labels = self.domain.make(), self.domain.labels
         elif isinstance(self.domain, WaterWorld):
-            from pdrm.domains.water_env import WaterEnv
+            from pdrm.domains.environments import WaterEnv
 
             bare = WaterEnv(replace(self.domain, continuous=continuous), render_mode)
         else:
-            from pdrm.domains.finite_env import FiniteEnv
+            from pdrm.domains.environments import FiniteEnv
 
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:

@@ -12,7 +12,7 @@ from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.paying_loops import BOTTOM, KNOWN, PaidStep, find_paying_cycle
+from pdrm.machines.findings import BOTTOM, KNOWN, PaidStep, find_paying_cycle
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
 from pdrm.task import Task

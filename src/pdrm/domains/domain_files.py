@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene
-from pdrm.domains.map_file import parse_map_file
+from pdrm.domains.grids import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import (
@@ -47,7 +47,7 @@ GYMNASIUM_ID = re.compile(r"-v\d+$")
 
 
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
-    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
+    r"""The domain in a file: a map with its settings (see `grids`), or arrays as `save_domain` writes them.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

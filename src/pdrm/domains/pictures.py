@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
 from pdrm.domains.water import BALLS, Water, WaterWorld
-from pdrm.errors import count_to_caller
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
@@ -153,20 +152,6 @@ def list_stack(symbols: Sequence[str]) -> list[str]:
     """
     more = [f"… {len(symbols) - TALLEST} more"] if len(symbols) > TALLEST else []
     return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
-
-
-def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
-    """Return True if an environment is to draw itself: it must have a render mode, and have been reset. As in Gymnasium's own
-    environments, a warning says so if none is given. `example` is one."""
-    import gymnasium  # only environments ask, which have loaded it
-
-    if mode is None:
-        said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-        gymnasium.logger.warn(said, stacklevel=count_to_caller())
-        return False
-    if not begun:
-        raise gymnasium.error.ResetNeeded("call reset before render")
-    return True
 
 
 # --- A state as an image

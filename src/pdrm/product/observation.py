@@ -121,10 +121,6 @@ class ProductDict(ShowsMachine, spaces.Dict):
     (['observation', 'machine', 'stack'], 'states u0 u1 u2, stack # A, k=1')
     """
 
-    def __init__(self, entries: Sequence[tuple[str, Space]], window: Window) -> None:
-        super().__init__(entries)
-        self.window = window
-
 
 class ProductBox(ShowsMachine, spaces.Box):
     """The space of flat observations.
@@ -133,10 +129,6 @@ class ProductBox(ShowsMachine, spaces.Box):
     >>> AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space.shape
     (8,)
     """
-
-    def __init__(self, low: Floats, high: Floats, window: Window) -> None:
-        super().__init__(low, high, dtype=np.float32)
-        self.window = window
 
 
 # --- The environment's part
@@ -255,7 +247,8 @@ class AsDict:
                 fault = f"the environment's observation has an entry `{name}` already"
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
                 raise CannotWrap(fault, fix=fix)
-        self.space = ProductDict([*entries.spaces.items(), *own.items()], window)
+        shown = ProductDict([*entries.spaces.items(), *own.items()])
+        self.space, shown.window = shown, window
 
     def put(self, observation: Any, state: str, stack: Stack) -> Any:
         """One observation."""
@@ -295,8 +288,10 @@ class AsVector:
         self._length = self._width + len(hot)
         low = np.concatenate([flat.low, hot]).astype(np.float32)
         high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
-        plain = spaces.Box(low, high, dtype=np.float32)
-        self.space: Space = plain if window is None else ProductBox(low, high, window)
+        self.space: Space = spaces.Box(low, high, dtype=np.float32)
+        if window is not None:
+            shown = ProductBox(low, high, dtype=np.float32)
+            self.space, shown.window = shown, window
 
     def put(self, observation: Any, state: str, stack: Stack) -> Floats:
         """One observation."""

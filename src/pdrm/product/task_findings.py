@@ -15,12 +15,10 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.guards import word_text
-from pdrm.machines.heads import replace_top, rule_at
-from pdrm.machines.paying_loops import (
+from pdrm.machines.findings import (
     BOTTOM,
     KNOWN,
-    Effect,
+    LabelEffect,
     PaidStep,
     Situation,
     View,
@@ -28,6 +26,8 @@ from pdrm.machines.paying_loops import (
     find_paying_rule,
     list_paid_steps,
 )
+from pdrm.machines.guards import word_text
+from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
@@ -111,20 +111,20 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[Effect]]:
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[LabelEffect]]:
     """The outcomes of each action; none if the environment has ended. A start is an action at a place of its own."""
     arrays = domain.arrays
     start = place - domain.states
     if start >= 0:
         where, number = arrays.start_state[start].item(), arrays.start_label[start].item()
-        return [[Effect(where, None if number == NO_LABEL else domain.labels[number])]]
+        return [[LabelEffect(where, None if number == NO_LABEL else domain.labels[number])]]
     if arrays.terminal[place]:
         return []
     columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
     return [
         [
-            Effect(there, domain.labels[number], reward, chance == 1)
+            LabelEffect(there, domain.labels[number], reward, chance == 1)
             for there, number, reward, chance in zip(*row, strict=True)
             if chance > 0
         ]
@@ -182,7 +182,7 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     if silent is not None:
         return [[_MachineEffect(place, *replace_top(here, silent), silent.reward)]]
 
-    def read(one: Effect) -> _MachineEffect | None:
+    def read(one: LabelEffect) -> _MachineEffect | None:
         if one.label is None:
             return _MachineEffect(one.place, state, (top,), one.reward)
         rule = rule_at(machine, here, one.label)
@@ -211,7 +211,7 @@ def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[Pa
     def keep(_: View, after: View) -> View | None:
         return None if after.state in machine.final else View(after.state, after.known[:KNOWN])
 
-    def actions_at(node: Situation) -> list[list[Effect]]:
+    def actions_at(node: Situation) -> list[list[LabelEffect]]:
         return _list_actions(domain, node[0])
 
     begin = machine.begin().after
