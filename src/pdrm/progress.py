@@ -31,10 +31,8 @@ def is_shown() -> bool:
 
 
 @contextmanager
-def show_progress(
-    total: float, title: str, *, quiet: bool = False, every: float = SECONDS_BETWEEN_LINES
-) -> Iterator[Update]:
-    """Show the progress of work until the end of the block. `every`: seconds between two lines without a bar.
+def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[Update]:
+    """Show the progress of work until the end of the block.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
@@ -54,10 +52,10 @@ def show_progress(
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        width = 0
+        width, pause = 0, SECONDS_BETWEEN_LINES
         if display is not None:  # one output that is drawn again, without widgets
             shown = display({"text/plain": title}, raw=True, display_id=True)
-            width, every = BAR, SECONDS_BETWEEN_BARS
+            width, pause = BAR, SECONDS_BETWEEN_BARS
         began = last = time.monotonic()
         line = told = ""
 
@@ -74,7 +72,7 @@ def show_progress(
             now, share = time.monotonic(), done / total
             bar = ("━" * round(width * share)).ljust(width)
             line = f"{title}: {bar}{share:4.0%}  {duration(now - began)}  {note}".rstrip()
-            if now - last > every:
+            if now - last > pause:
                 show()
 
         try:

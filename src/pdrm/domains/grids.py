@@ -282,8 +282,6 @@ def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[s
 # Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
 
 COMMENT = "//"
-RULE = "->"
-"""Part of every rule of a machine."""
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
@@ -330,16 +328,10 @@ class MapWord(NamedTuple):
 def _find_words(line: str, number: int, file: str) -> list[MapWord]:
     """The words of a line without its comment."""
     code = line.partition(f" {COMMENT}")[0]
-    found = [
+    return [
         MapWord(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
         for word in re.finditer(r"\S+", code)
     ]
-    for word in found:
-        if word.text == RULE:
-            fault = "this is a rule of a machine, not of a map"
-            fix = "give the domain first, and this file as its machine"
-            raise BadDomainSetting(fault, where=word.where, fix=fix)
-    return found
 
 
 def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:

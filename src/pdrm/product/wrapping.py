@@ -142,9 +142,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        window = observing.window(self.machine)
+        self._form = observing.form(env.observation_space, self.machine)
+        window = self._form.window
         self._fingerprint = "" if window is None else window.fingerprint
-        self._form = observing.form(env.observation_space, window)
         self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
