@@ -652,15 +652,12 @@ class BadPolicyFile(PdrmError, code="E0803"):
 
 def check_policy_files(file: Path) -> None:
     """Raise if a file of a policy is missing."""
-    files = (file, file.with_suffix(".json"))
-    missing = [one for one in files if not one.exists()]
-    if len(missing) == len(files):
-        fix = "give the .npz file that `policy.save` wrote, or the folder of a run"
-        raise BadPolicyFile(f"there is no policy {file}", fix=fix)
+    missing = [one for one in (file, file.with_suffix(".json")) if not one.exists()]
     if missing:
-        (there,) = (one.name for one in files if one not in missing)
-        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file, and only {there} is there"
-        fix = "copy it from where the policy was saved; or, if it is a run's, remove the run's folder and train again"
+        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
+        if len(missing) > 1:
+            fault = f"there is no policy {file}"
+        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
         raise BadPolicyFile(fault, fix=fix)
 
 

@@ -103,7 +103,8 @@ class Task(Displayed):
     ) -> None:
         self.domain = _resolve_domain(domain, Path(folder), labels, name)
         self.name = self.domain.name
-        own = self._own_machine()
+        named = getattr(self.domain, "machine", None)
+        own = None if named is None else catalogue(named)
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
             fault = f"domain `{self.name}` comes with no machine"
@@ -112,12 +113,6 @@ class Task(Displayed):
         self._check_labels()
         self.text = None if given == own else to_text(given)
         self.success = find_success(given, success)
-
-    def _own_machine(self) -> AnyMachine | None:
-        domain = self.domain
-        if isinstance(domain, OwnEnvironment | JaxWorld) or domain.machine is None:
-            return None
-        return catalogue(domain.machine)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
