@@ -275,12 +275,10 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             word: Labels, or a text such as "a b+c -".
             most_silent: The most silent moves that one step may make.
         """
-        first = self.begin(most_silent)
         return read_word(
+            self,
             word,
-            self.alphabet,
-            self.final,
-            first,
+            self.begin(most_silent),
             lambda last, label: self._step(last.after, label, most_silent),
         )
 
