@@ -84,11 +84,11 @@ def test_bounds_of_a_loss_that_forget_what_was_dropped(monkeypatch):
 
     def loose(self, only, lower, upper, deadline):
         tighten(self, only, lower, upper, deadline)
-        upper -= 1e-3
+        upper -= 10
 
     monkeypatch.setattr(best_policy._Branching, "tighten", loose)
     with pytest.raises(AssertionError, match="loss in"):
-        sufficient_k.check(seed=5, products=20)
+        sufficient_k.check(seed=0, products=20)
 
 
 def test_a_play_that_pays_a_little_more(monkeypatch):

@@ -377,18 +377,10 @@ class _Branching(_BestFirst):
     def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
         only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
-        discount, slack = self.discount, self.values.slack
         narrow(
-            self.product,
-            self._components,
-            discount,
-            precision,
-            slack,
-            only,
-            lower,
-            upper,
-            deadline,
-        )
+            self.product, self._components, self.discount, precision, self.values.slack,
+            only, lower, upper, deadline,
+        )  # fmt: skip
 
     def find_reached(self, policy: Numbers) -> Numbers:
         """The states that a policy reaches."""
