@@ -50,6 +50,10 @@ class Stacks(NamedTuple):
     @classmethod
     def empty(cls, symbols: int, capacity: int = 1024) -> Stacks:
         """The empty stack alone, over this many stack symbols, with room for `capacity` nodes in all."""
+        if not 1 <= capacity <= MOST_NODES:
+            raise StackFull(
+                f"{capacity:,} stacks cannot be kept", fix=f"ask for 1 to {MOST_NODES:,}"
+            )
         symbol, parent, height = (np.zeros(capacity, np.int32) for _ in range(3))
         return cls(
             symbol,
