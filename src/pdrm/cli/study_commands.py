@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
-    from pdrm.learning.guest import AnyAgent
+    from pdrm.learning.protocol import AnyAgent
     from pdrm.task import Task
 
 # --- The options of every command that runs studies.

@@ -16,7 +16,7 @@ from pdrm.cli.output import next_command, print_json, warn_of_task
 from pdrm.errors import ConflictingOptions, Interrupted, UnknownSetting
 
 if TYPE_CHECKING:
-    from pdrm.learning.guest import AnyAgent
+    from pdrm.learning.protocol import AnyAgent
     from pdrm.learning.run import Run
     from pdrm.task import Task
 
@@ -68,7 +68,7 @@ def train(
     """
     from pdrm.files import ensure_folder
     from pdrm.learning.execution import Planned, train_all
-    from pdrm.learning.run_spec import resolve_seeds
+    from pdrm.learning.run_folder import resolve_seeds
     from pdrm.learning.settings import check_count
 
     if seed is not None and seeds is not None:
@@ -115,7 +115,7 @@ def train(
 def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[str]) -> AnyAgent:
     """The agent that is meant, with these settings."""
     from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
-    from pdrm.learning.guest import agent_for
+    from pdrm.learning.protocol import agent_for
     from pdrm.learning.settings import parse_setting
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
@@ -148,7 +148,7 @@ def _summary(run: Run) -> dict[str, Any]:
 def _print(run: Run, record: dict[str, Any]) -> None:
     """A run for people."""
     from pdrm.learning.agents import Deep
-    from pdrm.learning.curve import format_return
+    from pdrm.learning.evaluation import format_return
 
     rows = f", {record['rows']:,} table rows" if "rows" in record else ""
     trained = f"{record['episodes']:,} episodes, {record['timesteps']:,} steps"

@@ -139,7 +139,7 @@ def film(
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
-    from pdrm.learning.curve import format_return
+    from pdrm.learning.evaluation import format_return
 
     found = _load(run, seed)
     went = found.film(output, seed, every)

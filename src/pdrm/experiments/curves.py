@@ -16,9 +16,9 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
 from pdrm.experiments.store import Store
 from pdrm.language.loading import catalogue
-from pdrm.learning.curve import UNIT_OF, check_axes, find_successes
+from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
 from pdrm.learning.run import Runs
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.run_folder import RunSpec
 from pdrm.task import Task
 
 if TYPE_CHECKING:

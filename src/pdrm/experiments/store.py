@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdrm.learning.run import Run
-from pdrm.learning.run_folder import is_done
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.run_folder import RunSpec, is_done
 
 RUNS = "runs"
 LARGEST_POLICY = 5_000_000

@@ -37,9 +37,9 @@ from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, resu
 from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
-from pdrm.learning.guest import AgentLike
+from pdrm.learning.protocol import AgentLike
 from pdrm.learning.run import advise, count_last_tests
-from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
+from pdrm.learning.run_folder import RunSpec, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, task_for
 

@@ -30,17 +30,15 @@ if TYPE_CHECKING:
         RecurrentPPO,
         Summary,
     )
-    from pdrm.learning.curve import Curve, Test
     from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.learning.deep.sb3_agent import SB3
-    from pdrm.learning.evaluation import Evaluation
+    from pdrm.learning.evaluation import Curve, Evaluation
     from pdrm.learning.execution import Workers
-    from pdrm.learning.guest import agent_for
-    from pdrm.learning.protocol import Agent, Learner, Policy, Until
+    from pdrm.learning.protocol import Agent, Learner, Policy, Test, Until, agent_for
     from pdrm.learning.run import Run, Runs, train
+    from pdrm.learning.run_folder import RunSpec
     from pdrm.learning.run_loop import Status
-    from pdrm.learning.run_spec import RunSpec
     from pdrm.learning.saved_policy import load_policy
     from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
     from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
-from pdrm.learning.agents import Hierarchical, QLearning
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
+from pdrm.learning.tabular.q_learning import ReadableProduct, Seen, greedy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
@@ -118,7 +118,7 @@ class Running:
     weight: float = 1.0
 
 
-class ReadableHierarchical:
+class ReadableHierarchical(ReadableProduct):
     """Learns episode by episode; `meta` maps what is seen to one value per option of the machine state, `policies` maps the
     environment state, machine state and top symbol to one value per action for each of these options.
 
@@ -135,13 +135,10 @@ class ReadableHierarchical:
         settings: Hierarchical,
         rng: Rng,
     ) -> None:
-        self.domain, self.machine, self.view = domain, machine, view
+        super().__init__(domain, machine, rng.uniform)
+        self.rules, self.view, self.rng = machine, view, rng
         self.settings = settings = settings.settled()
-        self.rng = rng
         self.now: Callable[[], float] = time.perf_counter
-        self.product = ReadableQLearning(
-            domain, machine, view, QLearning(), rng
-        )  # takes steps, and learns nothing
         self.heads = acting_heads(machine, domain)
         self.options = options_in_play(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
@@ -166,31 +163,30 @@ class ReadableHierarchical:
         """For each option of the machine state, True if the label of this step completes it."""
         label = self.domain.labels[self.domain.arrays.label[s, a, o]]
         return [
-            is_achieved(self.machine, option, label, here.top)
-            for option in self.options[here.state]
+            is_achieved(self.rules, option, label, here.top) for option in self.options[here.state]
         ]
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
-        began, seconds = self.now(), self.settings.seconds_per_episode
-        s, here, gained = self.product.begin()
+        began, seconds = self.now(), self.settings.extras.seconds_per_episode
+        s, _, (here, gained, _) = self.begin()
         running, last = None, False
         for step in range(self.limit):
-            if self.product.over(s, here) or last:
+            if self.over(s, here) or last:
                 break
             last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
             if running is None:
                 running = self.choose_option(s, here)
             a = self.choose(self.policy_values(s, Head(here.state, here.top))[running.option])
-            o = draw_outcome(self.domain, s, a, self.rng)
-            after, there, paid = self.product.outcome(s, here, a, o)
+            o = self.draw(self.domain.arrays.probability[s, a])
+            after, there, paid = self.outcome(s, here, a, o)
             self.learn(s, here, a, o)
             running.collected += running.weight * paid
             running.weight *= self.settings.discount
             ends = (
                 there != here
                 or self.achieved(here, s, a, o)[running.option]
-                or self.product.over(after, there)
+                or self.over(after, there)
             )
             if ends or last:
                 self.learn_meta(running, after, there)
@@ -224,17 +220,17 @@ class ReadableHierarchical:
         if not over:
             self.policy_values(after, own)
         for head in self.heads:
-            before = here if head == own else shortest_with(self.machine, head)
+            before = here if head == own else shortest_with(self.rules, head)
             try:
-                _, there, paid = self.product.outcome(s, before, a, o)
+                _, there, paid = self.outcome(s, before, a, o)
             except UndefinedMove:  # has no counterfactual
                 continue
             ends = there != before or over
             for number, (option, row) in enumerate(
                 zip(self.options[head.state], self.policy_values(s, head), strict=True)
             ):
-                achieved = is_achieved(self.machine, option, label, head.top)
-                target = self.settings.option_pay * paid
+                achieved = is_achieved(self.rules, option, label, head.top)
+                target = self.settings.extras.option_pay * paid
                 if achieved:
                     target += self.settings.r_plus
                 elif ends and option is not None:
@@ -246,7 +242,7 @@ class ReadableHierarchical:
     def learn_meta(self, running: Running, after: int, there: Configuration) -> None:
         """q(z, option) moves by α towards Σ γ^i r_i + γ^τ max q(z', ·), without the future where the task is over."""
         target = running.collected
-        if not self.product.over(after, there):
+        if not self.over(after, there):
             target += running.weight * max(self.meta_values(after, there))
         running.values[running.option] += self.settings.learning_rate * (
             target - running.values[running.option]
@@ -254,11 +250,11 @@ class ReadableHierarchical:
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, rng)
-        s, here, gained = tester.product.begin()
+        tester = ReadableHierarchical(domain, self.rules, self.view, self.settings, rng)
+        s, _, (here, gained, _) = tester.begin()
         option = None
         for _ in range(tester.limit):
-            if tester.product.over(s, here):
+            if tester.over(s, here):
                 break
             count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
             if option is None:
@@ -268,8 +264,8 @@ class ReadableHierarchical:
             a = greedy(
                 self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng
             )
-            o = draw_outcome(domain, s, a, rng)
-            after, there, paid = tester.product.outcome(s, here, a, o)
+            o = tester.draw(domain.arrays.probability[s, a])
+            after, there, paid = tester.outcome(s, here, a, o)
             if there != here or tester.achieved(here, s, a, o)[option]:
                 option = None
             gained += paid
