@@ -2,7 +2,7 @@
 
 Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names and meanings; what is ours
 is marked. A setting left at None is the task's: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
-`usual_settings`), `usual` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
+`settings`), `usual` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations

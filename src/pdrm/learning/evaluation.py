@@ -20,13 +20,11 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import BadSetting, NotHere, did_you_mean
 from pdrm.learning.protocol import Policy, Remembering, Test
-from pdrm.learning.tabular.hierarchical import is_achieved, options_of
 from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rewards
 from pdrm.task import Task
 
@@ -431,40 +429,37 @@ class Trained(ReadableProduct):
         arrays, labels = self.domain.arrays, self.domain.labels
         s, number, (here, paid, _) = self.begin()
         yield Moment(s, here, None, labels[number] if number >= 0 else None, paid)
+        counts = isinstance(self.machine, CountingRewardAutomaton)
         option: int | None = None
         rule: str | None = None
         for _ in range(self.step_limit):
             if self.over(s, here) or self.spent:
                 return
-            if isinstance(self.policy, HierarchicalPolicy) and option is None:
-                option = self._best(self.policy.option_values(s, here.state, here.stack), rng)
-                rule = self.policy.options[here.state][option]
-            a = self._best(self._values(s, here, option), rng)
+            seen = s, here.state, tuple(map(int, here.stack)) if counts else here.stack
+            if not isinstance(self.policy, HierarchicalPolicy):
+                a = self._best(self.policy.values(*seen), rng)
+            else:
+                if option is None:
+                    option = self._best(self.policy.option_values(*seen), rng)
+                    rule = self.policy.options[here.state][option]
+                a = self._best(self.policy.values(*seen, option), rng)
             o = self.draw(arrays.probability[s, a])
             if not self.affords(s, here, a, o):
                 return
             number = int(arrays.label[s, a, o])
             step = self.read(here, number)
-            if step.after != here or (rule and self._achieves(option, here, labels[number])):
+            if step.after != here or rule == self._take_rule(here, labels[number]):
                 option = None
             own, s, here = float(arrays.reward[s, a, o]), int(arrays.next[s, a, o]), step.after
             yield Moment(s, here, a, labels[number], step.reward, own, rule)
-
-    def _values(self, s: int, here: Configuration, option: int | None) -> npt.NDArray[np.float64]:
-        if isinstance(self.policy, HierarchicalPolicy):
-            return self.policy.values(s, here.state, here.stack, option)
-        counts = isinstance(self.machine, CountingRewardAutomaton)
-        memory = tuple(map(int, here.stack)) if counts else here.stack
-        return self.policy.values(s, here.state, memory)
 
     def _best(self, values: npt.NDArray[np.float64], rng: np.random.Generator) -> int:
         if self.ties == "first" and values.any():
             return int(values.argmax())
         return int(rng.choice(np.flatnonzero(values == values.max())))
 
-    def _achieves(self, option: int | None, here: Configuration, label: Label) -> bool:
-        """Return True if the machine takes the rule of the option."""
-        assert option is not None
-        assert isinstance(self.machine, PushdownRewardMachine)
-        known = options_of(self.machine, here.state)
-        return is_achieved(self.machine, known[option], label, here.top)
+    def _take_rule(self, here: Configuration, label: Label) -> str:
+        """The rule that the machine takes, as options name it."""
+        if isinstance(self.machine, CountingRewardAutomaton):
+            return ""
+        return str(self.machine.rule(here.state, label, here.top))

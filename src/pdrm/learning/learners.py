@@ -31,8 +31,18 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     >>> learner.episodes
     3
     """
-    (learner,) = begin_all([agent], [task], [seed])
-    return learner
+    if isinstance(agent, GuestAgent):
+        return agent.agent.learner(task, seed)
+    if isinstance(agent, Deep):
+        return begin_together([agent], [task], [seed])[0]
+    if isinstance(agent, Tabular):
+        from pdrm.learning.tabular.learner import make_learner
+
+        return TableLearner(make_learner(task, agent, seed))
+    from pdrm.learning.tabular.summary import SummaryLearner
+
+    assert isinstance(agent, Summary)
+    return TableLearner(SummaryLearner(task, agent, seed))
 
 
 def begin_all(
@@ -42,20 +52,7 @@ def begin_all(
     deep = [agent for agent in agents if isinstance(agent, Deep)]
     if deep:
         return begin_together(deep, tasks, seeds)
-    return [_begin_table(*run) for run in zip(agents, tasks, seeds, strict=True)]
-
-
-def _begin_table(agent: AnyAgent, task: Task, seed: int) -> Learner:
-    if isinstance(agent, GuestAgent):
-        return agent.agent.learner(task, seed)
-    if isinstance(agent, Tabular):
-        from pdrm.learning.tabular.learner import make_learner
-
-        return TableLearner(make_learner(task, agent, seed), agent.settled(task).total)
-    from pdrm.learning.tabular.summary import SummaryLearner
-
-    assert isinstance(agent, Summary)
-    return TableLearner(SummaryLearner(task, agent, seed), agent.settled(task).total)
+    return [begin(*run) for run in zip(agents, tasks, seeds, strict=True)]
 
 
 def begin_together(
@@ -73,8 +70,8 @@ def begin_together(
 class TableLearner:
     """A run of an agent that learns a table, episode by episode."""
 
-    def __init__(self, own: TabularLearner | SummaryLearner, total: int) -> None:
-        self.own, self.total = own, total
+    def __init__(self, own: TabularLearner | SummaryLearner) -> None:
+        self.own, self.total = own, own.settings.total
         self.policy, self.facts = own.policy, own.facts
         self.save, self.load = own.save, own.load
 

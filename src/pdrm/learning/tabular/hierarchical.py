@@ -58,11 +58,7 @@ def is_achieved(
     machine: PushdownRewardMachine, option: Option, label: Label, top: str | None
 ) -> bool:
     """Return True if a label completes an option with a top symbol: the machine takes its rule."""
-    return (
-        option is not None
-        and option.guard.holds(label)
-        and machine.rule(option.source, label, top) is option
-    )
+    return option is not None and machine.rule(option.source, label, top) is option
 
 
 def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[Head, ...]:
@@ -127,6 +123,8 @@ class ReadableHierarchical(ReadableProduct):
     the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
     which of the best, if several); and the outcome, if there are several."""
 
+    machine: PushdownRewardMachine
+
     def __init__(
         self,
         domain: FiniteDomain,
@@ -136,7 +134,7 @@ class ReadableHierarchical(ReadableProduct):
         rng: Rng,
     ) -> None:
         super().__init__(domain, machine, rng.uniform)
-        self.rules, self.view, self.rng = machine, view, rng
+        self.view, self.rng = view, rng
         self.settings = settings = settings.settled()
         self.now: Callable[[], float] = time.perf_counter
         self.heads = acting_heads(machine, domain)
@@ -163,7 +161,8 @@ class ReadableHierarchical(ReadableProduct):
         """For each option of the machine state, True if the label of this step completes it."""
         label = self.domain.labels[self.domain.arrays.label[s, a, o]]
         return [
-            is_achieved(self.rules, option, label, here.top) for option in self.options[here.state]
+            is_achieved(self.machine, option, label, here.top)
+            for option in self.options[here.state]
         ]
 
     def episode(self) -> float:
@@ -220,7 +219,7 @@ class ReadableHierarchical(ReadableProduct):
         if not over:
             self.policy_values(after, own)
         for head in self.heads:
-            before = here if head == own else shortest_with(self.rules, head)
+            before = here if head == own else shortest_with(self.machine, head)
             try:
                 _, there, paid = self.outcome(s, before, a, o)
             except UndefinedMove:  # has no counterfactual
@@ -229,7 +228,7 @@ class ReadableHierarchical(ReadableProduct):
             for number, (option, row) in enumerate(
                 zip(self.options[head.state], self.policy_values(s, head), strict=True)
             ):
-                achieved = is_achieved(self.rules, option, label, head.top)
+                achieved = is_achieved(self.machine, option, label, head.top)
                 target = self.settings.extras.option_pay * paid
                 if achieved:
                     target += self.settings.r_plus
@@ -250,7 +249,7 @@ class ReadableHierarchical(ReadableProduct):
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableHierarchical(domain, self.rules, self.view, self.settings, rng)
+        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, rng)
         s, _, (here, gained, _) = tester.begin()
         option = None
         for _ in range(tester.limit):

@@ -210,7 +210,7 @@ class SummaryLearner:
             raise StochasticMoves(error.message, fix=ANOTHER) from None
         self.domain = task.finite
         self.machine = task.pushdown
-        self.agent = agent
+        self.settings = agent
         self.seed = seed
         self.goals = (
             (NEAREST, 1.0),
@@ -230,7 +230,7 @@ class SummaryLearner:
         """Train until this many episodes are done in all, but never past the agent's `episodes`."""
         if self._stale:  # the values have narrower bounds by now
             self._begin()
-        while self.episodes < min(until, self.agent.episodes):
+        while self.episodes < min(until, self.settings.episodes):
             rng = np.random.default_rng((self.seed, TRAINING, self.episodes))
             self.play(self.domain, rng, train=True)
             self.episodes += 1
@@ -241,7 +241,9 @@ class SummaryLearner:
         for number, where in enumerate(self.domain.tested_on):
             self.domain.check_shares(where)
             rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
-            found += [self.play(where, rng, train=False) for _ in range(self.agent.test_episodes)]
+            found += [
+                self.play(where, rng, train=False) for _ in range(self.settings.test_episodes)
+            ]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
         return Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])
@@ -270,7 +272,7 @@ class SummaryLearner:
             to_text(self.machine),
             self.domain.actions,
             self.domain.labels,
-            float(self.agent.discount),
+            float(self.settings.discount),
             read_world(world_arrays(self.world)),
         )
 
@@ -281,7 +283,7 @@ class SummaryLearner:
     ) -> tuple[float, int, int]:
         """Play an episode; return its return, its steps, and the machine state that it ends in."""
         arrays = where.arrays
-        limit = self.agent.step_limit or where.step_limit
+        limit = self.settings.step_limit or where.step_limit
         start = pick(arrays.start_probability, float(rng.random()))
         s = int(arrays.start_state[start])
         label = int(arrays.start_label[start])
@@ -367,7 +369,7 @@ class SummaryLearner:
         self.solver = WholeStack(
             self.world,
             self.table,
-            self.agent.discount,
-            precision=self.agent.precision,
+            self.settings.discount,
+            precision=self.settings.precision,
             largest_unknown=self._largest,
         )
