@@ -12,12 +12,10 @@ from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, DoesNotApply, W
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
-from pdrm.learning.guest import agent_for
 from pdrm.learning.learners import begin
-from pdrm.learning.protocol import Agent, Resumable, SelfTesting
-from pdrm.learning.run_folder import is_done
+from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.task import Task
 
 SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdrm.files import Arrays, Fingerprint
-from pdrm.learning.agents import Deep, Summary
-from pdrm.learning.curve import Test, settle_returns
-from pdrm.learning.evaluation import Played
-from pdrm.learning.guest import AnyAgent, GuestAgent
-from pdrm.learning.protocol import Learner, Until
+from pdrm.learning.agents import Deep, Summary, Tabular
+from pdrm.learning.evaluation import Played, settle_returns
+from pdrm.learning.protocol import AnyAgent, GuestAgent, Learner, Test, Until
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.tabular.learner import TabularLearner
-    from pdrm.learning.tabular.summary_learner import SummaryLearner
+    from pdrm.learning.tabular.summary import SummaryLearner
 
 
 def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
@@ -35,16 +33,16 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     """
     if isinstance(agent, GuestAgent):
         return agent.agent.learner(task, seed)
-    settled = agent.settled(task)
-    if isinstance(settled, Deep):
-        return begin_together([settled], [task], [seed])[0]
-    if isinstance(settled, Summary):
-        from pdrm.learning.tabular.summary_learner import SummaryLearner
+    if isinstance(agent, Deep):
+        return begin_together([agent], [task], [seed])[0]
+    if isinstance(agent, Tabular):
+        from pdrm.learning.tabular.learner import make_learner
 
-        return TableLearner(SummaryLearner(task, settled, seed), settled.total)
-    from pdrm.learning.tabular.learner import make_learner
+        return TableLearner(make_learner(task, agent, seed))
+    from pdrm.learning.tabular.summary import SummaryLearner
 
-    return TableLearner(make_learner(task, settled, seed), settled.total)
+    assert isinstance(agent, Summary)
+    return TableLearner(SummaryLearner(task, agent, seed))
 
 
 def begin_all(
@@ -66,14 +64,14 @@ def begin_together(
 
     training = train_together(tasks, agents, seeds)
     runs = enumerate(zip(tasks, agents, strict=True))
-    return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]
+    return [NetworkLearner(training, run, task, agent.settled(task)) for run, (task, agent) in runs]
 
 
 class TableLearner:
     """A run of an agent that learns a table, episode by episode."""
 
-    def __init__(self, own: TabularLearner | SummaryLearner, total: int) -> None:
-        self.own, self.total = own, total
+    def __init__(self, own: TabularLearner | SummaryLearner) -> None:
+        self.own, self.total = own, own.settings.total
         self.policy, self.facts = own.policy, own.facts
         self.save, self.load = own.save, own.load
 

@@ -38,33 +38,38 @@ from pdrm.learning.agents import (
     Summary,
     Tabular,
 )
-from pdrm.learning.curve import (
+from pdrm.learning.evaluation import (
     UNIT_OF,
     Curve,
+    Episode,
+    Evaluation,
+    Moment,
+    Played,
     check_axes,
     find_successes,
     format_return,
+    play_policy,
 )
-from pdrm.learning.evaluation import Episode, Evaluation, Moment, Played, play_policy
 from pdrm.learning.execution import Planned, train_all
-from pdrm.learning.guest import AgentLike, AnyAgent, agent_for
 from pdrm.learning.learners import begin_together
-from pdrm.learning.protocol import Policy
+from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CHECKPOINT_CURVE,
     CURVE,
     RESULT,
     TIMING,
+    RunSpec,
     find_run,
     is_done,
     no_run,
     read_checkpoint,
     read_json,
     read_progress,
+    read_spec,
+    resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
 from pdrm.learning.settings import FULL, LENGTHS, check_count
 from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown

@@ -22,9 +22,8 @@ from pdrm.learning.deep.deep_learner import batch_key, train_together
 from pdrm.learning.deep.deep_policy import load_deep_policy
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.run import Run
-from pdrm.learning.run_folder import CHECKPOINT, is_done, read_checkpoint
+from pdrm.learning.run_folder import CHECKPOINT, RunSpec, is_done, read_checkpoint
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.learning.saved_policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
