@@ -14,7 +14,7 @@ from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
 from pdrm.files import MALFORMED, describe_fault, parse_record, read_arrays, read_bytes
-from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, kind_of
+from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular
 from pdrm.learning.evaluation import Trained
 from pdrm.learning.guest import GuestAgent
 from pdrm.learning.learners import begin
@@ -37,7 +37,7 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     if isinstance(agent, GuestAgent):
         return _read_guest(agent, spec, find_policy(spec, folder))
     if isinstance(agent, Deep):
-        return _read_network(find_policy(spec, folder), task, agent)
+        return _read_network(find_policy(spec, folder), task)
     return _place(read_table(spec, folder, task).policy, task)
 
 
@@ -55,13 +55,12 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
     return learner.policy()
 
 
-def _read_network(path: Path, task: Task, agent: Deep) -> DeepPolicy:
+def _read_network(path: Path, task: Task) -> DeepPolicy:
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
     from pdrm.learning.deep.deep_policy import load_deep_policy
 
-    if isinstance(task.domain, WaterWorld):  # with the kind of action that the agent chooses
-        return load_deep_policy(path, replace(task.domain, continuous=agent.continuous is True))
-    return load_deep_policy(path, task.domain if isinstance(task.domain, JaxWorld) else task.finite)
+    world = task.domain if isinstance(task.domain, JaxWorld | WaterWorld) else task.finite
+    return load_deep_policy(path, world)
 
 
 def find_policy(spec: RunSpec, folder: Path) -> Path:
@@ -116,22 +115,20 @@ def load_policy(
     check_policy_files(file)
     try:
         description = parse_record(read_bytes(file.with_suffix(".json")))
-        task, agent = _find_task(file, description, domain), None
-        if "pdrm_deep_policy" in description:
-            agent = kind_of(description["agent"])(**description["settings"])
+        task = _find_task(file, description, domain)
     except (*MALFORMED, PdrmError) as error:
         why = describe_fault(error, file.with_suffix(".json").name)
         fault = f"{file} is not a policy, or is damaged: {why}"
         fix = "restore a copy of it, or train again; a run's folder will do, too"
         raise BadPolicyFile(fault, fix=fix) from error
-    if not isinstance(agent, Deep):
+    if "pdrm_deep_policy" not in description:
         table = load_table(file)
         return table if task is None else _place(table, task)
     if task is None:
         fault = f"{file} was learnt in a domain of its own, which is not next to it"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
         raise BadPolicyFile(fault, fix=fix)
-    return _read_network(file, task, agent)
+    return _read_network(file, task)
 
 
 def _find_task(
