@@ -34,13 +34,8 @@ class Algorithm(ABC):
 
     @property
     @abstractmethod
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-
-    @property
     def steps_per_iteration(self) -> int:
         """Steps of all environments in an iteration."""
-        return int(self.rollout * self.settings.n_envs)
 
     @abstractmethod
     def new_network(self, rng: np.random.Generator) -> Any:

@@ -206,7 +206,7 @@ class DeepPolicy:
         description = {
             "pdrm_deep_policy": 1,
             "agent": self.settings.name,
-            "settings": asdict(self.settings),
+            "settings": {**asdict(self.settings), "depth": self.product.machine.depth},
             "machine": to_text(self.machine),
             "k": self.product.k,
             "visible": float(self.product.visible),
@@ -234,7 +234,8 @@ def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWo
     described = path.with_suffix(".json")
     try:
         description = parse_record(read_bytes(described))
-        agent: Any = kind_of(description["agent"])(**description["settings"])
+        about, settings = description["about"], description["settings"]
+        agent: Any = kind_of(description["agent"])(**settings)
         machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
         view, visible = TopK(description["k"]), float(description["visible"])
         product = jax_product(domain_for(domain, agent, {}), machine, view, depth=agent.depth)
@@ -254,4 +255,4 @@ def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWo
         fix = "restore a copy of it, or train one: pdrm train water-17"
         raise BadPolicyFile(fault, fix=fix) from error
     finite = domain if isinstance(domain, FiniteDomain) else None
-    return DeepPolicy(algorithm, network, description["about"], finite)
+    return DeepPolicy(algorithm, network, about, finite)

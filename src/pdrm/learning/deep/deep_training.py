@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -81,6 +82,7 @@ LARGEST_TARGET = 1e15
 """The largest reward that networks see: the squares of its sums are, too."""
 
 
+@lru_cache(maxsize=100)
 def needed_depth(task: Task, agent: Deep) -> int:
     """Room for the highest stack of an episode (one label per step, one at reset), as far as it is affordable.
 
@@ -98,11 +100,6 @@ def needed_depth(task: Task, agent: Deep) -> int:
     return max(LEAST, min(most, highest))
 
 
-def depth_of(task: Task, agent: Deep) -> int:
-    """The agent's own depth, or what the task needs."""
-    return needed_depth(task, agent) if agent.depth is None else agent.depth
-
-
 IMAGINED = 8
 """Counterfactual experiences for each sampled one, if an agent leaves it to the task."""
 LARGEST_SEEN = 10.0
@@ -110,7 +107,7 @@ LARGEST_SEEN = 10.0
 
 
 def settle(task: Task, agent: Deep) -> Deep:
-    """The agent with what it leaves to the task: also the scale of rewards, shaping, restarts and counterfactual experiences.
+    """The agent with what it leaves to the task: also depth, the scale of rewards, shaping, restarts and counterfactual experiences.
 
     >>> from pdrm.learning.agents import DQN
     >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
@@ -118,6 +115,8 @@ def settle(task: Task, agent: Deep) -> Deep:
     """
     agent = agent.settled(task)
     settled: dict[str, Any] = {}
+    if agent.depth is None:
+        settled["depth"] = needed_depth(task, agent)
     if agent.reward_scale is None:
         largest = max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
         settled["reward_scale"] = LARGEST_SEEN / largest
@@ -136,7 +135,8 @@ def _can_imagine(task: Task, agent: OffPolicy) -> bool:
     """Return True if there are counterfactual experiences that would teach the agent something."""
     if agent.k == NOTHING or agent.shaping != NOTHING:
         return False
-    depth = depth_of(task, agent)
+    depth = agent.depth
+    assert depth is not None  # it is settled
     seen = depth if agent.k == FULL else int(agent.k)
     try:
         choose_symbols(task.pushdown, seen, depth, agent.n_steps)
@@ -154,9 +154,10 @@ def domain_for(world: Any, agent: Deep, physics: Numbers) -> JaxDomain:
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
-    agent = agent.settled(task)
+    agent = settle(task, agent)
+    assert agent.depth is not None
     domain, machine = domain_for(task.domain, agent, {}), task.pushdown
-    product = jax_product(domain, machine, agent.view or TopK(1), depth=depth_of(task, agent))
+    product = jax_product(domain, machine, agent.view or TopK(1), depth=agent.depth)
     product = replace(product, visible=float(agent.view is not None))
     shaping = shaping_of(agent)
     if shaping is None:
@@ -320,7 +321,7 @@ def train_together(
 ) -> DeepTraining:
     """Runs that have one `batch_key`, before their first step."""
     settled = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
-    task, agent = tasks[0], replace(settled[0], depth=depth_of(tasks[0], settled[0]))
+    task, agent = tasks[0], settled[0]
     product = product_for(task, agent)
     columns: dict[str, list[float]] = {"visible": [float(one.k != NOTHING) for one in settled]}
     for name in SCALES:
@@ -333,9 +334,8 @@ def train_together(
         """The algorithm of one run, from the numbers that are its own."""
         physics = {name: own[name] for name in PHYSICS if name in own}
         scales = {name: own[name] for name in SCALES if name in own}
-        one = replace(product, visible=own.get("visible", product.visible))
-        if physics:
-            one = replace(one, domain=domain_for(task.domain, agent, physics))
+        domain = domain_for(task.domain, agent, physics)
+        one = replace(product, domain=domain, visible=own.get("visible", product.visible))
         return make_algorithm(one, replace(agent, **scales))
 
     return DeepTraining(algorithm_of, seeds, varying)

@@ -148,9 +148,9 @@ class PPOAlgorithm(Algorithm):
     settings: PPO
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-        return self.settings.n_steps
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
+        return self.settings.n_steps * self.settings.n_envs
 
     # What a memory changes.
 
@@ -234,6 +234,7 @@ class PPOAlgorithm(Algorithm):
             return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
 
         def sequence(now: Between, _: None) -> tuple[Between, Any]:
+            # XLA makes a scan of one step the step itself.
             after, rows = jax.lax.scan(step, now, None, length=self.length)
             return after, (rows, now.before)
 

@@ -191,9 +191,9 @@ class OffPolicyAlgorithm(Algorithm):
         """The result of one update, told apart by `one`."""
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-        return self.settings.train_freq
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
+        return self.settings.train_freq * self.settings.n_envs
 
     @cached_property
     def tops(self) -> Tops:
@@ -262,7 +262,8 @@ class OffPolicyAlgorithm(Algorithm):
             timesteps = now.timesteps + self.settings.n_envs
             return now._replace(envs=envs, replay=replay, tops=tops, timesteps=timesteps), None
 
-        collected: OffPolicyState = jax.lax.scan(step, state, None, length=self.rollout)[0]
+        length = self.settings.train_freq
+        collected: OffPolicyState = jax.lax.scan(step, state, None, length=length)[0]
         return collected
 
     def sample(self, state: OffPolicyState, key: jax.Array) -> Experience:
