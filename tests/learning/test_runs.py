@@ -218,11 +218,10 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     (tmp_path / "result.json").unlink()
     (tmp_path / "curve.csv").rename(tmp_path / "kept.csv")
 
-    def full(handle, _mode):
-        os.close(handle)
+    def full(_file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fdopen", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(CannotWrite, match="no space left"):
         do(SPEC, tmp_path)
     monkeypatch.undo()
