@@ -162,7 +162,7 @@ def _print(run: Run, record: dict[str, Any], remark: str) -> None:
     typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}{remark}")
     agent = run.spec.agent
     if record.get("truncated_by_stack") and isinstance(agent, Deep):
-        from pdrm.learning.deep.deep_learner import needed_depth
+        from pdrm.learning.deep.deep_training import needed_depth
 
         needed = needed_depth(run.spec.task, agent)
         depth = max(needed, 2 * (agent.depth or needed))
