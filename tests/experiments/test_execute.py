@@ -21,9 +21,8 @@ from pdrm.errors import (
     UnknownChoice,
     WorkersLost,
 )
-from pdrm.experiments.curves import curves_of
+from pdrm.experiments.curves import Store, curves_of
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
 from pdrm.learning import execution
 from pdrm.learning.agents import DQN, PPO, CpRM, QLearning
@@ -36,9 +35,8 @@ from pdrm.learning.execution import (
     train_all,
 )
 from pdrm.learning.learners import begin
-from pdrm.learning.run_folder import write_progress
+from pdrm.learning.run_folder import RunSpec, write_progress
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.progress import COMPILING
 from pdrm.task import Task
 from tests.experiments.small import files, small_study

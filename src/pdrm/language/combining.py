@@ -233,7 +233,7 @@ class Product:
         events = tuple(own | dict.fromkeys([END] if accept == "end" else []))
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
         self.sets = LabelSets(Alphabet(events, tuple(groups)))
-        self.store = self.sets.store
+        self.store = self.sets
         self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
         self.bottom: Symbol = tuple(parts[number].machine.stack[0] for number in self.stacked)

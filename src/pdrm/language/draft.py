@@ -117,7 +117,7 @@ class Draft:
         nodes = [node for node in labels if node is not None]
         if not nodes:
             return SILENT
-        node = self.sets.store.join(nodes)
+        node = self.sets.join(nodes)
         return self.guards.get(node) or LabelSet(self.sets, node).formula()
 
     def _find_rules(

@@ -43,7 +43,7 @@ class Letters:
     def __init__(self, alphabet: Alphabet, guards: list[Guard]) -> None:
         self.guards = guards
         self.sets = LabelSets(alphabet)
-        self.store = self.sets.store
+        self.store = self.sets
         possible = self.sets.all.node
         self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
         """The guards that hold for a label as bits (None if the label does not exist)."""

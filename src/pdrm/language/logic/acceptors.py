@@ -38,7 +38,7 @@ def reward_machine(
     acceptor: Acceptor, name: str, options: TaskOptions, where: Where
 ) -> PushdownRewardMachine:
     """The machine that reads words of the acceptor's language and pays as the options say."""
-    store = acceptor.sets.store
+    store = acceptor.sets
     followers = [
         [state for state in store.leaves(moves) if isinstance(state, int)]
         for moves in acceptor.moves
@@ -114,7 +114,7 @@ def _warn_of_early_acceptance(
 
 def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: TaskOptions) -> Draft:
     """The moves between states that differ; labels that change nothing are left out."""
-    store = sets.store
+    store = sets
     paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.paid_for_failing}
     moves: Moves = {}
     numbers = {start: 0}
