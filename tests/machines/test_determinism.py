@@ -161,6 +161,14 @@ def test_heads_at_which_a_label_is_waited_for_equal_search():
     assert 15 < fewer < 135
 
 
+def test_an_exact_label_that_beats_other_rules_leaves_them_the_labels_with_more_events():
+    head = "name m\nevents a b\nstack # A\nstart u\notherwise stay 0\n"
+    rules = "u -> u : {b}, # / #, 0\nu -> u : {b}, A / A, 0\nu -> u : b, z / A z, 0\nu -> u : b, z / z, 0\n"
+    with pytest.raises(Nondeterministic):
+        parse(head + rules)
+    parse(f"{head}exclusive a b\n{rules}")
+
+
 def test_uncovered_labels_equal_brute_force():
     chance = random.Random(4)
     for _ in range(TRIALS):

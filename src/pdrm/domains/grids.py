@@ -139,7 +139,16 @@ def parse_map(
             f"{file} has {len(rows)} rows and {width} columns; {MOST_CELLS:,} cells are the most"
         )
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
-    _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)
+    known = {WALL, FLOOR, START, *places}
+    for r, row in enumerate(rows):
+        if len(row) != width:
+            fault = f"this row has {len(row)} characters and most have {width}"
+            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
+            raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
+        if unknown := [c for c in range(width) if row[c] not in known]:
+            fault = f"`{row[unknown[0]]}` has no meaning"
+            fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
+            raise UnknownPlace(fault, where=where(r, unknown[0]), fix=fix)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
         raise UnknownPlace(fault, fix="draw it, or leave it out of the places", word=missing[0])
@@ -151,21 +160,6 @@ def parse_map(
     grid = GridMap(rows, tuple(cells), tuple(starts))
     _check_reachable(grid, where)
     return grid
-
-
-def _check_rows(
-    rows: Sequence[str], width: int, known: Collection[str], where: Callable[[int, int], Where]
-) -> None:
-    """Rows have one length, and every character a meaning."""
-    for r, row in enumerate(rows):
-        if len(row) != width:
-            fault = f"this row has {len(row)} characters and most have {width}"
-            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
-            raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
-        for c, letter in enumerate(row):
-            if letter not in known:
-                fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
-                raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
 
 
 def _check_reachable(grid: GridMap, where: Callable[[int, int], Where]) -> None:

@@ -47,7 +47,7 @@ def inspect(
     find_readings: Callable[[LabelSets], Readings[S]],
     describe: Callable[[list[S]], str],
     idle: str,
-    find_more: Callable[[LabelSets, Readings[S]], Iterable[Finding]] = lambda *_: (),
+    find_more: Callable[[Readings[S]], Iterable[Finding]] = lambda _: (),
 ) -> list[Finding]:
     """Every warning about a machine.
 
@@ -62,7 +62,7 @@ def inspect(
     try:
         readings = find_readings(sets)
         return [
-            *find_more(sets, readings),
+            *find_more(readings),
             *_find_unreachable_states(machine, readings),
             *_find_undefined_cases(machine, sets, readings, describe),
             *_find_idle_rules(machine, sets, readings, idle),
@@ -151,7 +151,7 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
         heads = [head for head in all_heads(machine) if head in reached]
         return {head: readings_at(machine, sets, head) for head in heads}
 
-    def find_more(sets: LabelSets, readings: Readings[Head]) -> Iterator[Finding]:
+    def find_more(readings: Readings[Head]) -> Iterator[Finding]:
         yield from _find_misplaced_bottom(machine, readings)
         yield from _find_dead_ends(machine, readings)
         yield from _find_unused_symbols(machine)

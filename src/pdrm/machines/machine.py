@@ -37,7 +37,7 @@ from pdrm.errors import (
     suggest,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.guards import Event, Label, events_of, label_text
+from pdrm.machines.guards import Event, Exactly, Label, events_of, label_text
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
@@ -303,10 +303,13 @@ def _find_clashes(machine: Machine[Rule]) -> list[PdrmError]:
         rules = machine.rules_from(state)
         if len(rules) < 2:
             continue
-        events = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
-        sets = LabelSets(machine.alphabet.within(events))
+        alphabet = machine.alphabet
+        if not any(isinstance(rule.guard, Exactly) for rule in rules):  # which exclude all others
+            events = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
+            alphabet = alphabet.within(events)
         found: dict[tuple[int, int], Clash] = {}
         try:
+            sets = LabelSets(alphabet)
             readings = [
                 Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)
