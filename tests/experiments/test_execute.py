@@ -35,9 +35,8 @@ from pdrm.learning.execution import (
     train_all,
 )
 from pdrm.learning.learners import begin
-from pdrm.learning.run_folder import write_progress
+from pdrm.learning.run_folder import RunSpec, write_progress
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.progress import COMPILING
 from pdrm.task import Task
 from tests.experiments.small import files, small_study

@@ -18,7 +18,7 @@ from pdrm.errors import (
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, plan
 from pdrm.language.loading import catalogue_text
-from pdrm.learning.run_spec import MOST_SEEDS
+from pdrm.learning.run_folder import MOST_SEEDS
 from pdrm.paper.figures import figures
 from tests.experiments.small import small_study
 

@@ -19,8 +19,8 @@ from pdrm.learning.agents import (
     RecurrentPPO,
     kind_of,
 )
-from pdrm.learning.guest import agent_for
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.protocol import agent_for
+from pdrm.learning.run_folder import RunSpec
 from pdrm.learning.settings import describe_settings, parse_setting
 from pdrm.product.views import FullStack, TopK
 from pdrm.task import Task

@@ -10,7 +10,7 @@ import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import catalogue
 from pdrm.learning import load_policy
-from pdrm.learning.guest import agent_for
+from pdrm.learning.protocol import agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.saved_policy import read_table
 from pdrm.learning.tabular.learner import make_learner

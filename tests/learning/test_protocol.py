@@ -12,12 +12,10 @@ from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, DoesNotApply, W
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
-from pdrm.learning.guest import agent_for
 from pdrm.learning.learners import begin
-from pdrm.learning.protocol import Agent, Resumable, SelfTesting
-from pdrm.learning.run_folder import is_done
+from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.task import Task
 
 SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}
@@ -165,7 +163,7 @@ def test_the_general_test_is_the_learners_own():
     learner = begin(run.spec.agent, run.spec.task, 0)
     learner.advance(Until(episodes=1_000))
     own = learner.test(3, 0)
-    general = list(play_policy(run.spec.task, learner.policy(), 1, 3, seed=0))
+    general = list(play_policy(run.spec.task.env(1), learner.policy(), 3, seed=0))
     assert own.returns[:3].tolist() == [one.reward for one in general]
     assert own.steps[:3].tolist() == [one.steps for one in general]
     assert own.ends[:3].tolist() == [one.end for one in general]

@@ -25,13 +25,12 @@ from pdrm.errors import (
     WrongPolicy,
 )
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
-from pdrm.learning.guest import agent_for
+from pdrm.learning.protocol import agent_for
 from pdrm.learning.run import Run, advise, train
-from pdrm.learning.run_folder import is_done, write_checkpoint
+from pdrm.learning.run_folder import RunSpec, is_done, read_spec, write_checkpoint
 from pdrm.learning.run_loop import execute
-from pdrm.learning.run_spec import RunSpec, read_spec
+from pdrm.learning.saved_policy import load_table
 from pdrm.learning.tabular.learner import QLearner
-from pdrm.learning.tabular.policy_file import load_table
 from pdrm.task import Task
 
 SPEC = RunSpec(Task("maze-5x5"), CpRM(k=1, episodes=300, test_every=50, test_episodes=4), seed=7)
@@ -218,11 +217,10 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     (tmp_path / "result.json").unlink()
     (tmp_path / "curve.csv").rename(tmp_path / "kept.csv")
 
-    def full(handle, _mode):
-        os.close(handle)
+    def full(_file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fdopen", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(CannotWrite, match="no space left"):
         do(SPEC, tmp_path)
     monkeypatch.undo()

@@ -12,8 +12,7 @@ from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
-from pdrm.learning.tabular.summary_learner import SummaryLearner
-from pdrm.learning.tabular.summary_policy import read_world, world_arrays
+from pdrm.learning.tabular.summary import SummaryLearner, read_world, world_arrays
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.task import Task
 

@@ -15,10 +15,9 @@ from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
-from pdrm.learning.tabular.memory import AnyMemory
 from pdrm.learning.tabular.policy import QPolicy
 from pdrm.learning.tabular.policy_table import PolicyTable
-from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen
+from pdrm.learning.tabular.q_learning import AnyMemory, ReadableQLearning, Seen
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.paper.paper_agents import (
@@ -66,7 +65,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
         ran = compared(
             machine, random_domain(random, machine), view, settings, random.getrandbits(31)
         )
-        counted.update({"cases": 1, f"with counterfactuals: {settings.counterfactuals}": 1})
+        counted.update({"cases": 1, f"with counterfactuals: {settings.extras.counterfactuals}": 1})
         counted.update(
             {"over counters": int(counting), "cut off by a label without a rule": int(not ran)}
         )

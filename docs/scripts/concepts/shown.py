@@ -20,7 +20,7 @@ from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import run_study
-from pdrm.learning.usual_settings import PAPER_SETTINGS
+from pdrm.learning.settings import PAPER_SETTINGS
 from pdrm.machines.configurations import Configuration, parse_word
 from pdrm.machines.guards import label_text
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of

@@ -25,8 +25,7 @@ from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
 from pdrm.analysis.values import SolvedValues, ValuedProduct, narrow
 from pdrm.analysis.values_kernel import measure_occupancy
-from pdrm.arrays import lengthen
-from pdrm.machines.stacks import OK
+from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
@@ -378,18 +377,10 @@ class _Branching(_BestFirst):
     def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
         """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
         only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
-        discount, slack = self.discount, self.values.slack
         narrow(
-            self.product,
-            self._components,
-            discount,
-            precision,
-            slack,
-            only,
-            lower,
-            upper,
-            deadline,
-        )
+            self.product, self._components, self.discount, precision, self.values.slack,
+            only, lower, upper, deadline,
+        )  # fmt: skip
 
     def find_reached(self, policy: Numbers) -> Numbers:
         """The states that a policy reaches."""

@@ -92,8 +92,10 @@ def improve(
                     if q > best:
                         best = q
                         kept[x] = a
-                new = best - value[x]
+                new = best - value[x] if best != value[x] else 0.0
                 change = max(change, abs(new))
+                if np.isinf(new):  # a bound that was infinite says nothing of the direction
+                    new = 0.0
                 old_square += step[x] * step[x]
                 both += step[x] * new
                 new_square += new * new

@@ -212,10 +212,9 @@ def sizes(
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
     `sizes` takes them. The strings of a table that sees only the top of the stack are not its own."""
-    from pdrm.learning.run_folder import POLICY
-    from pdrm.learning.run_spec import read_spec
+    from pdrm.learning.run_folder import POLICY, read_spec
+    from pdrm.learning.saved_policy import load_table
     from pdrm.learning.tabular.policy import QPolicy
-    from pdrm.learning.tabular.policy_file import load_table
     from pdrm.product.views import FullStack
 
     if not folder.is_dir():

@@ -20,7 +20,7 @@ from pdrm.errors import ConflictingOptions, Interrupted, UnknownSetting
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Evaluation
-    from pdrm.learning.guest import AnyAgent
+    from pdrm.learning.protocol import AnyAgent
     from pdrm.learning.run import Run
     from pdrm.task import Task
 
@@ -73,7 +73,7 @@ def train(
     """
     from pdrm.files import ensure_folder
     from pdrm.learning.execution import Planned, train_all
-    from pdrm.learning.run_spec import resolve_seeds
+    from pdrm.learning.run_folder import resolve_seeds
     from pdrm.learning.settings import check_count
 
     if seed is not None and seeds is not None:
@@ -121,7 +121,7 @@ def train(
 def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[str]) -> AnyAgent:
     """The agent that is meant, with these settings."""
     from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
-    from pdrm.learning.guest import agent_for
+    from pdrm.learning.protocol import agent_for
     from pdrm.learning.settings import parse_setting
 
     called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
@@ -154,7 +154,7 @@ def _summary(run: Run) -> dict[str, Any]:
 def _print(run: Run, record: dict[str, Any], remark: str) -> None:
     """A run for people."""
     from pdrm.learning.agents import Deep
-    from pdrm.learning.curve import format_return
+    from pdrm.learning.evaluation import format_return
 
     rows = f", {record['rows']:,} table rows" if "rows" in record else ""
     trained = f"{record['episodes']:,} episodes, {record['timesteps']:,} steps"
@@ -162,7 +162,7 @@ def _print(run: Run, record: dict[str, Any], remark: str) -> None:
     typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}{remark}")
     agent = run.spec.agent
     if record.get("truncated_by_stack") and isinstance(agent, Deep):
-        from pdrm.learning.deep.deep_learner import needed_depth
+        from pdrm.learning.deep.deep_training import needed_depth
 
         needed = needed_depth(run.spec.task, agent)
         depth = max(needed, 2 * (agent.depth or needed))
@@ -320,7 +320,7 @@ def film(
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
-    from pdrm.learning.curve import format_return
+    from pdrm.learning.evaluation import format_return
 
     found = pdrm.Run.load(run)
     went = found.film(output, seed, every)

@@ -25,10 +25,9 @@ from pdrm.experiments.statistics import (
 )
 from pdrm.files import write_atomically
 from pdrm.language.loading import catalogue
-from pdrm.learning.curve import UNIT_OF, check_axes, find_successes
+from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
 from pdrm.learning.run import Run, Runs
-from pdrm.learning.run_folder import is_done
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.task import Task
 
 if TYPE_CHECKING:

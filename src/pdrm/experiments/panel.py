@@ -16,8 +16,8 @@ from typing import Any
 from pdrm.domains.paper_domains import names
 from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy
-from pdrm.learning.guest import AgentLike, AnyAgent, GuestAgent, agent_for
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.protocol import AgentLike, AnyAgent, GuestAgent, agent_for
+from pdrm.learning.run_folder import RunSpec
 from pdrm.learning.settings import vars_of
 from pdrm.task import DomainLike, MachineLike, Task
 

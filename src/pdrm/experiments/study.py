@@ -46,10 +46,9 @@ from pdrm.experiments.panel import (
 )
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
-from pdrm.learning.guest import AgentLike, AnyAgent
+from pdrm.learning.protocol import AgentLike, AnyAgent
 from pdrm.learning.run import Run, advise, count_last_tests
-from pdrm.learning.run_folder import list_runs
-from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
+from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, task_for
 

@@ -20,8 +20,8 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import means_name, read_bytes
 from pdrm.language.source import decode
-from pdrm.learning.guest import agent_for
-from pdrm.learning.run_spec import resolve_seeds
+from pdrm.learning.protocol import agent_for
+from pdrm.learning.run_folder import resolve_seeds
 from pdrm.limits import LARGEST_STUDY
 from pdrm.task import find_machine
 

@@ -127,7 +127,7 @@ def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
 
 
 PAGE, FIGURES = "index.html", "figures"
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
+PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "pygraphviz")
 RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
     "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"

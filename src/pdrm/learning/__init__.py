@@ -1,9 +1,9 @@
 """Learning: agents, runs and their curves (Sections 6 and 7).
 
-`protocol` has what a run asks of an agent, its learner and its policy; `guest` takes agents of others, `sb3_agent` those of
-Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all, `learners` begins their runs. `run_spec` is what
-decides a run, `run_loop` trains it in its folder (`run_folder`), `execution` trains many on workers; `run` has `train`, and the `Run`
-that it returns. `curve` holds the evaluations, `evaluation` plays episodes of a trained policy (`saved_policy` reads it), and `replays` shows them. The learners
+`protocol` has what a run asks of an agent, its learner and its policy, and takes agents of others; `sb3_agent` those of
+Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all, `learners` begins their runs. `run_folder` has what
+decides a run, and its files; `run_loop` trains it there, `execution` trains many on workers; `run` has `train`, and the `Run` that it
+returns. `evaluation` has the curves, and plays episodes of a trained policy (`saved_policy` reads it); `replays` shows them. The learners
 themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
@@ -30,17 +30,15 @@ if TYPE_CHECKING:
         RecurrentPPO,
         Summary,
     )
-    from pdrm.learning.curve import Curve, Test
     from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
     from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
     from pdrm.learning.deep.sb3_agent import SB3
-    from pdrm.learning.evaluation import Evaluation
+    from pdrm.learning.evaluation import Curve, Evaluation
     from pdrm.learning.execution import Workers
-    from pdrm.learning.guest import agent_for
-    from pdrm.learning.protocol import Agent, Learner, Policy, Until
+    from pdrm.learning.protocol import Agent, Learner, Policy, Test, Until, agent_for
     from pdrm.learning.run import Run, Runs, train
+    from pdrm.learning.run_folder import RunSpec
     from pdrm.learning.run_loop import Status
-    from pdrm.learning.run_spec import RunSpec
     from pdrm.learning.saved_policy import load_policy
     from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
     from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner

@@ -2,7 +2,7 @@
 
 Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names and meanings; what is ours
 is marked. A setting left at None is the task's: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
-`usual_settings`), `usual` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
+`settings`), `usual` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
@@ -11,23 +11,17 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
     FULL,
     NOTHING,
-    TASK,
-    BuiltInAgent,
-    Number,
-    bad_setting,
-    list_settings,
-)
-from pdrm.learning.usual_settings import (
     OPERATIONS,
     PAPER_SETTINGS,
     SB3_SETTINGS,
+    TASK,
     USUAL_DEEP,
     USUAL_DQN,
     USUAL_PPO,
@@ -36,6 +30,11 @@ from pdrm.learning.usual_settings import (
     USUAL_TABLES,
     WATER_SETTINGS,
     WITH_CHANCE,
+    BuiltInAgent,
+    Number,
+    bad_setting,
+    list_settings,
+    vars_of,
 )
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.task import COUNTED, Task
@@ -80,11 +79,41 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
     shaping = Shaping(float(agent.discount), agent.shaping_discount)
     if isinstance(agent, QLearning):
-        return replace(shaping, scale=agent.shaping_scale, shift=agent.shaping_shift)
+        extras = agent.extras
+        return replace(shaping, scale=extras.shaping_scale, shift=extras.shaping_shift)
     return shaping
 
 
 # --- Tabular agents
+
+
+class Counterfactuals(StrEnum):
+    """The counterfactual experiences of CpRM (Section 6): every machine state with certain observed stacks."""
+
+    NONE = "none"
+    """None: plain Q-learning."""
+    EXHAUSTIVE = "exhaustive"
+    """Every stack observed so far, as Algorithms 1 and 2 are printed."""
+    DEDUPLICATED = "deduplicated"
+    """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
+
+
+class Extras(NamedTuple):
+    """Settings that only some tabular agents have, or only readings of the paper (`paper_agents`); here as all others have them."""
+
+    counterfactuals: Counterfactuals = Counterfactuals.NONE
+    updates_per_step: int | None = None
+    updates_per_episode: int | None = None
+    operations_per_episode: int | None = None
+    seconds_per_episode: float | None = None
+    ties: str = "random"
+    limit_ends: bool = False
+    counter_values: int | None = None
+    shaping_scale: float = 1.0
+    shaping_shift: float = 0.0
+    option_pay: float = 1.0
+    r_plus: float = 0.0
+    r_minus: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -114,9 +143,10 @@ class Tabular(BuiltInAgent):
             raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
     @property
-    def seconds_per_episode(self) -> float | None:
-        """Wall-clock seconds after which an episode is truncated; only a reading of the paper has them."""
-        return None
+    def extras(self) -> Extras:
+        """The settings that only some tabular agents have."""
+        own = vars_of(self)
+        return Extras(**{name: own[name] for name in Extras._fields if name in own})
 
     def usual_for(self, task: Task) -> dict[str, Any]:
         """The paper's settings in its own domains; a smaller learning rate in others with chance."""
@@ -127,17 +157,6 @@ class Tabular(BuiltInAgent):
             if ((probability > 0) & (probability < 1)).any():
                 return {**self.usual, "learning_rate": WITH_CHANCE}
         return dict(self.usual)
-
-
-class Counterfactuals(StrEnum):
-    """The counterfactual experiences of CpRM (Section 6): every machine state with certain observed stacks."""
-
-    NONE = "none"
-    """None: plain Q-learning."""
-    EXHAUSTIVE = "exhaustive"
-    """Every stack observed so far, as Algorithms 1 and 2 are printed."""
-    DEDUPLICATED = "deduplicated"
-    """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -159,7 +178,7 @@ class QLearning(Tabular):
     """γ of Φ, below 1 (default: the agent's own)."""
 
     def __post_init__(self) -> None:
-        Tabular.__post_init__(self)
+        super(QLearning, self).__post_init__()
         _check_shaping(self)
         if isinstance(self, CpRM | CountingCQL):
             known = [choice.value for choice in Counterfactuals][1:]
@@ -167,48 +186,6 @@ class QLearning(Tabular):
                 fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
                 raise BadSetting(fault, fix=did_you_mean(str(self.counterfactuals), known))
             object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
-
-    @property
-    def counterfactuals(self) -> Counterfactuals:
-        """The choice of counterfactual experiences: none, except for CpRM."""
-        return Counterfactuals.NONE
-
-    @property
-    def updates_per_step(self) -> int | None:
-        """Maximum number of counterfactual updates per step."""
-        return None
-
-    @property
-    def operations_per_episode(self) -> int | None:
-        """Moves of a counting automaton after which an episode is truncated."""
-        return None
-
-    # What only a reading of the paper changes (`paper_agents`).
-
-    @property
-    def ties(self) -> str:
-        """Tie-breaking among several best actions: a `random` one, or the `first` unless all are 0."""
-        return "random"
-
-    @property
-    def limit_ends(self) -> bool:
-        """Return True if a truncated episode is learnt as one that has ended."""
-        return False
-
-    @property
-    def counter_values(self) -> int | None:
-        """Counterfactuals use all values of each counter below this from the first step on."""
-        return None
-
-    @property
-    def shaping_scale(self) -> float:
-        """The factor of Φ."""
-        return 1.0
-
-    @property
-    def shaping_shift(self) -> float:
-        """Added to Φ before the end of an episode."""
-        return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -283,11 +260,6 @@ class Hierarchical(Tabular):
         Tabular.__post_init__(self)
         if self.r_minus >= self.r_plus:
             raise bad_setting("r_minus", self.r_minus, f"less than r_plus, {self.r_plus!r}")
-
-    @property
-    def option_pay(self) -> float:
-        """The factor of what machine and environment pay an option; only a reading of the paper changes it."""
-        return 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

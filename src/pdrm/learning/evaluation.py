@@ -1,30 +1,178 @@
-"""Episodes with a trained policy, moment by moment: for evaluations, for reports and for looking at.
+"""Evaluations: the curve of those in training and its file, and episodes with a trained policy, moment by moment.
 
-Tables are played with the readable machine, and break ties as in training; every other policy acts on `task.env(k=…)`.
+An evaluation is a number of episodes without exploration. `curve.csv` has one line per evaluation episode: the training episodes and environment
+steps before it, the number of the episode, its return and length, and the machine state in which it ended. Tables are played with the
+readable machine, and break ties as in training; every other policy acts on `task.env(k=…)`.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.errors import NotHere, did_you_mean
-from pdrm.learning.curve import Test, find_successes, format_return, settle_returns
-from pdrm.learning.protocol import Policy, Remembering
-from pdrm.learning.tabular.hierarchical import is_achieved, options_of
-from pdrm.learning.tabular.memory import AnyMemory, MemoryStep, begin, read_label
+from pdrm.errors import BadSetting, NotHere, did_you_mean
+from pdrm.learning.protocol import Policy, Remembering, Test
 from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
+from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.tables import Rewards
 from pdrm.task import Task
+
+COLUMNS = ("episodes", "timesteps", "test", "return", "steps", "end")
+"""Of a curve's file."""
+UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
+"""The axes of curves, and the units of training."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The evaluations of a run: T evaluations of E episodes each."""
+
+    unit: str
+    """The unit of the agent's training: episodes or timesteps."""
+    episodes: npt.NDArray[np.int64]
+    """[T]: training episodes before each evaluation."""
+    timesteps: npt.NDArray[np.int64]
+    """[T]: environment steps of training before each evaluation."""
+    returns: npt.NDArray[np.float64]
+    """[T, E]"""
+    steps: npt.NDArray[np.int64]
+    """[T, E]: the lengths of the evaluation episodes."""
+    ends: npt.NDArray[np.str_]
+    """[T, E]: machine states."""
+
+    @classmethod
+    def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
+        """The curve of some evaluations."""
+        return cls(
+            unit,
+            np.array([test.episodes for test in tests], np.int64),
+            np.array([test.timesteps for test in tests], np.int64),
+            np.array([test.returns for test in tests]),
+            np.array([test.steps for test in tests]),
+            np.array([test.ends for test in tests]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def __repr__(self) -> str:
+        last = f", final mean return {format_return(self.final_return)}" if len(self) else ""
+        return f"<Curve of {len(self)} tests{last}>"
+
+    @property
+    def at(self) -> npt.NDArray[np.int64]:
+        """[T]: training before each evaluation, in the agent's unit."""
+        return self.timesteps if self.unit == "timesteps" else self.episodes
+
+    @property
+    def final_return(self) -> float:
+        """The mean return of the last evaluation."""
+        return float(self.returns[-1].mean())
+
+    def frame(self) -> Any:
+        """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
+        from pdrm.drawing.rows import make_frame
+
+        return make_frame([dict(zip(COLUMNS, row, strict=True)) for row in self.rows()])
+
+    def rows(self) -> Iterator[tuple[int, int, int, float, int, str]]:
+        """The rows of the curve's file, one for each evaluation episode."""
+        for test in self.tests:
+            each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
+            for number, values in enumerate(each):
+                yield test.episodes, test.timesteps, number, *values
+
+    def text(self) -> str:
+        """The curve's file."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows(self.rows())
+        return text.getvalue()
+
+    @classmethod
+    def parse(cls, text: str, unit: str = "episodes") -> Curve:
+        r"""The curve in a file.
+
+        >>> Curve.parse("episodes,timesteps,test,return,steps,end\n100,900,0,1.0,5,done\n100,900,1,0.5,9,u1\n").returns
+        array([[1. , 0.5]])
+        """
+        _, *lines = csv.reader(text.splitlines())
+        tests = sum(line[2] == "0" for line in lines)
+        episodes, timesteps, _, returns, steps, ends = (
+            np.array(column).reshape(tests, -1) for column in zip(*lines, strict=True)
+        )
+        return cls(
+            unit,
+            episodes[:, 0].astype(np.int64),
+            timesteps[:, 0].astype(np.int64),
+            returns.astype(np.float64),
+            steps.astype(np.int64),
+            ends,
+        )
+
+    @property
+    def tests(self) -> list[Test]:
+        """The evaluations, one by one."""
+        training = self.episodes.tolist(), self.timesteps.tolist()
+        return [
+            Test(*one) for one in zip(self.returns, self.steps, self.ends, *training, strict=True)
+        ]
+
+
+def settle_returns(returns: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Returns without the rounding errors of single precision, if they are short numbers but for that.
+
+    >>> settle_returns([-7.99999, 100005.0, 0.91000003, 0.123456789]).tolist()
+    [-8.0, 100005.0, 0.91, 0.123456789]
+    """
+    given = np.asarray(returns, np.float64)
+    rounded = [float(f"{value:.4g}") for value in given.ravel().tolist()]
+    short = np.array(rounded).reshape(given.shape)
+    return np.where(abs(short - given) <= 2e-6 * abs(given), short, given)
+
+
+def format_return(value: float) -> str:
+    """A return for people.
+
+    >>> [format_return(value) for value in (-7.99999, 100005.0, 0.123456789, 0.0)]
+    ['-8', '100005', '0.123457', '0']
+    """
+    return f"{float(settle_returns(value)):g}"
+
+
+def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:
+    """1.0 for each end in one of the states, else 0.0. An automaton that simulates a stack keeps its top in the state: `home@d`.
+
+    >>> find_successes(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    solved = [
+        name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states
+    ]
+    return np.isin(ends, solved).astype(np.float64)
+
+
+def check_axes(x: str | None, y: str) -> None:
+    """Raise unless curves have these axes."""
+    if x not in (None, *UNIT_OF):
+        raise BadSetting(f"x is {x!r}", fix='x="steps", or x="episodes"')
+    if y not in ("return", "success"):
+        raise BadSetting(f"y is {y!r}", fix='y="return", or y="success"')
+
+
+# --- Episodes with a trained policy
 
 ENDED, TRUNCATED = "ended in ", "truncated in "
 """The end of an episode: by the machine or the environment; or by a limit, usually of steps."""
@@ -163,11 +311,8 @@ class Episode(NamedTuple):
 # --- Any policy, on the task's environment
 
 
-def play_policy(
-    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
-) -> Iterator[Episode]:
-    """Episodes of a policy, one after the other with one generator."""
-    env = task.env(k)
+def play_policy(env: Any, policy: Policy, episodes: int, seed: int) -> Iterator[Episode]:
+    """Episodes of a policy, one after the other with one generator, on an environment of `pdrm.wrap`."""
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)
         if isinstance(policy, Remembering):
@@ -198,7 +343,7 @@ def _moment(observation: Any, action: Any, info: Any) -> Moment:
 def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
     """An evaluation: episodes in each of the task's evaluation domains."""
     each = [
-        one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
+        one for where in task.tested_on for one in play_policy(where.env(k), policy, episodes, seed)
     ]
     played = Played.of(each, task.discount)
     return Test(played.returns, played.steps, played.ends)
@@ -233,10 +378,17 @@ class Played(NamedTuple):
 # --- Tables, with the readable machine
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(ReadableProduct):
     """A domain, a machine and a table that was learnt there, to play episodes with: with a plain policy step by step, with a
     hierarchical one option by option, each followed until it is completed or the machine moves.
+
+    Args:
+        policy: The table.
+        domain: Where to play.
+        machine: It was learnt with this one.
+        step_limit: Steps after which an episode is truncated (default: the domain's own limit).
+        operations: Moves of a counting automaton that an episode may take (default: any number).
+        ties: Tie-breaking among several best actions, as in training.
 
     >>> from pdrm.learning.run import train
     >>> moments = train("maze-5x5", "q", k=1).episode()
@@ -244,91 +396,67 @@ class Trained:
     ('home', 100005.0)
     """
 
-    policy: TabularPolicy
-    domain: FiniteDomain
-    machine: AnyMemory
-    step_limit: int | None = None
-    """Steps after which an episode is truncated (default: the domain's own limit)."""
-    operations: int | None = None
-    """Moves of a counting automaton that an episode may take (default: any number)."""
-    ties: str = "random"
-    """Tie-breaking among several best actions, as in training."""
-    _steps: dict[tuple[Configuration, int], MemoryStep] = field(
-        init=False, repr=False, default_factory=dict
-    )
+    def __init__(
+        self,
+        policy: TabularPolicy,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        step_limit: int | None = None,
+        operations: int | None = None,
+        ties: str = "random",
+    ) -> None:
+        policy.check_machine(machine)
+        policy.check_domain(domain)
+        super().__init__(domain, machine, np.random.default_rng().random, operations)
+        self.policy, self.ties = policy, ties
+        self.step_limit = step_limit or domain.step_limit
 
-    def __post_init__(self) -> None:
-        self.policy.check_machine(self.machine)
-        self.policy.check_domain(self.domain)
+    def draw(self, probability: Rewards) -> int:
+        return pick(probability, self.uniform())
 
     def episode(self, seed: int | np.random.Generator) -> Episode:
         """A greedy episode. seed: or a generator, to play several episodes in a row."""
-        moments = list(self._moments(np.random.default_rng(seed)))
-        return Episode(moments, not self._is_over(moments[-1]))
-
-    def _is_over(self, moment: Moment) -> bool:
-        is_final = moment.configuration.state in self.machine.final
-        return is_final or bool(self.domain.arrays.terminal[moment.state])
+        rng = np.random.default_rng(seed)
+        self.uniform = rng.random
+        moments = list(self._moments(rng))
+        last = moments[-1]
+        return Episode(moments, not self.over(last.state, last.configuration))
 
     def _moments(self, rng: np.random.Generator) -> Iterator[Moment]:
-        arrays, labels, operations = self.domain.arrays, self.domain.labels, 0
-        start = pick(arrays.start_probability, float(rng.random()))
-        s, number = int(arrays.start_state[start]), int(arrays.start_label[start])
-        here, paid, _ = begin(self.machine)
-        if number >= 0 and here.state not in self.machine.final:
-            step = self._read(here, number)
-            operations = step.moves
-            if self._affords(operations):
-                here, paid = step.after, paid + step.reward
-        moment = Moment(s, here, None, labels[number] if number >= 0 else None, paid)
-        yield moment
+        arrays, labels = self.domain.arrays, self.domain.labels
+        s, number, (here, paid, _) = self.begin()
+        yield Moment(s, here, None, labels[number] if number >= 0 else None, paid)
+        counts = isinstance(self.machine, CountingRewardAutomaton)
         option: int | None = None
         rule: str | None = None
-        for _ in range(self.step_limit or self.domain.step_limit):
-            if self._is_over(moment) or not self._affords(operations):
+        for _ in range(self.step_limit):
+            if self.over(s, here) or self.spent:
                 return
-            if isinstance(self.policy, HierarchicalPolicy) and option is None:
-                option = self._best(self.policy.option_values(s, here.state, here.stack), rng)
-                rule = self.policy.options[here.state][option]
-            a = self._best(self._values(s, here, option), rng)
-            o = pick(arrays.probability[s, a], float(rng.random()))
+            seen = s, here.state, tuple(map(int, here.stack)) if counts else here.stack
+            if not isinstance(self.policy, HierarchicalPolicy):
+                a = self._best(self.policy.values(*seen), rng)
+            else:
+                if option is None:
+                    option = self._best(self.policy.option_values(*seen), rng)
+                    rule = self.policy.options[here.state][option]
+                a = self._best(self.policy.values(*seen, option), rng)
+            o = self.draw(arrays.probability[s, a])
+            if not self.affords(s, here, a, o):
+                return
             number = int(arrays.label[s, a, o])
-            step = self._read(here, number)
-            operations += step.moves
-            if not self._affords(operations):
-                return
-            if step.after != here or (rule and self._achieves(option, here, labels[number])):
+            step = self.read(here, number)
+            if step.after != here or rule == self._take_rule(here, labels[number]):
                 option = None
             own, s, here = float(arrays.reward[s, a, o]), int(arrays.next[s, a, o]), step.after
-            moment = Moment(s, here, a, labels[number], step.reward, own, rule)
-            yield moment
-
-    def _values(self, s: int, here: Configuration, option: int | None) -> npt.NDArray[np.float64]:
-        if isinstance(self.policy, HierarchicalPolicy):
-            return self.policy.values(s, here.state, here.stack, option)
-        counts = isinstance(self.machine, CountingRewardAutomaton)
-        memory = tuple(map(int, here.stack)) if counts else here.stack
-        return self.policy.values(s, here.state, memory)
+            yield Moment(s, here, a, labels[number], step.reward, own, rule)
 
     def _best(self, values: npt.NDArray[np.float64], rng: np.random.Generator) -> int:
         if self.ties == "first" and values.any():
             return int(values.argmax())
         return int(rng.choice(np.flatnonzero(values == values.max())))
 
-    def _achieves(self, option: int | None, here: Configuration, label: Label) -> bool:
-        """Return True if the machine takes the rule of the option."""
-        assert option is not None
-        assert isinstance(self.machine, PushdownRewardMachine)
-        known = options_of(self.machine, here.state)
-        return is_achieved(self.machine, known[option], label, here.top)
-
-    def _read(self, here: Configuration, label: int) -> MemoryStep:
-        """One label read; kept, because a counting automaton may take many moves for it."""
-        if (here, label) not in self._steps:
-            self._steps[here, label] = read_label(
-                self.machine, here, self.domain.labels[label], self.operations
-            )
-        return self._steps[here, label]
-
-    def _affords(self, operations: int) -> bool:
-        return self.operations is None or operations <= self.operations
+    def _take_rule(self, here: Configuration, label: Label) -> str:
+        """The rule that the machine takes, as options name it."""
+        if isinstance(self.machine, CountingRewardAutomaton):
+            return ""
+        return str(self.machine.rule(here.state, label, here.top))

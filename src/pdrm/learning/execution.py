@@ -23,11 +23,10 @@ import joblib
 
 from pdrm.errors import BadSetting, PdrmError, WorkersLost, did_you_mean
 from pdrm.files import ensure_folder
-from pdrm.learning.curve import format_return
+from pdrm.learning.evaluation import format_return
 from pdrm.learning.protocol import Policy
-from pdrm.learning.run_folder import PROGRESS, RunProgress, is_done, read_progress
+from pdrm.learning.run_folder import PROGRESS, RunProgress, RunSpec, is_done, read_progress
 from pdrm.learning.run_loop import Watch, execute
-from pdrm.learning.run_spec import RunSpec
 from pdrm.learning.sinks import load_package, log_tests
 from pdrm.progress import COMPILING, duration, say, show_progress
 

@@ -6,22 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pdrm.files import Arrays, Fingerprint
-from pdrm.learning.agents import Deep, Summary
-from pdrm.learning.curve import Test, settle_returns
-from pdrm.learning.evaluation import Played
-from pdrm.learning.guest import AnyAgent, GuestAgent
-from pdrm.learning.protocol import Learner, Until
+from pdrm.learning.agents import Deep, Summary, Tabular
+from pdrm.learning.protocol import AnyAgent, GuestAgent, Learner, Test, Until
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.deep.algorithm import Episodes
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.tabular.learner import TabularLearner
-    from pdrm.learning.tabular.summary_learner import SummaryLearner
+    from pdrm.learning.tabular.summary import SummaryLearner
 
 
 def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
@@ -35,16 +29,16 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     """
     if isinstance(agent, GuestAgent):
         return agent.agent.learner(task, seed)
-    settled = agent.settled(task)
-    if isinstance(settled, Deep):
-        return begin_together([settled], [task], [seed])[0]
-    if isinstance(settled, Summary):
-        from pdrm.learning.tabular.summary_learner import SummaryLearner
+    if isinstance(agent, Deep):
+        return begin_together([agent], [task], [seed])[0]
+    if isinstance(agent, Tabular):
+        from pdrm.learning.tabular.learner import make_learner
 
-        return TableLearner(SummaryLearner(task, settled, seed), settled.total)
-    from pdrm.learning.tabular.learner import make_learner
+        return TableLearner(make_learner(task, agent, seed))
+    from pdrm.learning.tabular.summary import SummaryLearner
 
-    return TableLearner(make_learner(task, settled, seed), settled.total)
+    assert isinstance(agent, Summary)
+    return TableLearner(SummaryLearner(task, agent, seed))
 
 
 def begin_all(
@@ -62,18 +56,18 @@ def begin_together(
 ) -> list[NetworkLearner]:
     """Begin runs of networks that are trained side by side."""
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_learner import train_together
+    from pdrm.learning.deep.deep_training import train_together
 
     training = train_together(tasks, agents, seeds)
     runs = enumerate(zip(tasks, agents, strict=True))
-    return [NetworkLearner(training, run, task, agent) for run, (task, agent) in runs]
+    return [NetworkLearner(training, run, task, agent.settled(task)) for run, (task, agent) in runs]
 
 
 class TableLearner:
     """A run of an agent that learns a table, episode by episode."""
 
-    def __init__(self, own: TabularLearner | SummaryLearner, total: int) -> None:
-        self.own, self.total = own, total
+    def __init__(self, own: TabularLearner | SummaryLearner) -> None:
+        self.own, self.total = own, own.settings.total
         self.policy, self.facts = own.policy, own.facts
         self.save, self.load = own.save, own.load
 
@@ -139,28 +133,8 @@ class NetworkLearner:
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        return self.read_test(self.training.test(episodes, self.training.iterations))
-
-    def play(self, policy: DeepPolicy, episodes: int, seed: int) -> Played:
-        """Episodes of a policy that was learnt in this run, all at once."""
-        from pdrm.learning.deep.networks import stack_trees
-
-        network = stack_trees([policy.network])
-        self.training.state = self.training.state._replace(network=network)
-        played = self.training.test(episodes, seed)
-        test, full = self.read_test(played), np.asarray(played.cut_off[self.run])
-        limit = full | (test.steps >= self.task.domain.step_limit)
-        truncated = ~np.isin(test.ends, self.task.machine.final) & limit
-        discounted = np.asarray(played.discounted[self.run], np.float64)
-        return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
-
-    def read_test(self, played: Episodes) -> Test:
-        """The episodes of this run."""
-        ends = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
-        returns, steps, end = (
-            np.asarray(part[self.run]) for part in (played.returns, played.steps, played.ends)
-        )
-        return Test(settle_returns(returns), steps.astype(np.int64), ends[end])
+        played = self.training.test(episodes, self.training.iterations)
+        return played.of_run(self.run).read(self.task.pushdown)
 
     def save(self) -> Arrays:
         """The state of the run."""

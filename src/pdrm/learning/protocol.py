@@ -1,19 +1,32 @@
 """The agent protocol: what a run asks of an agent, its learner and its policy. Nobody has to inherit from anything.
 
 An agent is settings. Its learner trains on one task with one seed; its policy acts. What is optional is a protocol of its own
-below, and is used if it is there.
+below, and is used if it is there. Last comes how a run sees an agent of others: how long it trains, and what identifies it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
 from pdrm.files import Arrays
+from pdrm.learning.agents import kind_of
+from pdrm.learning.settings import (
+    PAPER_SETTINGS,
+    TESTS_PER_RUN,
+    BuiltInAgent,
+    check_count,
+    plain,
+    vars_of,
+)
+from pdrm.task import Task, hash_source
 
 if TYPE_CHECKING:
-    from pdrm.learning.curve import Test
-    from pdrm.task import Task
+    import numpy as np
+    import numpy.typing as npt
 
 
 @runtime_checkable
@@ -40,6 +53,17 @@ class Until:
         if self.episodes is not None and learner.episodes < self.episodes:
             return False
         return self.steps is None or learner.steps >= self.steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """The episodes of one evaluation: what they paid, how long they were, and in which machine states they ended."""
+
+    returns: npt.NDArray[np.float64]  # [E]
+    steps: npt.NDArray[np.int64]  # [E]
+    ends: npt.NDArray[np.str_]  # [E]
+    episodes: int = 0  # of training before it
+    timesteps: int = 0  # of training before it
 
 
 @runtime_checkable
@@ -113,3 +137,126 @@ class LoadsPolicy(Protocol):
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> Policy:
         """The policy with these parameters."""
+
+
+# --- Agents of others
+
+EPISODES, TIMESTEPS = 10_000, 100_000
+"""The length of training if neither the agent nor the task says it: in finite domains, and in others."""
+SCHEDULE = ("episodes", "total_timesteps", "test_every", "test_episodes")
+
+
+@dataclass(frozen=True, slots=True)
+class GuestAgent:
+    """Somebody else's agent, and how long it trains."""
+
+    agent: Agent
+    episodes: int | None = None
+    """Training episodes; or else `total_timesteps`."""
+    total_timesteps: int | None = None
+    """Environment steps of training."""
+    test_every: int | None = None
+    """Training between two evaluations (default: a twentieth)."""
+    test_episodes: int = 10
+    """Episodes without exploration per evaluation."""
+
+    def __repr__(self) -> str:
+        return repr(self.agent)
+
+    @property
+    def name(self) -> str:
+        """The agent's own."""
+        return self.agent.name
+
+    @property
+    def deep(self) -> bool:
+        """False: it is one job by itself, like a table."""
+        return False
+
+    @property
+    def k(self) -> int | str:
+        """Stack symbols that its policy sees: its own `k`, or 1."""
+        k: int | str = vars_of(self.agent).get("k", 1)
+        return k
+
+    @property
+    def unit(self) -> str:
+        """The unit of its training."""
+        return "episodes" if self.total_timesteps is None else "timesteps"
+
+    @property
+    def total(self) -> int:
+        """The length of training, in its unit."""
+        return int(self.total_timesteps or self.episodes or 0)
+
+    def settled(self, task: Task) -> GuestAgent:
+        """The agent with a length of training."""
+        if self.total:
+            return self
+        if not isinstance(task.domain, FiniteDomain):
+            return replace(self, total_timesteps=TIMESTEPS)
+        paper = PAPER_SETTINGS.get(task.name, {}) if task.catalogued else {}
+        return replace(self, episodes=paper.get("episodes", EPISODES))
+
+    @property
+    def between_tests(self) -> int:
+        """Training between two evaluations, in its unit."""
+        return self.test_every or max(1, self.total // TESTS_PER_RUN)
+
+    def record(self) -> dict[str, Any]:
+        """The fields, the class with a hash of its source, and the length of training, as JSON values."""
+        kind = type(self.agent)
+        own = {name: plain(value) for name, value in vars_of(self.agent).items()}
+        schedule = {name: value for name, value in vars_of(self).items() if name in SCHEDULE}
+        return {
+            "class": f"{kind.__module__}.{kind.__qualname__}",
+            "source": hash_source(kind),
+            "fields": own,
+            **schedule,
+        }
+
+
+AnyAgent = BuiltInAgent | GuestAgent
+"""An agent that a run can have."""
+AgentLike = AnyAgent | Agent | str
+"""An agent, ours or anyone's, or the name of one of ours."""
+
+
+def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAgent:
+    """The agent that is meant, with some settings changed: a name, an agent of ours, or anyone's that follows the protocol.
+
+    >>> agent_for("cprm", {"k": 2})
+    CpRM(k=2)
+    """
+    given = dict(settings or {})
+    if isinstance(agent, str):
+        return kind_of(agent)(**given)
+    if isinstance(agent, type):
+        raise WrongKind(f"{agent.__name__} is a class, not yet an agent", fix="call it, with ()")
+    if isinstance(agent, GuestAgent):
+        return _change_guest(agent, given)
+    if isinstance(agent, Agent):  # ours have no `learner`, a subclass of one may have it
+        own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
+        return _change_guest(GuestAgent(agent, **own), given)
+    if isinstance(agent, BuiltInAgent) and "__dataclass_fields__" in vars(type(agent)):
+        return replace(agent, **given)
+    fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of one of ours with @dataclass(frozen=True, kw_only=True)'
+    raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)
+
+
+def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
+    """Change the length of training, and fields of the agent if it is a dataclass."""
+    agent: Any = guest.agent
+    known = vars_of(agent)
+    own = {name: value for name, value in given.items() if name in known}
+    schedule = {name: value for name, value in given.items() if name in SCHEDULE}
+    for name in given.keys() - own.keys() - schedule.keys():
+        fault = f"agent `{guest.name}` has no setting `{name}`"
+        raise UnknownSetting(fault, fix=did_you_mean(name, [*known, *SCHEDULE]))
+    for name, value in schedule.items():
+        check_count(name, value, 1)
+    if own and not is_dataclass(agent):
+        raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
+    if "episodes" in schedule:
+        schedule["total_timesteps"] = None
+    return replace(guest, agent=replace(agent, **own) if own else agent, **schedule)

@@ -38,33 +38,37 @@ from pdrm.learning.agents import (
     Summary,
     Tabular,
 )
-from pdrm.learning.curve import (
+from pdrm.learning.evaluation import (
     UNIT_OF,
     Curve,
+    Episode,
+    Evaluation,
+    Moment,
+    Played,
     check_axes,
     find_successes,
     format_return,
+    play_policy,
 )
-from pdrm.learning.evaluation import Episode, Evaluation, Moment, Played, play_policy
 from pdrm.learning.execution import Planned, train_all
-from pdrm.learning.guest import AgentLike, AnyAgent, agent_for
-from pdrm.learning.learners import begin_together
-from pdrm.learning.protocol import Policy
+from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CHECKPOINT_CURVE,
     CURVE,
     RESULT,
     TIMING,
+    RunSpec,
     find_run,
     is_done,
     no_run,
     read_checkpoint,
     read_json,
     read_progress,
+    read_spec,
+    resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.run_spec import RunSpec, read_spec, resolve_seeds
 from pdrm.learning.settings import FULL, LENGTHS, check_count
 from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown
@@ -237,11 +241,9 @@ class Run:
         """Episodes without exploration; of networks on their own task all at once."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
-        spec, agent = self.spec, self.spec.agent
-        if isinstance(agent, Deep) and task is spec.task:
-            usual = replace(agent, discount=task.discount)
-            (learner,) = begin_together([usual], [task], [spec.seed])
-            return learner.play(self.policy, episodes, seed)
+        if isinstance(self.spec.agent, Deep) and task is self.spec.task:
+            played: Played = self.policy.play(task, episodes, seed)
+            return played
         return Played.of(list(self._play(task, episodes, seed)), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
@@ -253,7 +255,9 @@ class Run:
             trained = read_table(self.spec, self.folder, task)
             rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
-        return play_policy(task, self.policy, agent.k, episodes, seed)
+        policy = self.policy
+        env = policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
+        return play_policy(env, policy, episodes, seed)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
@@ -295,7 +299,7 @@ class Run:
             seed: Of the episode.
             every: Steps from picture to picture (default: 1, in WaterWorld 10).
         """
-        from pdrm.learning.deep.film import film_run, save_film, save_picture
+        from pdrm.learning.deep.film import film_run, save_film
         from pdrm.learning.replays import Film
 
         file, task = Path(path), self.spec.task
@@ -306,10 +310,7 @@ class Run:
         else:
             replay = self.replay(seed)
             pictures, went = replay.pictures(every or 1), replay.facts()
-        if file.suffix == ".png":
-            save_picture(file, pictures[-1])
-        else:
-            save_film(file, pictures, milliseconds=60 if task.continuous else 300)
+        save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
 
 

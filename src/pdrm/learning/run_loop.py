@@ -25,11 +25,18 @@ from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, Diverged
 from pdrm.files import Fingerprint, encode_arrays, ensure_folder, write_atomically
-from pdrm.learning.curve import Curve, Test
-from pdrm.learning.evaluation import make_test
-from pdrm.learning.guest import AnyAgent
+from pdrm.learning.evaluation import Curve, make_test
 from pdrm.learning.learners import NetworkLearner, TableLearner, begin_all
-from pdrm.learning.protocol import KeptPolicy, Learner, Policy, Resumable, SelfTesting, Until
+from pdrm.learning.protocol import (
+    AnyAgent,
+    KeptPolicy,
+    Learner,
+    Policy,
+    Resumable,
+    SelfTesting,
+    Test,
+    Until,
+)
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CHECKPOINT_CURVE,
@@ -41,6 +48,7 @@ from pdrm.learning.run_folder import (
     RESULT,
     SPEC,
     TIMING,
+    RunSpec,
     hold,
     is_done,
     read_checkpoint,
@@ -49,7 +57,6 @@ from pdrm.learning.run_folder import (
     write_json,
     write_progress,
 )
-from pdrm.learning.run_spec import RunSpec
 
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The variable that says how many seconds pass between two checkpoints."""

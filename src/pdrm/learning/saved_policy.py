@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +15,33 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
-from pdrm.files import MALFORMED, describe_fault, parse_record, read_arrays, read_bytes
-from pdrm.learning.agents import CountingQ, Deep, QLearning, Summary, Tabular, kind_of
+from pdrm.files import (
+    MALFORMED,
+    Arrays,
+    describe_fault,
+    need,
+    parse_record,
+    read_arrays,
+    read_bytes,
+)
+from pdrm.language.loading import parse
+from pdrm.learning.agents import CountingQ, Deep, Extras, Summary, Tabular
 from pdrm.learning.evaluation import Trained
-from pdrm.learning.guest import GuestAgent
 from pdrm.learning.learners import begin
-from pdrm.learning.protocol import LoadsPolicy, Policy, Resumable
-from pdrm.learning.run_folder import POLICY, SPEC, find_run, is_done, no_run
-from pdrm.learning.run_spec import RunSpec, read_spec
-from pdrm.learning.tabular.policy import QPolicy, TabularPolicy
-from pdrm.learning.tabular.policy_file import load_table
+from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy, Resumable
+from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, is_done, no_run, read_spec
+from pdrm.learning.tabular.hierarchical import TOP, options_of
+from pdrm.learning.tabular.policy import (
+    STANDS_IN,
+    VERSION,
+    HierarchicalPolicy,
+    QPolicy,
+    TabularPolicy,
+    option_texts,
+)
+from pdrm.learning.tabular.policy_table import read_rows
+from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.product.views import FullStack, view_of
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -37,16 +56,13 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     if isinstance(agent, GuestAgent):
         return _read_guest(agent, spec, find_policy(spec, folder))
     if isinstance(agent, Deep):
-        return _read_network(find_policy(spec, folder), task, agent)
+        return _read_network(find_policy(spec, folder), task)
     return _place(read_table(spec, folder, task).policy, task)
 
 
 def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
-    try:
+    with _blaming(path):
         arrays = read_arrays(path.read_bytes())
-    except MALFORMED as error:
-        fault = f"{path} is damaged: {describe_fault(error)}"
-        raise BadPolicyFile(fault, fix="restore a copy, or train again") from error
     if isinstance(agent.agent, LoadsPolicy):
         return agent.agent.load_policy(spec.task, arrays)
     learner = begin(agent, spec.task, spec.seed)
@@ -55,13 +71,12 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
     return learner.policy()
 
 
-def _read_network(path: Path, task: Task, agent: Deep) -> DeepPolicy:
+def _read_network(path: Path, task: Task) -> DeepPolicy:
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
     from pdrm.learning.deep.deep_policy import load_deep_policy
 
-    if isinstance(task.domain, WaterWorld):  # with the kind of action that the agent chooses
-        return load_deep_policy(path, replace(task.domain, continuous=agent.continuous is True))
-    return load_deep_policy(path, task.domain if isinstance(task.domain, JaxWorld) else task.finite)
+    world = task.domain if isinstance(task.domain, JaxWorld | WaterWorld) else task.finite
+    return load_deep_policy(path, world)
 
 
 def find_policy(spec: RunSpec, folder: Path) -> Path:
@@ -84,10 +99,10 @@ def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     assert isinstance(agent, Tabular | Summary)
     machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
     where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
-    trained = Trained(load_table(find_policy(spec, folder)), where, machine, agent.step_limit)
-    if isinstance(agent, QLearning):
-        return replace(trained, operations=agent.operations_per_episode, ties=agent.ties)
-    return trained
+    extras = agent.extras if isinstance(agent, Tabular) else Extras()
+    table = load_table(find_policy(spec, folder))
+    operations = extras.operations_per_episode
+    return Trained(table, where, machine, agent.step_limit, operations, extras.ties)
 
 
 def load_policy(
@@ -114,24 +129,17 @@ def load_policy(
         own: LearntPolicy = read_policy(read_spec(folder), folder)
         return own
     check_policy_files(file)
-    try:
+    with _blaming(file):
         description = parse_record(read_bytes(file.with_suffix(".json")))
-        task, agent = _find_task(file, description, domain), None
-        if "pdrm_deep_policy" in description:
-            agent = kind_of(description["agent"])(**description["settings"])
-    except (*MALFORMED, PdrmError) as error:
-        why = describe_fault(error, file.with_suffix(".json").name)
-        fault = f"{file} is not a policy, or is damaged: {why}"
-        fix = "restore a copy of it, or train again; a run's folder will do, too"
-        raise BadPolicyFile(fault, fix=fix) from error
-    if not isinstance(agent, Deep):
+        task = _find_task(file, description, domain)
+    if "pdrm_deep_policy" not in description:
         table = load_table(file)
         return table if task is None else _place(table, task)
     if task is None:
         fault = f"{file} was learnt in a domain of its own, which is not next to it"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
         raise BadPolicyFile(fault, fix=fix)
-    return _read_network(file, task, agent)
+    return _read_network(file, task)
 
 
 def _find_task(
@@ -157,3 +165,63 @@ def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:
         with suppress(CannotTranslate):  # several counters
             return replace(placed, pushdown=task.pushdown)
     return placed
+
+
+# --- The files of tables, which `TabularPolicy.save` wrote
+
+
+def load_table(path: str | Path) -> TabularPolicy:
+    """The policy of any tabular agent in a `.npz` file and its `.json`."""
+    file = Path(path)
+    check_policy_files(file)
+    with _blaming(file):
+        description = parse_record(read_bytes(file.with_suffix(".json")))
+        data = file.read_bytes()
+        fits = hashlib.sha256(data).hexdigest() == description["sha256"]
+        need(
+            (fits, "it does not match the fingerprint in its .json file"),
+            (description.get("pdrm_policy") == VERSION, f"it is not of version {VERSION}"),
+            (isinstance(description["about"], dict), "its description is damaged"),
+        )
+        arrays = read_arrays(data)
+        if description["kind"] == "summary":
+            from pdrm.learning.tabular.summary import read_summary_policy
+
+            return read_summary_policy(arrays, description)
+        return _read_table(arrays, description)
+
+
+@contextmanager
+def _blaming(file: Path) -> Iterator[None]:
+    """Raise one error for whatever is wrong with a policy's file."""
+    try:
+        yield
+    except (*MALFORMED, PdrmError) as error:
+        why = describe_fault(error, file.with_suffix(".json").name)
+        fault = f"{file} is not a policy, or is damaged: {why}"
+        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        raise BadPolicyFile(fault, fix=fix) from error
+
+
+def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
+    text, seen, kind = (str(description[name]) for name in ("machine", "view", "kind"))
+    actions = tuple(map(str, description["actions"]))
+    shared = description["about"], text, actions
+    machine, view = parse(text), view_of(seen if seen == "full" else int(seen))
+    if isinstance(machine, CountingRewardAutomaton):
+        need((kind == "counters" and view == FullStack(), "it is not a policy over counters"))
+        states = (*machine.states, *machine.final)
+        return QPolicy(*shared, read_rows(arrays, "", view, states, machine.counters, len(actions)))
+    states, symbols = (*machine.states, *machine.final), machine.stack
+    if kind == "stack":
+        return QPolicy(*shared, read_rows(arrays, "", view, states, symbols, len(actions)))
+    options = {state: tuple(texts) for state, texts in description["options"].items()}
+    fits = tuple(options) == machine.states and all(
+        texts in (option_texts(options_of(machine, state)), STANDS_IN)
+        for state, texts in options.items()
+    )
+    need((fits, "its options are not those of its machine"))
+    most = max(map(len, options.values()))
+    meta = read_rows(arrays, "meta.", view, states, symbols, most)
+    within = read_rows(arrays, "within.", TOP, states, symbols, most * len(actions))
+    return HierarchicalPolicy(*shared, meta, options, within)

@@ -16,9 +16,8 @@ from typing import Any, Self
 
 from pdrm.errors import BadSetting, MissingPackage, did_you_mean
 from pdrm.files import ensure_folder
-from pdrm.learning.run_folder import is_done
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.learning.run_loop import Status, Watch
-from pdrm.learning.run_spec import RunSpec
 
 
 class Sink(ABC):

@@ -12,7 +12,7 @@ from pdrm.analysis.k_search import check_k
 from pdrm.analysis.size_claims import size_claims
 from pdrm.analysis.sizes import sizes_record
 from pdrm.files import parse_record, write_atomically
-from pdrm.learning.usual_settings import PAPER_SETTINGS
+from pdrm.learning.settings import PAPER_SETTINGS
 from pdrm.task import Task
 
 SIZES, THEORY = "sizes.json", "theory.json"

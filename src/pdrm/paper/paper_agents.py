@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLearning
+from pdrm.errors import BadSetting, did_you_mean
+from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLearning, Tabular
+
+TIES = ("random", "first")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ReadTable:
-    """The settings of every reading of Q-learning."""
+class ReadTabular(Tabular):
+    """Settings of every agent that learns by steps, as a reading of the paper has it."""
 
     ties: str = "random"
     """Tie-breaking among several best actions: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
@@ -18,10 +21,15 @@ class ReadTable:
     seconds_per_episode: float | None = None
     """Wall-clock seconds after which an episode is truncated, as in the paper. The result then depends on the computer."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ties not in TIES:
+            raise BadSetting(f"ties is {self.ties!r}", fix=did_you_mean(self.ties, TIES))
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ReadShaped(ReadTable):
-    """The settings of readings whose rewards can be shaped."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ReadQLearning(QLearning, ReadTabular):
+    """Q-learning as a reading of the paper has it."""
 
     shaping_scale: float = 1.0
     """The factor of Φ; -1 is the sign of Toro Icarte's code."""
@@ -30,22 +38,22 @@ class ReadShaped(ReadTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadQLearning(ReadShaped, QLearning):
-    """Q-learning as a reading of the paper has it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCpRM(ReadShaped, CpRM):
+class ReadCpRM(CpRM, ReadTabular):
     """CpRM as a reading of the paper has it."""
 
+    shaping_scale: float = 1.0
+    """As for `ReadQLearning`."""
+    shaping_shift: float = 0.0
+    """As for `ReadQLearning`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCountingQ(ReadTable, CountingQ):
+class ReadCountingQ(CountingQ, ReadTabular):
     """Q-learning over counters as a reading of the paper has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCountingCQL(ReadTable, CountingCQL):
+class ReadCountingCQL(CountingCQL, ReadTabular):
     """CQL as a reading of the paper has it."""
 
     counter_values: int | None = None

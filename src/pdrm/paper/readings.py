@@ -24,7 +24,7 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.learning.usual_settings import PAPER_SETTINGS
+from pdrm.learning.settings import PAPER_SETTINGS
 from pdrm.paper.claims import judge_claims, judge_physics
 from pdrm.paper.evidence import HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.figures import SECONDS, STUDIES, WATER_READINGS, study

@@ -133,7 +133,7 @@ def expand(
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
     Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
-    that is expanded again changes nothing. The readable twin of a step is `Check.steps` in `pdrm.analysis.checker`.
+    that is expanded again changes nothing. The readable twin of a step is `Check.rows` in `pdrm.analysis.checker`.
     """
     slot, keys, used = states.index
     places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth

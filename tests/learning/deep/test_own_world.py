@@ -10,7 +10,7 @@ import pytest
 import pdrm
 from pdrm.domains import JaxWorld
 from pdrm.errors import BadDomainSetting, BadRunFolder, DoesNotApply
-from pdrm.learning.run_spec import RunSpec
+from pdrm.learning.run_folder import RunSpec
 from pdrm.product.jax_env.jax_domain import make_key, own_domain
 
 ROOM = JaxWorld(

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
-from pdrm.learning.agents import Hierarchical, QLearning
+from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.q_learning import ReadableQLearning, Seen, draw_outcome, greedy
+from pdrm.learning.tabular.q_learning import ReadableProduct, Seen, greedy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
@@ -58,11 +58,7 @@ def is_achieved(
     machine: PushdownRewardMachine, option: Option, label: Label, top: str | None
 ) -> bool:
     """Return True if a label completes an option with a top symbol: the machine takes its rule."""
-    return (
-        option is not None
-        and option.guard.holds(label)
-        and machine.rule(option.source, label, top) is option
-    )
+    return option is not None and machine.rule(option.source, label, top) is option
 
 
 def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[Head, ...]:
@@ -118,7 +114,7 @@ class Running:
     weight: float = 1.0
 
 
-class ReadableHierarchical:
+class ReadableHierarchical(ReadableProduct):
     """Learns episode by episode; `meta` maps what is seen to one value per option of the machine state, `policies` maps the
     environment state, machine state and top symbol to one value per action for each of these options.
 
@@ -126,6 +122,8 @@ class ReadableHierarchical:
     The order of the draws: the start of an episode, if there are several; then at every step, if no option is running, whether
     the option is a random one, and which (or which of the best, if several); whether the action is a random one, and which (or
     which of the best, if several); and the outcome, if there are several."""
+
+    machine: PushdownRewardMachine
 
     def __init__(
         self,
@@ -135,13 +133,10 @@ class ReadableHierarchical:
         settings: Hierarchical,
         rng: Rng,
     ) -> None:
-        self.domain, self.machine, self.view = domain, machine, view
+        super().__init__(domain, machine, rng.uniform)
+        self.view, self.rng = view, rng
         self.settings = settings = settings.settled()
-        self.rng = rng
         self.now: Callable[[], float] = time.perf_counter
-        self.product = ReadableQLearning(
-            domain, machine, view, QLearning(), rng
-        )  # takes steps, and learns nothing
         self.heads = acting_heads(machine, domain)
         self.options = options_in_play(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
@@ -172,25 +167,25 @@ class ReadableHierarchical:
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
-        began, seconds = self.now(), self.settings.seconds_per_episode
-        s, here, gained = self.product.begin()
+        began, seconds = self.now(), self.settings.extras.seconds_per_episode
+        s, _, (here, gained, _) = self.begin()
         running, last = None, False
         for step in range(self.limit):
-            if self.product.over(s, here) or last:
+            if self.over(s, here) or last:
                 break
             last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
             if running is None:
                 running = self.choose_option(s, here)
             a = self.choose(self.policy_values(s, Head(here.state, here.top))[running.option])
-            o = draw_outcome(self.domain, s, a, self.rng)
-            after, there, paid = self.product.outcome(s, here, a, o)
+            o = self.draw(self.domain.arrays.probability[s, a])
+            after, there, paid = self.outcome(s, here, a, o)
             self.learn(s, here, a, o)
             running.collected += running.weight * paid
             running.weight *= self.settings.discount
             ends = (
                 there != here
                 or self.achieved(here, s, a, o)[running.option]
-                or self.product.over(after, there)
+                or self.over(after, there)
             )
             if ends or last:
                 self.learn_meta(running, after, there)
@@ -226,7 +221,7 @@ class ReadableHierarchical:
         for head in self.heads:
             before = here if head == own else shortest_with(self.machine, head)
             try:
-                _, there, paid = self.product.outcome(s, before, a, o)
+                _, there, paid = self.outcome(s, before, a, o)
             except UndefinedMove:  # has no counterfactual
                 continue
             ends = there != before or over
@@ -234,7 +229,7 @@ class ReadableHierarchical:
                 zip(self.options[head.state], self.policy_values(s, head), strict=True)
             ):
                 achieved = is_achieved(self.machine, option, label, head.top)
-                target = self.settings.option_pay * paid
+                target = self.settings.extras.option_pay * paid
                 if achieved:
                     target += self.settings.r_plus
                 elif ends and option is not None:
@@ -246,7 +241,7 @@ class ReadableHierarchical:
     def learn_meta(self, running: Running, after: int, there: Configuration) -> None:
         """q(z, option) moves by α towards Σ γ^i r_i + γ^τ max q(z', ·), without the future where the task is over."""
         target = running.collected
-        if not self.product.over(after, there):
+        if not self.over(after, there):
             target += running.weight * max(self.meta_values(after, there))
         running.values[running.option] += self.settings.learning_rate * (
             target - running.values[running.option]
@@ -255,10 +250,10 @@ class ReadableHierarchical:
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
         tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, rng)
-        s, here, gained = tester.product.begin()
+        s, _, (here, gained, _) = tester.begin()
         option = None
         for _ in range(tester.limit):
-            if tester.product.over(s, here):
+            if tester.over(s, here):
                 break
             count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
             if option is None:
@@ -268,8 +263,8 @@ class ReadableHierarchical:
             a = greedy(
                 self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng
             )
-            o = draw_outcome(domain, s, a, rng)
-            after, there, paid = tester.product.outcome(s, here, a, o)
+            o = tester.draw(domain.arrays.probability[s, a])
+            after, there, paid = tester.outcome(s, here, a, o)
             if there != here or tester.achieved(here, s, a, o)[option]:
                 option = None
             gained += paid

@@ -16,21 +16,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadSetting,
-    CannotTranslate,
-    DoesNotApply,
     EndlessSilentMoves,
-    UndefinedMove,
 )
 from pdrm.files import Arrays
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import CountingQ, Hierarchical, QLearning
-from pdrm.learning.curve import Test
+from pdrm.learning.agents import CountingQ, Hierarchical, QLearning, Tabular
+from pdrm.learning.protocol import Test
 from pdrm.learning.randomness import seed_streams
-from pdrm.learning.settings import BuiltInAgent
 from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular.hierarchical import TOP, acting_heads, options_in_play
@@ -44,7 +39,6 @@ from pdrm.learning.tabular.learner_tables import (
     list_arrays,
     put_arrays,
 )
-from pdrm.learning.tabular.memory import AnyMemory, first_vectors
 from pdrm.learning.tabular.policy import (
     HierarchicalPolicy,
     QPolicy,
@@ -52,9 +46,10 @@ from pdrm.learning.tabular.policy import (
     option_texts,
 )
 from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
-from pdrm.learning.tabular.q_learning import find_potential
+from pdrm.learning.tabular.q_learning import AnyMemory, find_potential, first_vectors, no_rule
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import lengthen
 from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.explore_kernel import (
     BEYOND,
@@ -139,7 +134,7 @@ class TabularLearner(ABC):
     def advance(self, until: int) -> None:
         """Train until this many episodes are done in all, but never past the settings' `episodes`."""
         until = min(until, self.settings.episodes)
-        seconds = self.settings.seconds_per_episode
+        seconds = self.settings.extras.seconds_per_episode
         if seconds is None:
             self._learn(until)
             return
@@ -226,11 +221,7 @@ class TabularLearner(ABC):
     def _refuse(self, status: int) -> None:
         name = self.machine.name
         if status == UNDEFINED_LABEL:
-            fault = (
-                f"domain `{self.domain.name}` emits a label that machine `{name}` has no rule for"
-            )
-            fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
-            raise UndefinedMove(fault, fix=fix)
+            raise no_rule(self.domain, name)
         if status == ENDLESS:
             fault = f"machine `{name}` makes more than {MOST_SILENT_MOVES:,} silent moves after one label"
             fix = "set operations_per_episode: an episode ends before such a step"
@@ -285,7 +276,7 @@ class QLearner(TabularLearner):
         if potential is not None:
             potentials = potential.tables(explored.stacks.capacity)
         nodes = []
-        for vector in first_vectors(self.machine, self.settings.counter_values):
+        for vector in first_vectors(self.machine, self.settings.extras.counter_values):
             explored, node = add_vector(explored, vector)
             nodes.append(node)
         keys = np.array(nodes, np.int64)
@@ -351,21 +342,13 @@ class HierarchicalLearner(TabularLearner):
         )
 
 
-def make_learner(task: Task, agent: BuiltInAgent, seed: int) -> QLearner | HierarchicalLearner:
+def make_learner(task: Task, agent: Tabular, seed: int) -> QLearner | HierarchicalLearner:
     """A run of a tabular agent, before its first episode."""
-    if task.continuous:
-        raise DoesNotApply(
-            f"agent `{agent.name}` learns a table, and {task.name} is continuous",
-            fix='train a network: agent="ppo" (--agent ppo)',
-        )
     agent = agent.settled(task)
-    view: View | None = agent.view
+    view = agent.view
     assert view is not None
     if isinstance(agent, Hierarchical):
         return HierarchicalLearner(task.finite, task.pushdown, view, agent, seed)
-    if isinstance(agent, QLearning):
-        machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
-        return QLearner(task.finite, machine, view, agent, seed)
-    raise CannotTranslate(
-        f"agent `{agent.name}` is not tabular", fix="use q, cprm, hrm, cra-q or cra-cql"
-    )
+    assert isinstance(agent, QLearning)
+    machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
+    return QLearner(task.finite, machine, view, agent, seed)

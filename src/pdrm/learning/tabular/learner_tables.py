@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.files import Arrays
-from pdrm.learning.agents import Counterfactuals, Hierarchical, QLearning
+from pdrm.learning.agents import Counterfactuals, Tabular
 from pdrm.learning.tabular.hierarchical import is_achieved, options_in_play, shortest_with
-from pdrm.learning.tabular.memory import AnyMemory, class_depth
+from pdrm.learning.tabular.q_learning import AnyMemory, class_depth
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
@@ -212,43 +212,37 @@ class Rates(NamedTuple):
     decay: float
     least: float
     limit: int
-    imagines: bool = False
-    depth: int = -1  # symbols by which stacks are classed, or -1: every stack is its own class
-    budget: int = 0  # counterfactual updates per step, or 0: all
-    episode_budget: int = 0  # updates per episode, or 0: no limit
-    operations: int = 0  # moves of a counting automaton per episode, or 0: no limit
-    first_tie: bool = False  # of several best actions the first is taken, unless all are worth 0
-    limit_ends: bool = False  # a truncated episode is learnt as one that has ended
-    option_pay: float = 1.0  # the factor of what machine and environment pay an option
-    r_plus: float = 0.0
-    r_minus: float = 0.0
+    imagines: bool
+    depth: int  # symbols by which stacks are classed, or -1: every stack is its own class
+    budget: int  # counterfactual updates per step, or 0: all
+    episode_budget: int  # updates per episode, or 0: no limit
+    operations: int  # moves of a counting automaton per episode, or 0: no limit
+    first_tie: bool  # of several best actions the first is taken, unless all are worth 0
+    limit_ends: bool  # a truncated episode is learnt as one that has ended
+    option_pay: float  # the factor of what machine and environment pay an option
+    r_plus: float
+    r_minus: float
 
 
-def find_rates(
-    settings: QLearning | Hierarchical, domain: FiniteDomain, machine: AnyMemory, view: View
-) -> Rates:
+def find_rates(settings: Tabular, domain: FiniteDomain, machine: AnyMemory, view: View) -> Rates:
     """The settings as numbers."""
-    rates = Rates(
+    extras = settings.extras
+    return Rates(
         float(settings.learning_rate),
         float(settings.discount),
         float(settings.epsilon_decay),
         float(settings.epsilon_least),
         settings.step_limit or domain.step_limit,
-    )
-    if isinstance(settings, Hierarchical):
-        return rates._replace(
-            option_pay=float(settings.option_pay),
-            r_plus=float(settings.r_plus),
-            r_minus=float(settings.r_minus),
-        )
-    return rates._replace(
-        imagines=settings.counterfactuals is not Counterfactuals.NONE,
-        depth=class_depth(machine, view, settings.counterfactuals),
-        budget=settings.updates_per_step or 0,
-        episode_budget=settings.updates_per_episode or 0,
-        operations=settings.operations_per_episode or 0,
-        first_tie=settings.ties == "first",
-        limit_ends=settings.limit_ends,
+        extras.counterfactuals is not Counterfactuals.NONE,
+        class_depth(machine, view, extras.counterfactuals),
+        extras.updates_per_step or 0,
+        extras.updates_per_episode or 0,
+        extras.operations_per_episode or 0,
+        extras.ties == "first",
+        extras.limit_ends,
+        float(extras.option_pay),
+        float(extras.r_plus),
+        float(extras.r_minus),
     )
 
 

@@ -15,14 +15,14 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import OptionTables, Progress, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
+    begin,
     choose_greedily,
     draw,
     find_row,
     find_seen,
+    follow,
     highest,
-    look_up,
     place_row,
-    read_first,
     room_for_views,
     uniform,
 )
@@ -62,7 +62,6 @@ def learn(
     run = progress[0]
     here, s, meta_row, step, updates = run.here, run.state, run.row, run.step, run.updates
     option, collected, weight, gained = run.option, run.collected, run.weight, run.gained
-    starts = domain.start_probability.reshape(1, 1, -1)
     most_views = room_for_views(slot)
     random, status, over = rng[0], at.DONE, False
     while run.episode < until:
@@ -78,11 +77,7 @@ def learn(
         before = random
         # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
         if here == at.NONE:
-            start, random = draw(starts, 0, 0, random)
-            s, start_label = domain.start_state[start], domain.start_label[start]
-            here, gained = explored.start, explored.start_reward
-            if start_label >= 0:
-                here, gained, _ = read_first(explored, start_label, 0)
+            s, here, gained, _, random = begin(domain, explored, 0, random)
             if here < 0:
                 status, here, random = here, at.NONE, before
                 break
@@ -104,7 +99,7 @@ def learn(
         # 3. Choose an option, if none is running (choose_option).
         if meta_row < 0:
             meta_row, place = find_row(slot, keys, states, s, seen[here])
-            if meta_row < 0:
+            if meta_row == FREE:
                 meta_row = used[0]
                 keys[meta_row], used[0] = seen[here] * states + s, meta_row + 1
                 place_row(slot, s, place, meta_row)
@@ -182,7 +177,7 @@ def learn(
             next_row = FREE
             if not over:
                 next_row, place = find_row(slot, keys, states, after, seen[there])
-                if next_row < 0:
+                if next_row == FREE:
                     next_row = used[0]
                     keys[next_row], used[0] = seen[there] * states + after, next_row + 1
                     place_row(slot, after, place, next_row)
@@ -216,15 +211,10 @@ def test(
     `ends` gets the last machine state. If room runs out, make some and call again: everything
     is played again, with the same random numbers."""
     explored, table, options, _, q = tables
-    starts = domain.start_probability.reshape(1, 1, -1)
     actions, machine_states, random = domain.next.shape[1], explored.states, rng[1]
     for episode in range(len(returns)):
         # 1. Begin (begin).
-        start, random = draw(starts, 0, 0, random)
-        s, start_label = domain.start_state[start], domain.start_label[start]
-        here, gained = explored.start, explored.start_reward
-        if start_label >= 0:
-            here, gained, _ = read_first(explored, start_label, 0)
+        s, here, gained, _, random = begin(domain, explored, 0, random)
         if here < 0:
             return int(here)
         step, option = 0, at.NONE
@@ -244,9 +234,7 @@ def test(
             label = domain.label[s, a, o]
             step += 1
             # 3. Take the step; it may end the option (outcome, achieved).
-            there, earned = look_up(explored.after, explored.paid, here, label)
-            if there == UNKNOWN:
-                there, earned = explore(explored, here, label)
+            there, earned = follow(explored, here, label)
             if there < 0:
                 return int(there)
             gained += domain.reward[s, a, o] + earned

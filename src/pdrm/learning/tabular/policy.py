@@ -1,6 +1,6 @@
 """Policies that tabular agents learn: how one is asked, how it is saved, and those that are tables.
 
-A policy's files are arrays in a `.npz` and a description in a `.json` that holds the arrays' fingerprint (`policy_file` reads
+A policy's files are arrays in a `.npz` and a description in a `.json` that holds the arrays' fingerprint (`saved_policy` reads
 them). Nothing in them is run when they are read.
 """
 
@@ -26,6 +26,7 @@ from pdrm.learning.tabular.policy_table import (
     Memory,
     PolicyRow,
     PolicyTable,
+    SeenThere,
     check_stack,
     check_state,
     number_state,
@@ -77,12 +78,33 @@ class TabularPolicy(ABC):
     ) -> npt.NDArray[np.float64]:
         """The values of the actions there. `memory`: the stack, top first, or the counters."""
 
-    @abstractmethod
     def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
         """The learnt table, row by row.
 
-        domain: The domain it was learnt in, to describe the environment's states (default: the policy's own).
+        Args:
+            domain: The domain it was learnt in, to describe the environment's states (default: the policy's own).
         """
+        from pdrm.drawing.rows import Rows
+
+        known = self.domain if domain is None else domain
+
+        def make(row: int) -> PolicyRow:
+            seen = self._seen(row)
+            return PolicyRow.of(known, seen, self._name_values(*seen))
+
+        return Rows(self._height(), make)
+
+    def _height(self) -> int:
+        """The number of rows of its table."""
+        return len(self)
+
+    @abstractmethod
+    def _seen(self, row: int) -> SeenThere:
+        """What a row of its table is about."""
+
+    def _name_values(self, place: int, state: str, memory: Memory) -> dict[str, float]:
+        """The values of a row of the table, by name."""
+        return dict(zip(self.actions, self.values(place, state, memory).tolist(), strict=True))
 
     @abstractmethod
     def check_domain(self, domain: FiniteDomain) -> None:
@@ -237,27 +259,9 @@ class QPolicy(TabularPolicy):
             return simulated.state, simulated.counters
         return state, (max(0, len(stack) - 1),)
 
-    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
-        """The learnt table, row by row: by machine state, then by the view of the stack, then by environment state.
-
-        domain: The domain it was learnt in, to describe the environment's states (default: the policy's own).
-        """
-        from pdrm.drawing.rows import Rows
-
-        known = self.domain if domain is None else domain
-
-        def make(row: int) -> PolicyRow:
-            seen = self.q_table.seen(row)
-            values = self.q_table.value[row].tolist()
-            return PolicyRow.of(
-                known, seen, dict(zip(self._choices(seen[1]), values, strict=False))
-            )
-
-        return Rows(len(self), make)
-
-    def _choices(self, _machine_state: str) -> tuple[str, ...]:
-        """The names of the values of a row: the actions."""
-        return self.actions
+    def _seen(self, row: int) -> SeenThere:
+        """In order: by machine state, then by the view of the stack, then by environment state."""
+        return self.q_table.seen(row)
 
     def check_domain(self, domain: FiniteDomain) -> None:
         """Raise unless the policy can act in this domain."""
@@ -328,8 +332,12 @@ class HierarchicalPolicy(QPolicy):
         there = self._locate(observation, machine_state, memory)
         return int(np.argmax(self.values(*there, option)))
 
-    def _choices(self, _machine_state: str) -> tuple[str, ...]:
-        return self.options.get(_machine_state, ())
+    def _choices(self, machine_state: str) -> tuple[str, ...]:
+        return self.options.get(machine_state, ())
+
+    def _name_values(self, place: int, state: str, memory: Memory) -> dict[str, float]:
+        values = self.option_values(place, state, memory).tolist()
+        return dict(zip(self._choices(state), values, strict=True))
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}

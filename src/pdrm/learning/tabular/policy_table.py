@@ -23,6 +23,8 @@ from pdrm.product.views import View
 
 Memory = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
+SeenThere = tuple[int, str, tuple[Any, ...]]
+"""What a row is about: an environment state, a machine state, and what is seen of the memory."""
 UNSEEN = -1
 LARGEST = 2**31 - 1
 
@@ -201,7 +203,7 @@ class PolicyTable:
         found: Rewards = np.zeros(self.value.shape[1]) if row is None else self.value[row]
         return found
 
-    def seen(self, row: int) -> tuple[int, str, tuple[Any, ...]]:
+    def seen(self, row: int) -> SeenThere:
         """The environment state, machine state and memory of a row."""
         memory = self.memory.memory(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
@@ -241,7 +243,7 @@ class PolicyRow(NamedTuple):
     def of(
         cls,
         domain: FiniteDomain | None,
-        seen: tuple[int, str, tuple[Any, ...]],
+        seen: SeenThere,
         values: Mapping[str, float],
     ) -> PolicyRow:
         """The row of what is seen: environment state, machine state and stack."""

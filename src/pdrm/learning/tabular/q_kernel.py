@@ -17,12 +17,13 @@ from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular.learner_tables import Progress, QTables, Rates
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
+    begin,
     choose_greedily,
     draw,
     find_row,
     find_seen,
+    follow,
     highest,
-    look_up,
     place_row,
     read_first,
     room_for_views,
@@ -306,16 +307,11 @@ def test(
     entry of `returns`; `ends` gets the last machine state. If room runs out, make some and call
     again: everything is played again, with the same random numbers."""
     explored, table = tables.explored, tables.table
-    starts = domain.start_probability.reshape(1, 1, -1)
     actions, random = domain.next.shape[1], rng[1]
     most, counted = rates.operations, len(explored.counters) > 0
     for episode in range(len(returns)):
         # 1. Begin (begin).
-        start, random = draw(starts, 0, 0, random)
-        s, start_label = domain.start_state[start], domain.start_label[start]
-        here, gained, operations = explored.start, explored.start_reward, 0
-        if start_label >= 0:
-            here, gained, operations = read_first(explored, start_label, most)
+        s, here, gained, operations, random = begin(domain, explored, most, random)
         if here < 0:
             return int(here)
         step = 0
@@ -328,9 +324,7 @@ def test(
             o, random = draw(domain.probability, s, a, random)
             label = domain.label[s, a, o]
             # 3. Take the step, unless the episode cannot afford it (outcome, affords).
-            there, earned = look_up(explored.after, explored.paid, here, label)
-            if there == UNKNOWN:
-                there, earned = explore(explored, here, label)
+            there, earned = follow(explored, here, label)
             if there < 0:
                 return int(there)
             if counted:

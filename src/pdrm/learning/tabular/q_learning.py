@@ -1,7 +1,7 @@
 """Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and Algorithm 2 (k-policies).
 
 This is the specification of `q_kernel.py`: on the same random numbers the two fill the same table, entry by entry. Over a
-counting automaton it is Q-learning and CQL: the counters stand for the stack (see `memory.py`).
+counting automaton it is Q-learning and CQL: the values of the counters, written as symbols, stand for the stack.
 """
 
 from __future__ import annotations
@@ -9,25 +9,173 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
-from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.errors import UndefinedMove
+from pdrm.domains.finite_domain import FiniteDomain, Label, pick
+from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.memory import (
-    EVERY_STACK,
-    AnyMemory,
-    MemoryStep,
-    begin,
-    class_depth,
-    first_vectors,
-    read_label,
+from pdrm.machines.configurations import Configuration, Step
+from pdrm.machines.counting import (
+    MOST_SILENT_MOVES,
+    CountingConfiguration,
+    CountingRewardAutomaton,
+    CountingStep,
 )
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stack_bounds import symbols_that_matter
+from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import View
+from pdrm.product.exploration import LARGEST_KEY
+from pdrm.product.views import FullStack, View
+
+AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
+
+
+def no_rule(domain: FiniteDomain, machine: str) -> UndefinedMove:
+    """The error that a machine cannot read what a domain emits."""
+    fault = f"domain `{domain.name}` emits a label that machine `{machine}` has no rule for"
+    fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
+    return UndefinedMove(fault, fix=fix)
+
+
+class MemoryStep(NamedTuple):
+    """The result of a label: the configuration after it, the reward, and the moves of a counting automaton (0: not counted)."""
+
+    after: Configuration
+    reward: float
+    moves: int
+
+
+def _read_off(step: Step | CountingStep) -> MemoryStep:
+    if isinstance(step, CountingStep):
+        after = Configuration(step.after.state, tuple(map(str, step.after.counters)))
+        return MemoryStep(after, step.reward, step.moves)
+    return MemoryStep(step.after, step.reward, 0)
+
+
+class ReadableProduct:
+    """A domain with a machine, step by step.
+
+    Args:
+        domain: The domain.
+        machine: With a stack or with counters.
+        uniform: Draws a number in [0, 1).
+        most: Moves of a counting automaton that an episode may take (default: any number).
+    """
+
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: AnyMemory,
+        uniform: Callable[[], float],
+        most: int | None = None,
+    ) -> None:
+        self.domain, self.machine, self.uniform, self.most = domain, machine, uniform, most
+        self.operations = 0
+        """The moves of the episode so far."""
+        self._steps: dict[tuple[Configuration, int], MemoryStep] = {}
+
+    def draw(self, probability: Rewards) -> int:
+        """What nature chooses."""
+        return pick(probability, self.uniform()) if len(probability) > 1 else 0
+
+    def begin(self) -> tuple[int, int, MemoryStep]:
+        """A start of the domain, the number of the label at reset (negative: none), and the machine's silent moves and step on it."""
+        arrays = self.domain.arrays
+        start = self.draw(arrays.start_probability)
+        s, label = int(arrays.start_state[start]), int(arrays.start_label[start])
+        first, self.operations = _read_off(self.machine.begin()), 0
+        if label >= 0 and first.after.state not in self.machine.final:
+            step = self.read(first.after, label)
+            self.operations = step.moves
+            if not self.spent:
+                first = step._replace(reward=first.reward + step.reward)
+        return s, label, first
+
+    def over(self, s: int, here: Configuration) -> bool:
+        """True if the environment or the machine has ended (a limit is not an end)."""
+        return here.state in self.machine.final or bool(self.domain.arrays.terminal[s])
+
+    def read(self, here: Configuration, label: int) -> MemoryStep:
+        """The machine's step on a label; kept, because a counting automaton may take many moves for it."""
+        if (here, label) not in self._steps:
+            self._steps[here, label] = self._take(here, self.domain.labels[label])
+        return self._steps[here, label]
+
+    def _take(self, here: Configuration, label: Label) -> MemoryStep:
+        """A step that needs more moves than an episode may take is not taken; it has one more than that."""
+        if isinstance(self.machine, PushdownRewardMachine):
+            return _read_off(self.machine.step(here, label))
+        before = CountingConfiguration(here.state, tuple(map(int, here.stack)))
+        try:
+            return _read_off(self.machine.step(before, label, self.most or MOST_SILENT_MOVES))
+        except EndlessSilentMoves:
+            if self.most is None:
+                raise
+            return MemoryStep(here, 0.0, self.most + 1)
+
+    def outcome(
+        self, s: int, here: Configuration, a: int, o: int
+    ) -> tuple[int, Configuration, float]:
+        """The next state and configuration, and what the environment and the machine pay."""
+        arrays = self.domain.arrays
+        step = self.read(here, int(arrays.label[s, a, o]))
+        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
+
+    def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
+        """Count the operations of a step, real or counterfactual; return True if the episode still has them."""
+        self.operations += self.read(here, int(self.domain.arrays.label[s, a, o])).moves
+        return not self.spent
+
+    @property
+    def spent(self) -> bool:
+        """True if the episode has used up its operations."""
+        return self.most is not None and self.operations > self.most
+
+
+MOST_VECTORS = 100_000
+"""The limit of counterfactual counter vectors that were not observed before."""
+EVERY_STACK = -1
+"""The depth by which every stack is a class of its own."""
+
+
+def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
+    """The number of symbols that tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
+    step can pop, and on the k it sees (or the one the machine looks at) below them.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.views import TopK
+    >>> class_depth(catalogue("treasure-maze"), TopK(1), Counterfactuals.DEDUPLICATED)
+    2
+    """
+    if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
+        return EVERY_STACK
+    if not isinstance(machine, PushdownRewardMachine):
+        return EVERY_STACK  # all counter values are seen
+    symbols = symbols_that_matter(machine, view.k)
+    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
+        return EVERY_STACK  # a class has no bound, or no number of its own
+    return symbols
+
+
+def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
+    """The counter vectors used for counterfactuals before they were observed: those with every counter below `values`.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> first_vectors(catalogue("letter-cra"), 3)
+    [(0,), (1,), (2,)]
+    """
+    if values is None or not isinstance(machine, CountingRewardAutomaton):
+        return []
+    if values**machine.counters > MOST_VECTORS:
+        fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
+        raise BadSetting(fault, fix="a smaller counter_values")
+    return list(product(range(values), repeat=machine.counters))
+
+
+# --- Learning
 
 if TYPE_CHECKING:
     from pdrm.product.shaping import Potential
@@ -44,12 +192,6 @@ def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
     return best[rng.below(len(best))] if len(best) > 1 and at_random else best[0]
 
 
-def draw_outcome(domain: FiniteDomain, s: int, a: int, rng: Rng) -> int:
-    """The outcome of an action that nature chooses."""
-    probability = domain.arrays.probability[s, a]
-    return pick(probability, rng.uniform()) if len(probability) > 1 else 0
-
-
 def find_potential(
     settings: QLearning, domain: FiniteDomain, machine: AnyMemory
 ) -> Potential | None:
@@ -60,25 +202,25 @@ def find_potential(
     return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
 
 
-class ReadableQLearning:
+class ReadableQLearning(ReadableProduct):
     """Learns episode by episode; `q` maps what is seen to one value per action."""
 
     def __init__(
         self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
     ) -> None:
-        self.domain, self.machine, self.view = domain, machine, view
         self.settings = settings = settings.settled()
-        self.rng = rng
+        self.extras = extras = settings.extras
+        super().__init__(domain, machine, rng.uniform, extras.operations_per_episode)
+        self.view, self.rng = view, rng
         self.potential = find_potential(settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
         self.epsilon = settings.epsilon
-        self.depth = class_depth(machine, view, settings.counterfactuals)
+        self.depth = class_depth(machine, view, extras.counterfactuals)
         self.observed: dict[Stack, Stack] = {}
         """One stack of each class, in the order in which they were first observed."""
-        for vector in first_vectors(machine, self.settings.counter_values):
+        for vector in first_vectors(machine, extras.counter_values):
             self.observe(tuple(map(str, vector)))
         self.turn = (0, 0)
-        self.operations = 0
         self.now: Callable[[], float] = time.perf_counter
         self.began = 0.0
         self.last = False  # whether the step is learnt as one after which nothing comes
@@ -100,12 +242,12 @@ class ReadableQLearning:
     def episode(self) -> float:
         """One episode; returns what it paid."""
         self.began = self.now()
-        s, here, gained = self.begin()
+        s, _, (here, gained, _) = self.begin()
         updates, limit = 0, self.settings.step_limit or self.domain.step_limit
         for step in range(limit):
             if self.over(s, here) or self.spent or self.late:
                 break
-            if step and 0 < (self.settings.updates_per_episode or 0) <= updates:
+            if step and 0 < (self.extras.updates_per_episode or 0) <= updates:
                 break
             a, o = self.choose(s, here)
             if not self.affords(s, here, a, o):
@@ -113,77 +255,36 @@ class ReadableQLearning:
             after, there, paid = self.outcome(s, here, a, o)
             if not self.over(after, there):
                 self.values(after, there)
-            self.last = self.settings.limit_ends and step + 1 == limit
+            self.last = self.extras.limit_ends and step + 1 == limit
             updates += self.learn(s, here, a, o)
             gained += paid
             s, here = after, there
         self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
         return gained
 
-    def begin(self) -> tuple[int, Configuration, float]:
-        """A start of the domain, the machine's silent moves, and the label at reset."""
-        arrays = self.domain.arrays
-        k = pick(arrays.start_probability, self.rng.uniform()) if len(arrays.start_state) > 1 else 0
-        here, gained, _ = begin(self.machine)
-        self.operations = 0
-        if arrays.start_label[k] >= 0 and here.state not in self.machine.final:
-            step = self.read(here, int(arrays.start_label[k]))
-            self.operations = step.moves
-            if not self.spent:
-                here, gained = step.after, gained + step.reward
-        return int(arrays.start_state[k]), here, gained
-
-    def over(self, s: int, here: Configuration) -> bool:
-        """True if the environment or the machine has ended (a limit is not an end)."""
-        return here.state in self.machine.final or bool(self.domain.arrays.terminal[s])
-
     def choose(self, s: int, here: Configuration) -> tuple[int, int]:
         """An ε-greedy action, and the outcome nature chooses; the stack is observed first."""
-        if self.settings.counterfactuals is not Counterfactuals.NONE:
+        if self.extras.counterfactuals is not Counterfactuals.NONE:
             self.observe(here.stack)
         row = self.values(s, here)
         a = (
             self.rng.below(len(row))
             if self.rng.uniform() < self.epsilon
-            else greedy(row, self.rng, self.settings.ties)
+            else greedy(row, self.rng, self.extras.ties)
         )
-        return a, draw_outcome(self.domain, s, a, self.rng)
-
-    def outcome(
-        self, s: int, here: Configuration, a: int, o: int
-    ) -> tuple[int, Configuration, float]:
-        """The next state and configuration, and what the environment and the machine pay."""
-        arrays = self.domain.arrays
-        step = self.read(here, arrays.label[s, a, o])
-        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
-
-    def read(self, here: Configuration, label: int) -> MemoryStep:
-        """The machine's step on a label."""
-        return read_label(
-            self.machine, here, self.domain.labels[label], self.settings.operations_per_episode
-        )
-
-    def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
-        """Count the operations of a step, real or counterfactual; return True if the episode still has them."""
-        self.operations += self.read(here, self.domain.arrays.label[s, a, o]).moves
-        return not self.spent
-
-    @property
-    def spent(self) -> bool:
-        """True if the episode has used up its operations."""
-        return 0 < (self.settings.operations_per_episode or 0) < self.operations
+        return a, self.draw(self.domain.arrays.probability[s, a])
 
     @property
     def late(self) -> bool:
         """True if the episode has used up its time."""
-        seconds = self.settings.seconds_per_episode
+        seconds = self.extras.seconds_per_episode
         return seconds is not None and self.now() - self.began > seconds
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
         """Update from the real step and from the counterfactual ones; returns the number of updates. Without a budget per step the real
         step is one of the counterfactual ones."""
-        plain = self.settings.counterfactuals is Counterfactuals.NONE
-        real = plain or self.settings.updates_per_step is not None
+        plain = self.extras.counterfactuals is Counterfactuals.NONE
+        real = plain or self.extras.updates_per_step is not None
         updates = int(real)
         if real:
             self.update(s, here, a, o)
@@ -202,7 +303,7 @@ class ReadableQLearning:
     def imagined(self) -> Iterator[Configuration]:
         """Every machine state with every observed stack; with a budget that many of them, from where the last step stopped."""
         stacks, states = list(self.observed.values()), self.machine.states
-        budget = self.settings.updates_per_step
+        budget = self.extras.updates_per_step
         if budget is None:
             yield from (Configuration(state, stack) for state in states for stack in stacks)
             return
@@ -233,14 +334,15 @@ class ReadableQLearning:
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableQLearning(domain, self.machine, self.view, self.settings, rng)
-        s, here, gained = tester.begin()
+        most = self.extras.operations_per_episode
+        tester = ReadableProduct(domain, self.machine, rng.uniform, most)
+        s, _, (here, gained, _) = tester.begin()
         for _ in range(self.settings.step_limit or domain.step_limit):
             if tester.over(s, here) or tester.spent:
                 break
             row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
-            a = greedy(row, rng, self.settings.ties)
-            o = draw_outcome(domain, s, a, rng)
+            a = greedy(row, rng, self.extras.ties)
+            o = tester.draw(domain.arrays.probability[s, a])
             if not tester.affords(s, here, a, o):
                 break
             s, here, paid = tester.outcome(s, here, a, o)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.learning.tabular.learner_tables import ANY_VIEW, QTable
 from pdrm.machines.tables import Integers, Rewards
@@ -26,7 +27,7 @@ _11, _27, _30, _31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
 
 @njit(cache=True)
 def find_row(slot: Integers, keys: Keys, states: int, s: int, view: int) -> tuple[int, int]:
-    """The row of an environment state and a view (`QTable`) or FREE, and its place for `place_row`."""
+    """The row of an environment state and a view (`QTable`) or FREE, and its place in `slot`."""
     if slot.ndim == 2:
         place = int(view)
         row = slot[ix(s), ix(view)]
@@ -115,11 +116,13 @@ def choose_greedily(
 
 
 @njit(cache=True)
-def look_up(after: Integers, paid: Rewards, here: int, label: int) -> tuple[int, float]:
-    """Where a label leads (`Explored.after`) and what the machine pays; UNKNOWN if that must be explored."""
+def follow(explored: Explored, here: int, label: int) -> tuple[int, float]:
+    """Where a label leads and what the machine pays, looked up or explored (`explore`)."""
     there, earned = UNKNOWN, 0.0
-    if here < after.shape[1]:
-        there, earned = after[ix(label), ix(here)], paid[ix(label), ix(here)]
+    if here < explored.after.shape[1]:
+        there, earned = explored.after[label, here], explored.paid[label, here]
+    if there == UNKNOWN:
+        there, earned = explore(explored, here, label)
     return there, earned
 
 
@@ -129,7 +132,7 @@ def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, i
     any number). Returns the configuration (or a negative number of `explore`), what was paid since
     the episode began, and the moves."""
     here, gained, operations = explored.start, explored.start_reward, 0
-    if here % explored.states < explored.first_final:
+    if label >= 0 and here % explored.states < explored.first_final:
         there, earned = explore(explored, here, label)
         if there >= 0 and len(explored.counters) > 0:
             operations = explored.moves[label, here]
@@ -137,6 +140,16 @@ def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, i
             gained += earned
             here = there
     return here, gained, operations
+
+
+@njit(cache=True)
+def begin(
+    domain: DomainArrays, explored: Explored, most: int, random: np.uint64
+) -> tuple[int, int, float, int, np.uint64]:
+    """A start of the domain, the result of `read_first`, and the generator's state after it."""
+    start, random = draw(domain.start_probability.reshape(1, 1, -1), 0, 0, random)
+    here, gained, operations = read_first(explored, domain.start_label[start], most)
+    return domain.start_state[start], here, gained, operations, random
 
 
 @njit(cache=True)

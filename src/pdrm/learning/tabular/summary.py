@@ -6,31 +6,184 @@ optimistic: it walks over known moves to an action that it has never tried (`see
 fourth episode that is the nearest one, in the others the one with the highest return on the way,
 with and without discount in turn. Actions that would end the episode, judged by what they emit
 elsewhere, come last. If no new action can be reached it acts greedily, as in evaluations.
+
+The operators (`analysis/whole_stack`) follow from the moves and the machine, so only the moves are
+saved. The operators are found again when the policy is first asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pdrm.analysis.whole_stack import WholeStack, check_deterministic
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, pick
-from pdrm.errors import BadSetting, StochasticMoves, UndefinedMove
-from pdrm.files import Arrays
+from pdrm.analysis.whole_stack_kernel import NONE, World
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
+from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
+from pdrm.files import Arrays, need, within
+from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
-from pdrm.learning.curve import Test
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
-from pdrm.learning.tabular.summary_policy import (
-    SummaryPolicy,
-    find_values,
-    nothing_known,
-    read_world,
-    world_arrays,
+from pdrm.learning.protocol import Test
+from pdrm.learning.tabular.learner_tables import list_arrays, put_arrays
+from pdrm.learning.tabular.policy import TabularPolicy
+from pdrm.learning.tabular.policy_table import (
+    Memory,
+    SeenThere,
+    check_stack,
+    check_state,
+    number_state,
 )
+from pdrm.learning.tabular.q_learning import no_rule
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
+from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
+from pdrm.machines.transitions import Stack
+from pdrm.product.views import FullStack
 from pdrm.task import Task
+
+KIND = "summary"
+CLOSE = 1e-9
+"""Values that differ by less than this share of the largest count as equal."""
+
+
+def nothing_known(states: int, actions: int) -> World:
+    """A world of which nothing has been experienced."""
+    return World(
+        np.full((states, actions), NONE, np.int32),
+        np.zeros((states, actions), np.int32),
+        np.zeros((states, actions)),
+        np.zeros(states, np.bool_),
+    )
+
+
+def world_arrays(world: World) -> Arrays:
+    """The experienced moves as they are saved."""
+    return list_arrays(world, "world.")
+
+
+def read_world(arrays: Arrays) -> World:
+    """A copy of the experienced moves as they were saved."""
+    world: World = put_arrays(nothing_known(0, 0), arrays, "world.")
+    return world
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SummaryPolicy(TabularPolicy):
+    """Acts by the operators of what was experienced, with any stack."""
+
+    labels: tuple[Label, ...]
+    discount: float
+    world: World
+    """The experienced moves."""
+
+    def __len__(self) -> int:
+        return int((self.world.next >= 0).sum())
+
+    @property
+    def view(self) -> FullStack:
+        """The view of the stack: all of it."""
+        return FullStack()
+
+    @cached_property
+    def machine(self) -> PushdownRewardMachine:
+        """The machine it was learnt with."""
+        machine = parse(self.machine_text)
+        assert isinstance(machine, PushdownRewardMachine)
+        return machine
+
+    @cached_property
+    def solver(self) -> WholeStack:
+        """The operators, found when they are first needed."""
+        table = tabulate(self.machine, self.labels)
+        return WholeStack(self.world, table, self.discount, precision=1e-9)
+
+    def _shown(self) -> tuple[Sequence[str], Stack]:
+        return (*self.machine.states, *self.machine.final), self.machine.stack
+
+    def values(
+        self, environment_state: StateLike, machine_state: str, memory: Memory
+    ) -> npt.NDArray[np.float64]:
+        """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
+        states, stack = self._shown()
+        check_state(machine_state, states)
+        check_stack(memory, stack)
+        place, places = number_state(environment_state, self.domain), len(self.world.terminal)
+        if place >= places:
+            fault = f"{place} is not a state of the environment this was learnt in"
+            raise WrongPolicy(fault, fix=f"states are 0 to {places - 1}")
+        symbols = tuple(stack.index(str(symbol)) + 1 for symbol in memory)
+        return find_values(self.solver, place, states.index(machine_state), symbols)
+
+    @cached_property
+    def _heads(self) -> list[tuple[str, str, int]]:
+        places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
+        return list(product(self.machine.states, self.machine.stack, places))
+
+    def _height(self) -> int:
+        """The actions with one symbol on the stack, in environment states whose moves were experienced."""
+        return len(self._heads)
+
+    def _seen(self, row: int) -> SeenThere:
+        state, symbol, place = self._heads[row]
+        return place, state, (symbol,)
+
+    def check_domain(self, domain: FiniteDomain) -> None:
+        """Raise unless the policy can act in this domain."""
+        own = self.actions, self.labels, len(self.world.terminal)
+        if own != (domain.actions, domain.labels, domain.states):
+            raise self._other_domain(domain, "actions, labels or states")
+
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+        labels = [sorted(label) for label in self.labels]
+        own = {"kind": KIND, "labels": labels, "discount": self.discount}
+        return own, world_arrays(self.world)
+
+
+def find_values(
+    solver: WholeStack, place: int, state: int, symbols: Symbols
+) -> npt.NDArray[np.float64]:
+    """The values of the actions, -inf if they are not known; those that are close are made equal."""
+    if state >= solver.table.first_final or solver.world.terminal[place]:
+        return np.zeros(solver.world.next.shape[1])
+    values = solver.action_values(place, state, symbols)
+    values[np.isnan(values)] = -np.inf
+    best = values.max()
+    if np.isfinite(best):
+        values[values >= best - CLOSE * max(1.0, abs(best))] = best
+    return values
+
+
+def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
+    """The policy that the arrays and their description are; `ValueError` if they are damaged."""
+    text = str(description["machine"])
+    machine = parse(text)
+    need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
+    actions = tuple(map(str, description["actions"]))
+    labels = tuple(frozenset(map(str, label)) for label in description["labels"])
+    discount = float(description["discount"])
+    world = read_world(arrays)
+    states = len(world.terminal)
+    need(
+        (0 <= discount < 1, "invalid discount"),
+        (all(part.shape == (states, len(actions)) for part in world[:3]), "shapes differ"),
+        (within(world.next, NONE, states - 1), "a move leads to no state"),
+        (within(world.label, 0, len(labels) - 1), "a move emits no label"),
+        (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
+    )
+    policy = SummaryPolicy(description["about"], text, actions, labels, discount, world)
+    tabulate(policy.machine, labels)  # the machine must read the labels
+    return policy
+
+
+# --- Learning
 
 TRAINING, TESTING = range(2)
 """Streams of random numbers; every episode has a generator of its own."""
@@ -50,11 +203,6 @@ class SummaryLearner:
     """The operators of what is known."""
 
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
-        if task.continuous:
-            raise BadSetting(
-                f"agent `{agent.name}` learns a table, and {task.name} is continuous",
-                fix="train a network, such as ppo",
-            )
         agent = agent.settled(task)
         try:
             check_deterministic(task.finite)
@@ -62,7 +210,7 @@ class SummaryLearner:
             raise StochasticMoves(error.message, fix=ANOTHER) from None
         self.domain = task.finite
         self.machine = task.pushdown
-        self.agent = agent
+        self.settings = agent
         self.seed = seed
         self.goals = (
             (NEAREST, 1.0),
@@ -82,7 +230,7 @@ class SummaryLearner:
         """Train until this many episodes are done in all, but never past the agent's `episodes`."""
         if self._stale:  # the values have narrower bounds by now
             self._begin()
-        while self.episodes < min(until, self.agent.episodes):
+        while self.episodes < min(until, self.settings.episodes):
             rng = np.random.default_rng((self.seed, TRAINING, self.episodes))
             self.play(self.domain, rng, train=True)
             self.episodes += 1
@@ -93,7 +241,9 @@ class SummaryLearner:
         for number, where in enumerate(self.domain.tested_on):
             self.domain.check_shares(where)
             rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
-            found += [self.play(where, rng, train=False) for _ in range(self.agent.test_episodes)]
+            found += [
+                self.play(where, rng, train=False) for _ in range(self.settings.test_episodes)
+            ]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
         return Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])
@@ -122,7 +272,7 @@ class SummaryLearner:
             to_text(self.machine),
             self.domain.actions,
             self.domain.labels,
-            float(self.agent.discount),
+            float(self.settings.discount),
             read_world(world_arrays(self.world)),
         )
 
@@ -133,7 +283,7 @@ class SummaryLearner:
     ) -> tuple[float, int, int]:
         """Play an episode; return its return, its steps, and the machine state that it ends in."""
         arrays = where.arrays
-        limit = self.agent.step_limit or where.step_limit
+        limit = self.settings.step_limit or where.step_limit
         start = pick(arrays.start_probability, float(rng.random()))
         s = int(arrays.start_state[start])
         label = int(arrays.start_label[start])
@@ -174,12 +324,7 @@ class SummaryLearner:
         try:
             return step_table(self.table, u, stack, label)
         except UndefinedMove:
-            raise UndefinedMove(
-                f"domain `{self.domain.name}` emits a label that machine `{self.machine.name}`"
-                " has no rule for",
-                fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the"
-                " machine; `pdrm check` lists the cases",
-            ) from None
+            raise no_rule(self.domain, self.machine.name) from None
 
     def _seek(
         self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float
@@ -224,7 +369,7 @@ class SummaryLearner:
         self.solver = WholeStack(
             self.world,
             self.table,
-            self.agent.discount,
-            precision=self.agent.precision,
+            self.settings.discount,
+            precision=self.settings.precision,
             largest_unknown=self._largest,
         )
