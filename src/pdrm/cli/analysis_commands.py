@@ -344,9 +344,11 @@ def check_k(
     if draw is not None:
         report.draw().save(draw)
     if certificate is not None:
+        # Files by their place relative to the certificate, names of the catalogue as they are.
+        named = {"domain": place, "machine": machine}
         files = {
-            name: _name_from(certificate, where)
-            for name, where in (("domain", place), ("machine", machine))
+            name: os.path.relpath(where, certificate.parent) if Path(where).is_file() else where
+            for name, where in named.items()
             if where is not None
         }
         replace(report.certificate(), files=files).save(certificate)
@@ -371,12 +373,6 @@ def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
     for path in paths:
         check_writable(path)
     return paths
-
-
-def _name_from(certificate: Path, name: str) -> str:
-    """A file of the task, relative to the certificate's folder; or a name of the catalogue."""
-    is_file = Path(name).is_file()
-    return os.path.relpath(name, certificate.parent) if is_file else name
 
 
 def _say_next(report: KReport, place: str, machine: str | None, discount: float | None) -> None:

@@ -58,7 +58,11 @@ class Family(NamedTuple):
 
     def members(self) -> list[EdgeLine]:
         """The lines without variables."""
-        return [self.line.rename(dict(zip(HOLES, row, strict=False))) for row in self.rows]
+        return list(map(self.fill, self.rows))
+
+    def fill(self, names: Sequence[str]) -> EdgeLine:
+        """The line with names in its open places."""
+        return self.line.rename(dict(zip(HOLES, names, strict=False)))
 
 
 def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
@@ -69,7 +73,7 @@ def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
         loops.setdefault(text, []).append(line)
     families = [family for loop in loops.values() for family in find_families(loop, texts)]
     if len(families) > MOST_LINES:
-        merged = list(_merge(_merge(texts, _without_tops), _without_guards))
+        merged = list(_merge(_merge(texts, _without_tops), lambda line: replace(line, guards=())))
         others = (find_families([*texts], texts), find_families(merged, texts))
         families = min(families, *others, key=len)
     return families
@@ -111,10 +115,6 @@ def _merge(
         tops = dict.fromkeys((*known.tops, *line.tops))
         merged[without(line)] = replace(known, guards=tuple(guards), tops=tuple(tops))
     return merged.values()
-
-
-def _without_guards(line: EdgeLine) -> EdgeLine:
-    return replace(line, guards=())
 
 
 def _without_tops(line: EdgeLine) -> EdgeLine:
@@ -177,7 +177,7 @@ def make_figure(machine: Machine[Rule]) -> Figure:
     families = {ends: compress(rules) for ends, rules in parallel.items()}
     variables = _name_variables(chain(*families.values()), names)
     edges = [
-        Arrow(*ends, tuple(_fill(family, variables) for family in some))
+        Arrow(*ends, tuple(one.fill(variables.get(one, ())).tokens() for one in some))
         for ends, some in families.items()
     ]
     dashed = [*_draw_otherwise(machine)]
@@ -197,12 +197,6 @@ def make_figure(machine: Machine[Rule]) -> Figure:
 
 Variables = dict[Family, tuple[str, ...]]
 """Family -> the names of its variables."""
-
-
-def _fill(family: Family, variables: Variables) -> Tokens:
-    """The line of a family with its variables."""
-    called = variables.get(family, ())
-    return family.line.rename(dict(zip(HOLES, called, strict=False))).tokens()
 
 
 def _explain(rows: tuple[tuple[str, ...], ...], called: tuple[str, ...]) -> Tokens:

@@ -136,6 +136,8 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
     """A figure in Graphviz's language."""
     direction = "TB" if _depth(figure) > DEEPEST_ROW else "LR"
     effort = EFFORT[len(figure.edges) > MOST_CURVED]
+    caption = [f"<B>{escape_html(figure.title)}</B>"] if title else []
+    caption += [escape_html(spell(line)) for line in figure.caption]
     lines = [
         f"digraph {quote(figure.title)} {{",
         f"  graph [rankdir={direction}, nodesep=0.5, ranksep=0.4, {effort}, labelloc=b, "
@@ -143,7 +145,7 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
         f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
         f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
-        f"  label={_caption(figure, title)};",
+        f"  label=<{'<BR/>'.join(caption)}>;",
         f"  {quote(START)} [shape=plaintext, label=start, fontsize=12, "
         'width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
@@ -247,8 +249,3 @@ def set_columns(lines: Sequence[str], room: tuple[int, int] = (0, 0)) -> str:
     return (
         f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'
     )
-
-
-def _caption(figure: Figure, title: bool) -> str:
-    shown = [f"<B>{escape_html(figure.title)}</B>"] if title else []
-    return f"<{'<BR/>'.join([*shown, *(escape_html(spell(line)) for line in figure.caption)])}>"

@@ -25,58 +25,6 @@ from pdrm.learning.run_folder import resolve_seeds
 from pdrm.limits import LARGEST_STUDY
 from pdrm.task import find_machine
 
-# --- The line that an error is about: the standard library's reader tells it for syntax errors only.
-
-PAIR = re.compile(r"""([\w-]+)\s*(?:=\s*["']?([^"',{}\[\]=]*)|\]+\s*$)""")
-"""A key and its value, or the last word of a header."""
-KEY, VALUE = 0, 1
-
-
-class Places:
-    r"""The lines of a TOML text, and what they set.
-
-    >>> places = Places("s.toml", "name = 'a'\n[[panels]]\ndomain = 'letter'\n[[panels]]\ndomain = 'echo'\n")
-    >>> second = places.table("panels", 1, places.everywhere)
-    >>> str(places.find("there is no domain `echo`", [second]))
-    's.toml:5:1'
-    """
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file, self.lines = file, text.splitlines() or [""]
-        self.everywhere = range(len(self.lines))
-        self.pairs = [
-            (at, key, value.strip())
-            for at, line in enumerate(self.lines)
-            for key, value in PAIR.findall(line)
-        ]
-
-    def table(self, header: str, number: int, within: range) -> range:
-        """The lines of a table of an array; all of them if it has no header of its own."""
-        begins = [
-            at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")
-        ]
-        if number >= len(begins):
-            return within
-        return range(begins[number], [*begins, within.stop][number + 1])
-
-    def find(self, message: str, scopes: Sequence[range]) -> Where:
-        """The line that an error names: by a key in backticks, else by a value, else by a key; the first line of the first scope
-        if it names none."""
-        named = re.findall("`([^`]+)`", message)
-        words = [*named, *re.findall(r"[\w.+-]+", message)]
-        for part, known in ((KEY, named), (VALUE, words), (KEY, words)):
-            for word, scope in product(known, scopes):
-                for at, *pair in self.pairs:
-                    if at in scope and pair[part] == word:
-                        return self.line(at)
-        return self.line(scopes[0].start)
-
-    def line(self, at: int, column: int = 1) -> Where:
-        """A line, by its number from 0 on."""
-        text = self.lines[at]
-        return Where(self.file, at + 1, column, text, max(1, len(text) - column + 1))
-
-
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
 #
 # Every key is checked when the file is read, and every line of a panel is built once, so that errors are reported before
@@ -92,32 +40,45 @@ KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
 
+PAIR = re.compile(r"""([\w-]+)\s*(?:=\s*["']?([^"',{}\[\]=]*)|\]+\s*$)""")
+"""A key and its value, or the last word of a header."""
+KEY, VALUE = 0, 1
+
+
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
     text = decode(read_bytes(path, LARGEST_STUDY), str(path))
-    places = Places(str(path), text)
+    lines = text.splitlines() or [""]
+    table = TomlTable({}, "", str(path), lines, (range(len(lines)),))
     try:
         record = tomllib.loads(text)
     except RecursionError as error:
-        fault = "tables or lists are nested too deeply"
-        raise BadStudy(fault, where=places.line(0), fix=SHAPE) from error
+        raise BadStudy("this is nested too deeply", where=table.line(0), fix=SHAPE) from error
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
-        why, line, column = found.groups() if found else (str(error), len(places.lines), 1)
-        where = places.line(min(int(line), len(places.lines)) - 1, int(column))
+        why, line, column = found.groups() if found else (str(error), len(lines), 1)
+        where = table.line(min(int(line), len(lines)) - 1, int(column))
         fault = f"this is not valid TOML: {why}"
         raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
-    return _read_study(TomlTable(record, "", places, (places.everywhere,)), path)
+    return _read_study(replace(table, record=record), path)
 
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    """A table of the file, and its place for messages."""
+    r"""A table of the file, and its place for messages: the standard library's reader tells the line of syntax errors only.
+
+    >>> lines = ["name = 'a'", "[[panels]]", "domain = 'letter'", "[[panels]]", "domain = 'echo'"]
+    >>> table = TomlTable({"panels": [{}, {}]}, "", "s.toml", lines, (range(5),))
+    >>> str(table.tables("panels", "panels")[1].find("there is no domain `echo`"))
+    's.toml:5:1'
+    """
 
     record: Any
     path: str
     """The name in messages, such as `panels[1].agents[2]`."""
-    places: Places
+    file: str
+    lines: list[str]
+    """Of the whole file."""
     scopes: tuple[range, ...]
     """Its lines, and those of the tables that it is in, the innermost first."""
 
@@ -138,16 +99,36 @@ class TomlTable:
             raise self.fault("", f"{self.path} has no `{required}`", f'add {required} = "…"')
 
     def tables(self, key: str, header: str) -> list[TomlTable]:
-        """The tables of an array in this one; `header` is written above each."""
-        place = f"{self.path}.{key}".removeprefix(".")
+        """The tables of an array in this one; `header` is written above each, unless the array is written in a line."""
+        place, within = f"{self.path}.{key}".removeprefix("."), self.scopes[0]
         if not (found := self.record.get(key)):
             raise self.fault("", f"{place} is missing or empty", SHAPE)
-        tables = []
-        for number, record in enumerate(found):
-            own = self.places.table(header, number, self.scopes[0])
-            path = f"{place}[{number + 1}]"
-            tables.append(TomlTable(record, path, self.places, (own, *self.scopes)))
-        return tables
+        begins = [
+            at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")
+        ]
+        own = list(map(range, begins, [*begins[1:], within.stop]))
+        own += [within] * len(found)
+        return [
+            replace(self, record=record, path=f"{place}[{number}]", scopes=(lines, *self.scopes))
+            for number, (record, lines) in enumerate(zip(found, own, strict=False), 1)
+        ]
+
+    def find(self, message: str) -> Where:
+        """The line that an error names: by a key in backticks, else by a value, else by a key; the first line of the table if it
+        names none."""
+        named = re.findall("`([^`]+)`", message)
+        words = [*named, *re.findall(r"[\w.+-]+", message)]
+        for part, known in ((KEY, named), (VALUE, words), (KEY, words)):
+            for word, scope in product(known, self.scopes):
+                for at in scope:
+                    if any(pair[part].strip() == word for pair in PAIR.findall(self.lines[at])):
+                        return self.line(at)
+        return self.line(self.scopes[0].start)
+
+    def line(self, at: int, column: int = 1) -> Where:
+        """A line, by its number from 0 on."""
+        text = self.lines[at]
+        return Where(self.file, at + 1, column, text, max(1, len(text) - column + 1))
 
     @contextmanager
     def located(self, key: str = "") -> Iterator[None]:
@@ -156,13 +137,12 @@ class TomlTable:
             yield
         except PdrmError as error:
             if error.where is None:
-                message = f"`{key}`" if key else error.message
-                error.where = self.places.find(message, self.scopes)
+                error.where = self.find(f"`{key}`" if key else error.message)
             raise
 
     def fault(self, key: str, why: str, fix: str) -> BadStudy:
         """An error at a key of the table."""
-        return BadStudy(why, where=self.places.find(f"`{key}`", self.scopes), fix=fix)
+        return BadStudy(why, where=self.find(f"`{key}`"), fix=fix)
 
 
 def _read_study(table: TomlTable, file: Path) -> Study:

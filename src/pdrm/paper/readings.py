@@ -113,12 +113,6 @@ def _only(name: str, change: Change) -> Change:
     return lambda panel: change(panel) if panel.name == name else panel
 
 
-def _all_of(changes: Iterable[Change]) -> Change:
-    """Several changes, one after the other."""
-    several = tuple(changes)
-    return lambda panel: reduce(lambda changed, change: change(changed), several, panel)
-
-
 def _at_python_speed(panel: Panel) -> Panel:
     """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
     budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
@@ -158,11 +152,6 @@ def _deliver(draw: Callable[[], tuple[Task, Task]]) -> Change:
     """Another DeliverWorld-8 and DeliverWorld-4-8, drawn once."""
     tasks = cache(draw)
     return lambda panel: _with_task(panel, tasks()[panel.name == "deliver-4-8"])
-
-
-def four_sequences() -> tuple[Task, Task]:
-    """DeliverWorld with the sequences that we first chose by hand."""
-    return deliver_tasks(*sequences_of(catalogue("deliver-four")))
 
 
 def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
@@ -224,9 +213,10 @@ LETTER: dict[str, tuple[str, Change]] = {
         _settings(("cra-cql",), {"counter_values": 20}, read=True),
     ),
 }
+ALL = ("repository", "first-tie", "limit-ends", "counters-0-19")
 LETTER["repository-all"] = (
     "all of the repository's choices together, with its probability of ½",
-    _all_of(LETTER[name][1] for name in ("repository", "first-tie", "limit-ends", "counters-0-19")),
+    lambda panel: reduce(lambda changed, name: LETTER[name][1](changed), ALL, panel),
 )
 NOTHING_LEFT: dict[str, tuple[str, Change]] = {
     "end": (
@@ -250,7 +240,7 @@ MAZE: dict[str, tuple[str, Change]] = {
 DELIVER: dict[str, tuple[str, Change]] = {
     "four": (
         "the four sequences of 8, and five of 4, that we first chose",
-        _deliver(four_sequences),
+        _deliver(lambda: deliver_tasks(*sequences_of(catalogue("deliver-four")))),
     ),
     **{
         f"set-{count}-{seed}": (
