@@ -137,7 +137,8 @@ class NetworkLearner:
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        return self.read_test(self.training.test(episodes, self.training.iterations))
+        played = self._read(self.training.test(episodes, self.training.iterations))
+        return Test(played.returns, played.steps, played.ends)
 
     def play(self, policy: DeepPolicy, episodes: int, seed: int) -> Played:
         """Episodes of a policy that was learnt in this run, all at once."""
@@ -145,20 +146,19 @@ class NetworkLearner:
 
         network = stack_trees([policy.network])
         self.training.state = self.training.state._replace(network=network)
-        played = self.training.test(episodes, seed)
-        test, full = self.read_test(played), np.asarray(played.cut_off[self.run])
-        limit = full | (test.steps >= self.task.domain.step_limit)
-        truncated = ~np.isin(test.ends, self.task.machine.final) & limit
-        discounted = np.asarray(played.discounted[self.run], np.float64)
-        return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
+        return self._read(self.training.test(episodes, seed))
 
-    def read_test(self, played: Episodes) -> Test:
+    def _read(self, played: Episodes) -> Played:
         """The episodes of this run."""
-        ends = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
-        returns, steps, end = (
-            np.asarray(part[self.run]) for part in (played.returns, played.steps, played.ends)
+        states = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
+        returns, discounted, steps, end, full = (np.asarray(part[self.run]) for part in played[:5])
+        ends = states[end]
+        limit = full | (steps >= self.task.domain.step_limit)
+        truncated = ~np.isin(ends, self.task.machine.final) & limit
+        settled = settle_returns(returns)
+        return Played(
+            settled, steps.astype(np.int64), ends, discounted.astype(np.float64), truncated, full
         )
-        return Test(settle_returns(returns), steps.astype(np.int64), ends[end])
 
     def save(self) -> Arrays:
         """The state of the run."""
