@@ -9,8 +9,7 @@ if the machine had been there. The differences from HRM are in `docs/learning.md
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.q_learning import ReadableProduct, Seen, greedy
+from pdrm.learning.tabular.q_learning import ReadableLearner, Seen, greedy
 from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
@@ -114,7 +113,7 @@ class Running:
     weight: float = 1.0
 
 
-class ReadableHierarchical(ReadableProduct):
+class ReadableHierarchical(ReadableLearner):
     """Learns episode by episode; `meta` maps what is seen to one value per option of the machine state, `policies` maps the
     environment state, machine state and top symbol to one value per action for each of these options.
 
@@ -124,6 +123,7 @@ class ReadableHierarchical(ReadableProduct):
     which of the best, if several); and the outcome, if there are several."""
 
     machine: PushdownRewardMachine
+    settings: Hierarchical
 
     def __init__(
         self,
@@ -133,16 +133,11 @@ class ReadableHierarchical(ReadableProduct):
         settings: Hierarchical,
         rng: Rng,
     ) -> None:
-        super().__init__(domain, machine, rng.uniform)
-        self.view, self.rng = view, rng
-        self.settings = settings = settings.settled()
-        self.now: Callable[[], float] = time.perf_counter
+        super().__init__(domain, machine, view, settings, rng)
         self.heads = acting_heads(machine, domain)
         self.options = options_in_play(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
         self.policies: dict[Seen, list[list[float]]] = {}
-        self.epsilon = settings.epsilon
-        self.limit = settings.step_limit or domain.step_limit
 
     def meta_values(self, s: int, here: Configuration) -> list[float]:
         """The value of each option of the machine state, zeros if this is new to the meta-policy."""
@@ -167,7 +162,7 @@ class ReadableHierarchical(ReadableProduct):
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
-        began, seconds = self.now(), self.settings.extras.seconds_per_episode
+        began, seconds = self.now(), self.extras.seconds_per_episode
         s, _, (here, gained, _) = self.begin()
         running, last = None, False
         for step in range(self.limit):
@@ -192,21 +187,13 @@ class ReadableHierarchical(ReadableProduct):
                 running = None
             gained += paid
             s, here = after, there
-        self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+        self.lower_epsilon()
         return gained
 
     def choose_option(self, s: int, here: Configuration) -> Running:
         """The option that the meta-policy chooses, ε-greedily among those of the machine state."""
         values = self.meta_values(s, here)
         return Running(self.choose(values), values)
-
-    def choose(self, values: Sequence[float]) -> int:
-        """An ε-greedy choice, ties broken at random."""
-        return (
-            self.rng.below(len(values))
-            if self.rng.uniform() < self.epsilon
-            else greedy(values, self.rng)
-        )
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option learns from the step, at every head: at that of the present configuration from what happened, at the
@@ -229,7 +216,7 @@ class ReadableHierarchical(ReadableProduct):
                 zip(self.options[head.state], self.policy_values(s, head), strict=True)
             ):
                 achieved = is_achieved(self.machine, option, label, head.top)
-                target = self.settings.extras.option_pay * paid
+                target = self.extras.option_pay * paid
                 if achieved:
                     target += self.settings.r_plus
                 elif ends and option is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pdrm.domains.finite_domain import FiniteDomain, Label, pick
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
-from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, shaping_of
+from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, Tabular, shaping_of
 from pdrm.learning.randomness import Rng
 from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.counting import (
@@ -29,6 +29,9 @@ from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Stack
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
+
+if TYPE_CHECKING:
+    from pdrm.product.shaping import Potential
 
 AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
 
@@ -177,9 +180,6 @@ def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...
 
 # --- Learning
 
-if TYPE_CHECKING:
-    from pdrm.product.shaping import Potential
-
 Seen = tuple[int, str, Stack]
 """The input of a policy: the environment state, the machine state and the view of the stack."""
 
@@ -202,26 +202,47 @@ def find_potential(
     return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
 
 
-class ReadableQLearning(ReadableProduct):
+class ReadableLearner(ReadableProduct):
+    """The part that the readable learners share: what is seen, ε-greedy choices, and a clock."""
+
+    def __init__(
+        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: Tabular, rng: Rng
+    ) -> None:
+        self.settings = settings = settings.settled()
+        self.extras = settings.extras
+        super().__init__(domain, machine, rng.uniform, self.extras.operations_per_episode)
+        self.view, self.rng, self.epsilon = view, rng, settings.epsilon
+        self.limit = settings.step_limit or domain.step_limit
+        self.now: Callable[[], float] = time.perf_counter
+
+    def choose(self, values: Sequence[float]) -> int:
+        """An ε-greedy choice."""
+        if self.rng.uniform() < self.epsilon:
+            return self.rng.below(len(values))
+        return greedy(values, self.rng, self.extras.ties)
+
+    def lower_epsilon(self) -> None:
+        """An episode has ended."""
+        self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+
+
+class ReadableQLearning(ReadableLearner):
     """Learns episode by episode; `q` maps what is seen to one value per action."""
+
+    settings: QLearning
 
     def __init__(
         self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
     ) -> None:
-        self.settings = settings = settings.settled()
-        self.extras = extras = settings.extras
-        super().__init__(domain, machine, rng.uniform, extras.operations_per_episode)
-        self.view, self.rng = view, rng
-        self.potential = find_potential(settings, domain, machine)
+        super().__init__(domain, machine, view, settings, rng)
+        self.potential = find_potential(self.settings, domain, machine)
         self.q: dict[Seen, list[float]] = {}
-        self.epsilon = settings.epsilon
-        self.depth = class_depth(machine, view, extras.counterfactuals)
+        self.depth = class_depth(machine, view, self.extras.counterfactuals)
         self.observed: dict[Stack, Stack] = {}
         """One stack of each class, in the order in which they were first observed."""
-        for vector in first_vectors(machine, extras.counter_values):
+        for vector in first_vectors(machine, self.extras.counter_values):
             self.observe(tuple(map(str, vector)))
         self.turn = (0, 0)
-        self.now: Callable[[], float] = time.perf_counter
         self.began = 0.0
         self.last = False  # whether the step is learnt as one after which nothing comes
 
@@ -243,35 +264,30 @@ class ReadableQLearning(ReadableProduct):
         """One episode; returns what it paid."""
         self.began = self.now()
         s, _, (here, gained, _) = self.begin()
-        updates, limit = 0, self.settings.step_limit or self.domain.step_limit
-        for step in range(limit):
+        updates = 0
+        for step in range(self.limit):
             if self.over(s, here) or self.spent or self.late:
                 break
             if step and 0 < (self.extras.updates_per_episode or 0) <= updates:
                 break
-            a, o = self.choose(s, here)
+            a, o = self.choose_action(s, here)
             if not self.affords(s, here, a, o):
                 break
             after, there, paid = self.outcome(s, here, a, o)
             if not self.over(after, there):
                 self.values(after, there)
-            self.last = self.extras.limit_ends and step + 1 == limit
+            self.last = self.extras.limit_ends and step + 1 == self.limit
             updates += self.learn(s, here, a, o)
             gained += paid
             s, here = after, there
-        self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+        self.lower_epsilon()
         return gained
 
-    def choose(self, s: int, here: Configuration) -> tuple[int, int]:
+    def choose_action(self, s: int, here: Configuration) -> tuple[int, int]:
         """An ε-greedy action, and the outcome nature chooses; the stack is observed first."""
         if self.extras.counterfactuals is not Counterfactuals.NONE:
             self.observe(here.stack)
-        row = self.values(s, here)
-        a = (
-            self.rng.below(len(row))
-            if self.rng.uniform() < self.epsilon
-            else greedy(row, self.rng, self.extras.ties)
-        )
+        a = self.choose(self.values(s, here))
         return a, self.draw(self.domain.arrays.probability[s, a])
 
     @property
