@@ -81,9 +81,9 @@ def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
 def test_bounds_of_a_loss_that_forget_what_was_dropped(monkeypatch):
     tighten = best_policy._Branching.tighten
 
-    def loose(self, only, lower, upper, deadline):
-        tighten(self, only, lower, upper, deadline)
-        upper -= 10
+    def loose(self, policy, bound, sign, deadline):
+        tighten(self, policy, bound, sign, deadline)
+        bound -= 1e-3 * (sign > 0)
 
     monkeypatch.setattr(best_policy._Branching, "tighten", loose)
     with pytest.raises(AssertionError, match="loss in"):

@@ -18,13 +18,12 @@ from pdrm.analysis.operator_arrays import OperatorArrays
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
-from pdrm.analysis.values_kernel import improve, measure_occupancy, q_bounds
+from pdrm.analysis.values_kernel import Swept, improve, measure_occupancy, q_bounds, sort_states
 from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
 from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK
-from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.product.hash_kernel import Index
@@ -73,46 +72,50 @@ def bound_values(
     check_discount(discount)
     deadline = deadline or Deadline()
     slack = bound_all(product, discount).slack
-    components = find_components(product.next)
+    swept = sweep_product(product, discount)
     if initial is None:
         initial = bound_frontier(product, discount, deadline)
     lower, upper = initial
-    anything = np.full(len(product), -1, np.int32)
-    sweeps = narrow(
-        product, components, discount, precision, slack, anything, lower, upper, deadline
-    )
-    return ValueBounds(lower, upper, slack, sweeps, len(components[1]) - 1)
+    value, error, sweeps = iterate(swept, discount, precision, slack, lower, deadline)
+    np.maximum(lower, value - error, out=lower)
+    if not swept.expanded.all():
+        value, error, more = iterate(swept, discount, precision, slack, upper, deadline)
+        sweeps += more
+    np.minimum(upper, value + error, out=upper)
+    return ValueBounds(lower, upper, slack, sweeps, len(swept.first) - 1)
 
 
-def narrow(
-    product: FiniteProduct, components: tuple[Integers, Integers], discount: float, precision: float,
-    slack: float, only: Integers, lower: Floats, upper: Floats, deadline: Deadline,
-) -> int:  # fmt: skip
-    """Narrow lower and upper bounds of values in place, if `only` allows one action in some states; returns the sweeps.
+def sweep_product(product: FiniteProduct, discount: float) -> Swept:
+    """The product as value iteration sweeps it."""
+    components = find_components(product.next)
+    return sort_states(*components, product.steps, discount, product.expanded)
 
-    Iteration starts anywhere: how far its result is from the truth follows from its last change.
+
+def iterate(
+    product: Swept,
+    discount: float,
+    precision: float,
+    slack: float,
+    begin: Floats,
+    deadline: Deadline,
+) -> tuple[Floats, Floats, int]:
+    """Values if states on the frontier have those of `begin`, how far they can be from the truth, and the sweeps.
+
+    Iteration starts anywhere: the error follows from the last change.
     """
-    steps = product.steps
-    expanded = product.expanded
     gap = 1 - discount
     close = max(precision * gap, slack / 8)
-    most = max(1, AT_ONCE // max(1, steps.next.size))
-    value, total = lower, 0
-    for bound, sign in ((lower, 1.0), (upper, -1.0)):
-        value = np.where(expanded, value, bound)
-        change = np.inf
-        limit = total + MOST_SWEEPS * len(components[1])
-        while change > close and total < limit:
-            error, change, sweeps = improve(
-                *components, steps, discount, close, slack, most, expanded, only, value
-            )
-            total += sweeps
-            if deadline.over:
-                break
-        error *= 1 + 4 * EPSILON / gap
-        found = np.maximum(sign * bound, sign * value - error)
-        bound[expanded] = sign * found[expanded]
-    return int(total)
+    most = max(1, AT_ONCE // max(1, product.lead.size))
+    value = np.append(begin[product.order], 0.0)
+    total, change = 0, np.inf
+    while change > close and total < MOST_SWEEPS * len(product.first):
+        error, change, sweeps = improve(product, discount, close, slack, most, value)
+        total += sweeps
+        if deadline.over:
+            break
+    found, off = np.empty_like(begin), np.empty_like(begin)
+    found[product.order], off[product.order] = value[:-1], error[:-1] * (1 + 4 * EPSILON / gap)
+    return found, off, total
 
 
 def bound_frontier(
