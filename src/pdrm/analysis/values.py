@@ -14,7 +14,6 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.graph_kernel import find_components
-from pdrm.analysis.operator_arrays import OperatorArrays
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
@@ -224,7 +223,6 @@ class SolvedValues(ValuedProduct):
     def __init__(self, solution: Solution, product: FiniteProduct) -> None:
         super().__init__(product, solution.discount)
         self.solution = solution
-        self._operators = OperatorArrays(solution.solver)
         self._known, self._worth = Index.room(4096), np.zeros(4096)
         self.value = np.zeros(0)
         """[x, with room]: the optimal value, up to `error`."""
@@ -274,14 +272,16 @@ class SolvedValues(ValuedProduct):
             self.worst = lengthen(self.worst, len(product.states.place))
         height = product.stacks.height[product.states.node[self._done : count]]
         self.worst[self._done : count] = self._bounds.low - self._bounds.low_slope * height
-        states, machine_states = product.states, product.table.move.shape[0]
+        states, solver = product.states, self.solution.solver
+        places, machine_states, _ = solver.shape
         while self._done < count:
             self._done, status, e, symbol = find_values(
-                self._operators.arrays, product.stacks, self._known, self._worth, machine_states, self.discount,
-                states.place, states.state, states.node, self._done, count, self.value,
+                solver.operators, solver.ranges.power, product.stacks, self._known, self._worth, places,
+                machine_states, self.discount, states.place, states.state, states.node,
+                self._done, count, self.value,
             )  # fmt: skip
             if status == MISSING:
-                self._operators.add(e // machine_states, e % machine_states, symbol)
+                solver.find(e // machine_states, e % machine_states, symbol)
             elif status != OK:
                 self._known = self._known.grow()
                 self._worth = lengthen(self._worth, len(self._known.key))
