@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate, sweep_product
-from pdrm.analysis.values_kernel import measure_occupancy
+from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
+from pdrm.analysis.values_kernel import measure_occupancy, sort_states
 from pdrm.arrays import lengthen
 from pdrm.machines.stacks import OK
 from pdrm.machines.tables import Integers
@@ -319,7 +319,7 @@ class _Branching(_BestFirst):
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
-        self._swept = sweep_product(self.product, self.discount)
+        self._swept = sort_states(self.product.steps, self.discount, self.product.expanded)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.visits = begin[:-1]

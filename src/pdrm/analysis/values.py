@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
@@ -71,7 +70,7 @@ def bound_values(
     check_discount(discount)
     deadline = deadline or Deadline()
     slack = bound_all(product, discount).slack
-    swept = sweep_product(product, discount)
+    swept = sort_states(product.steps, discount, product.expanded)
     if initial is None:
         initial = bound_frontier(product, discount, deadline)
     lower, upper = initial
@@ -82,12 +81,6 @@ def bound_values(
         sweeps += more
     np.minimum(upper, value + error, out=upper)
     return ValueBounds(lower, upper, slack, sweeps, len(swept.first) - 1)
-
-
-def sweep_product(product: FiniteProduct, discount: float) -> Swept:
-    """The product as value iteration sweeps it."""
-    components = find_components(product.next)
-    return sort_states(*components, product.steps, discount, product.expanded)
 
 
 def iterate(
