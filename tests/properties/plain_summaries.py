@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.whole_stack import OperatorTable, WholeStack, read_move, rest, world_of
+from pdrm.analysis.whole_stack import WholeStack, read_move, rest, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
 from pdrm.machines.tables import Table, tabulate
 from pdrm.task import Task
@@ -79,35 +79,32 @@ def compare(random: Random, case: Case) -> None:
     """The operators of all heads are as high as the readable ones, wherever the value below is in its range."""
     world, table = _parts(case)
     fast = WholeStack(world, table, DISCOUNT, precision=1e-12)
-    found = fast.list_operators()
-    plain = sweep(world, table, found.low)
+    shape = fast.shape[:2]
+    ends = fast.ranges.low.reshape(shape), fast.ranges.high.reshape(shape)
+    plain = sweep(world, table, ends[0])
     for (s, u, z), (constant, lines) in plain.items():
-        below = random_below(random, found)
+        below = random_below(random, *ends)
         high = max(
             [
                 constant,
                 *(c + DISCOUNT**t * below[e] for e, ways in lines.items() for t, c in ways.items()),
             ]
         )
-        fast_high = height(found, (s, u, z), below, DISCOUNT)
+        fast_high = height(fast, (s, u, z), below, DISCOUNT)
         slack = CLOSE * max(1.0, abs(high), float(np.abs(below).max()))
         assert abs(fast_high - high) <= slack, f"{case}\n{(s, u, z)}: {fast_high}, readable {high}"
 
 
-def random_below(random: Random, found: OperatorTable) -> Floats:
+def random_below(random: Random, low: Floats, high: Floats) -> Floats:
     """[place, state]: random values of what lies below, within their ranges."""
     generator = np.random.default_rng(random.getrandbits(32))
-    return found.low + generator.random(found.low.shape) * (found.high - found.low)
+    return low + generator.random(low.shape) * (high - low)
 
 
-def height(found: OperatorTable, head: Head, below: Floats, discount: float) -> float:
+def height(fast: WholeStack, head: Head, below: Floats, discount: float) -> float:
     """The value of an operator, if this lies below."""
-    first = found.first[head]
-    lines = slice(first, first + found.count[head])
-    w = below[found.exit_place[lines], found.exit_state[lines]]
-    return float(
-        np.max(found.c[lines] + discount ** found.t[lines] * w, initial=found.constant[head])
-    )
+    constant, lines = fast.read(*head)
+    return max([constant, *(c + discount**t * float(below[s, u]) for c, t, s, u in lines)])
 
 
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:

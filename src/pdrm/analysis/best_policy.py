@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import SolvedValues, ValuedProduct, narrow
-from pdrm.analysis.values_kernel import measure_occupancy
+from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
+from pdrm.analysis.values_kernel import measure_occupancy, sort_states
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Floats, Numbers
@@ -319,7 +318,7 @@ class _Branching(_BestFirst):
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
-        self._components = find_components(self.product.next)
+        self._swept = sort_states(self.product.steps, self.discount, self.product.expanded)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.visits = begin[:-1]
@@ -333,7 +332,7 @@ class _Branching(_BestFirst):
 
     def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
         (upper,) = arrays
-        self.tighten(self.choices(policy), np.full(self.count, inf), upper, deadline)
+        self.tighten(self.choices(policy), upper, 1.0, deadline)
         return self.product.average_over_starts(upper)
 
     def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
@@ -346,7 +345,7 @@ class _Branching(_BestFirst):
         conflict = np.where(choices >= 0, 0.0, cost.min(axis=1))
         for _ in range(IMPROVEMENTS):
             lower = self.values.worst[: self.count].copy()
-            self.tighten(complete, lower, np.full(self.count, -inf), deadline)
+            self.tighten(complete, lower, -1.0, deadline)
             earned = self.product.average_over_starts(lower)
             if not earned > self.found + self.tolerance / 16:
                 break
@@ -374,13 +373,15 @@ class _Branching(_BestFirst):
         np.add.at(total, self.klass, weight[:, np.newaxis] * amount)
         return total
 
-    def tighten(self, policy: Numbers, lower: Floats, upper: Floats, deadline: Deadline) -> None:
-        """Narrow bounds of the values, in place, with one action allowed in some classes (-1: with all)."""
-        only, precision = policy[self.klass].astype(np.int32), self.tolerance / 8
-        narrow(
-            self.product, self._components, self.discount, precision, self.values.slack,
-            only, lower, upper, deadline,
+    def tighten(self, policy: Numbers, bound: Floats, sign: float, deadline: Deadline) -> None:
+        """Narrow upper (sign 1) or lower bounds (-1), in place, with one action allowed in some classes (-1: with all)."""
+        only, swept = policy[self.klass][self._swept.order, np.newaxis], self._swept
+        allowed = (only < 0) | (only == self.actions)
+        value, error, _ = iterate(
+            swept._replace(paid=np.where(allowed, swept.paid, -inf)),
+            self.discount, self.tolerance / 8, self.values.slack, bound, deadline,
         )  # fmt: skip
+        bound[:] = sign * np.minimum(sign * bound, sign * value + error)
 
     def find_reached(self, policy: Numbers) -> Numbers:
         """The states that a policy reaches."""
@@ -429,6 +430,6 @@ def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numb
     branching = _Branching(values, loss.classes.k, values.tolerance)
     policy = branching.choices(loss.policy)
     lower = np.array(floor[: branching.count])
-    branching.tighten(policy, lower, values.upper.copy(), Deadline())
+    branching.tighten(policy, lower, -1.0, Deadline())
     reached = branching.find_reached(policy)
     return reached[values.product.expanded[reached]], lower

@@ -13,9 +13,11 @@ from pdrm.analysis.best_policy import Loss, bound_policy
 from pdrm.analysis.certificate import Certificate, Entry, Line
 from pdrm.analysis.checker import Check, Exit
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.operator_arrays import OperatorArrays, solve_certain
+from pdrm.analysis.solving import PRECISION
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
+from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import BadCertificate, DoesNotApply, OutOfTime
+from pdrm.machines.tables import tabulate
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
 from pdrm.task import Task
@@ -180,7 +182,7 @@ def _list_operators(
         if isinstance(values, SolvedValues)
         else solve_certain(task, values.discount)
     )
-    operators, names = OperatorArrays(solver), (*task.pushdown.states, *task.pushdown.final)
+    names = (*task.pushdown.states, *task.pushdown.final)
     after = {
         (e, seen[0]): {
             (to, top)
@@ -196,14 +198,24 @@ def _list_operators(
     heads, known = Heads(), dict[Exit, Interval]()
     for e, top in after:
         if check.rows(e, top):
-            constant, lines = operators.read(*_number(task, e, top))
+            constant, lines = solver.read(*_number(task, e, top))
             over = [c for c, _, _, u in lines if names[u] in task.pushdown.final]
             kept = [line for line in lines if names[line[3]] not in task.pushdown.final]
-            known |= {(s, names[u]): operators.range(s, u) for _, _, s, u in kept}
+            known |= {(s, names[u]): solver.range(s, u) for _, _, s, u in kept}
             heads[e, top] = (
                 max([constant, *over]), tuple((t, c, s, names[u]) for c, t, s, u in kept)
             )  # fmt: skip
     return heads, known
+
+
+def solve_certain(task: Task, discount: float) -> WholeStack:
+    """Operators of a task with chance, valid at heads from which nothing depends on chance."""
+    arrays = task.finite.arrays
+    world = world_of(arrays)
+    random = (arrays.probability > 0).sum(axis=2) > 1
+    known = world._replace(next=np.where(random, -1, world.next).astype(np.int32))
+    table = tabulate(task.pushdown, task.finite.labels)
+    return WholeStack(known, table, discount, precision=PRECISION)
 
 
 def _number(task: Task, e: Exit, top: str | None) -> tuple[int, int, int]:

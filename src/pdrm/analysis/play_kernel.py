@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
+from pdrm.analysis.whole_stack_kernel import Operators
 from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
@@ -19,34 +18,17 @@ EARNED, DOUBT, GROSS, STEPS, TOTALS = range(5)
 """The sums of `play`: what is earned at least, how much more it may be, the absolute rewards, steps."""
 
 
-class LineArrays(NamedTuple):
-    """The operators of a solved task: the worth of a symbol as the greatest of a constant and of lines c + slope · worth below."""
-
-    constant: Floats
-    """[exit, symbol]: NaN if the operator is not known. An exit is environment state · machine states + machine state."""
-    first: Numbers
-    """[exit, symbol]: the first of its lines."""
-    count: Numbers  # type: ignore[assignment] # a tuple has a method of that name
-    """[exit, symbol]: how many lines there are."""
-    leads_to: Numbers
-    """[line]: the exit."""
-    c: Floats
-    """[line]"""
-    slope: Floats
-    """[line]: the discount to the power of its steps."""
-
-
 @njit(cache=True)
 def find_worth(
-    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, e: int, node: int
-) -> tuple[int, int, int]:
+    operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, exits: int,
+    e: int, node: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """Find the worth at an exit of a stack and of every stack below that it depends on.
 
     Returns OK and the row of `worth`; FULL if room runs out; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
-    constant, first, count, leads_to, c, slope = operators
-    exits = len(constant)
+    symbols = len(operators.constant) // exits
     todo = [(e, node)]
     row = -1
     while len(todo) > 0:
@@ -57,17 +39,18 @@ def find_worth(
             todo.pop()
             continue
         symbol = stacks.symbol[node]
-        best, ready = constant[e, symbol], True
+        head = e * symbols + symbol
+        best, ready = operators.constant[head], True
         if np.isnan(best):
             return MISSING, e, symbol
-        for line in range(first[e, symbol], first[e, symbol] + count[e, symbol]):
-            below = int(leads_to[line]), int(stacks.parent[node])
+        for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
+            below = int(operators.exit[line]), int(stacks.parent[node])
             other, _ = find_key(slot, keys, below[1] * exits + below[0])
             if other < 0:
                 todo.append(below)
                 ready = False
             elif ready:
-                best = max(best, c[line] + slope[line] * worth[other])
+                best = max(best, operators.c[line] + power[operators.t[line]] * worth[other])
         if ready:
             row = used[0]
             if row == len(keys):
@@ -79,13 +62,15 @@ def find_worth(
 
 @njit(cache=True)
 def find_values(
-    operators: LineArrays, stacks: Stacks, known: Index, worth: Floats, machine_states: int, discount: float,
-    place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
+    operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, places: int,
+    machine_states: int, discount: float, place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
     for x in range(begin, end):
         e = int(place[x]) * machine_states + state[x]
-        status, row, symbol = find_worth(operators, stacks, known, worth, e, int(node[x]))
+        status, row, symbol = find_worth(
+            operators, power, stacks, known, worth, places * machine_states, e, int(node[x])
+        )
         if status != OK:
             return x, status, row, symbol
         value[x] = worth[row] / discount

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.solving import PRECISION, SECONDS, Solution, TaskSolution, find_solution
+from pdrm.analysis.solving import (
+    PRECISION,
+    SECONDS,
+    Solution,
+    TaskSolution,
+    compile_solver,
+    find_solution,
+)
 from pdrm.analysis.values import ValueBounds, bound_values
 from pdrm.errors import StochasticMoves, UnknownConfiguration
 from pdrm.machines.tables import Symbols, Table
@@ -46,6 +53,7 @@ def solve(
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
     warn_of_tasks(chosen)
+    compile_solver()
     try:
         return find_solution(chosen, discount, precision, seconds)
     except StochasticMoves as error:

@@ -13,17 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.graph_kernel import find_components
-from pdrm.analysis.operator_arrays import OperatorArrays
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
-from pdrm.analysis.values_kernel import improve, measure_occupancy, q_bounds
+from pdrm.analysis.values_kernel import Swept, improve, measure_occupancy, q_bounds, sort_states
 from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
-from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.product.hash_kernel import Index
@@ -72,46 +69,44 @@ def bound_values(
     check_discount(discount)
     deadline = deadline or Deadline()
     slack = bound_all(product, discount).slack
-    components = find_components(product.next)
+    swept = sort_states(product.steps, discount, product.expanded)
     if initial is None:
         initial = bound_frontier(product, discount, deadline)
     lower, upper = initial
-    anything = np.full(len(product), -1, np.int32)
-    sweeps = narrow(
-        product, components, discount, precision, slack, anything, lower, upper, deadline
-    )
-    return ValueBounds(lower, upper, slack, sweeps, len(components[1]) - 1)
+    value, error, sweeps = iterate(swept, discount, precision, slack, lower, deadline)
+    np.maximum(lower, value - error, out=lower)
+    if not swept.expanded.all():
+        value, error, more = iterate(swept, discount, precision, slack, upper, deadline)
+        sweeps += more
+    np.minimum(upper, value + error, out=upper)
+    return ValueBounds(lower, upper, slack, sweeps, len(swept.first) - 1)
 
 
-def narrow(
-    product: FiniteProduct, components: tuple[Integers, Integers], discount: float, precision: float,
-    slack: float, only: Integers, lower: Floats, upper: Floats, deadline: Deadline,
-) -> int:  # fmt: skip
-    """Narrow lower and upper bounds of values in place, if `only` allows one action in some states; returns the sweeps.
+def iterate(
+    product: Swept,
+    discount: float,
+    precision: float,
+    slack: float,
+    begin: Floats,
+    deadline: Deadline,
+) -> tuple[Floats, Floats, int]:
+    """Values if states on the frontier have those of `begin`, how far they can be from the truth, and the sweeps.
 
-    Iteration starts anywhere: how far its result is from the truth follows from its last change.
+    Iteration starts anywhere: the error follows from the last change.
     """
-    steps = product.steps
-    expanded = product.expanded
     gap = 1 - discount
     close = max(precision * gap, slack / 8)
-    most = max(1, AT_ONCE // max(1, steps.next.size))
-    value, total = lower, 0
-    for bound, sign in ((lower, 1.0), (upper, -1.0)):
-        value = np.where(expanded, value, bound)
-        change = np.inf
-        limit = total + MOST_SWEEPS * len(components[1])
-        while change > close and total < limit:
-            error, change, sweeps = improve(
-                *components, steps, discount, close, slack, most, expanded, only, value
-            )
-            total += sweeps
-            if deadline.over:
-                break
-        error *= 1 + 4 * EPSILON / gap
-        found = np.maximum(sign * bound, sign * value - error)
-        bound[expanded] = sign * found[expanded]
-    return int(total)
+    most = max(1, AT_ONCE // max(1, product.lead.size))
+    value = np.append(begin[product.order], 0.0)
+    total, change = 0, np.inf
+    while change > close and total < MOST_SWEEPS * len(product.first):
+        error, change, sweeps = improve(product, discount, close, slack, most, value)
+        total += sweeps
+        if deadline.over:
+            break
+    found, off = np.empty_like(begin), np.empty_like(begin)
+    found[product.order], off[product.order] = value[:-1], error[:-1] * (1 + 4 * EPSILON / gap)
+    return found, off, total
 
 
 def bound_frontier(
@@ -220,7 +215,6 @@ class SolvedValues(ValuedProduct):
     def __init__(self, solution: Solution, product: FiniteProduct) -> None:
         super().__init__(product, solution.discount)
         self.solution = solution
-        self._operators = OperatorArrays(solution.solver)
         self._known, self._worth = Index.room(4096), np.zeros(4096)
         self.value = np.zeros(0)
         """[x, with room]: the optimal value, up to `error`."""
@@ -270,14 +264,16 @@ class SolvedValues(ValuedProduct):
             self.worst = lengthen(self.worst, len(product.states.place))
         height = product.stacks.height[product.states.node[self._done : count]]
         self.worst[self._done : count] = self._bounds.low - self._bounds.low_slope * height
-        states, machine_states = product.states, product.table.move.shape[0]
+        states, solver = product.states, self.solution.solver
+        places, machine_states, _ = solver.shape
         while self._done < count:
             self._done, status, e, symbol = find_values(
-                self._operators.arrays, product.stacks, self._known, self._worth, machine_states, self.discount,
-                states.place, states.state, states.node, self._done, count, self.value,
+                solver.operators, solver.ranges.power, product.stacks, self._known, self._worth, places,
+                machine_states, self.discount, states.place, states.state, states.node,
+                self._done, count, self.value,
             )  # fmt: skip
             if status == MISSING:
-                self._operators.add(e // machine_states, e % machine_states, symbol)
+                solver.find(e // machine_states, e % machine_states, symbol)
             elif status != OK:
                 self._known = self._known.grow()
                 self._worth = lengthen(self._worth, len(self._known.key))

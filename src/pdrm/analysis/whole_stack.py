@@ -15,7 +15,6 @@ earlier. That is γ times its value and, before that, what its pending silent mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -26,26 +25,28 @@ import numpy as np
 from pdrm.analysis.whole_stack_kernel import (
     AT,
     CLOCK,
+    LINES,
     MET,
     NONE,
+    READS,
     TRIED,
     UNDEFINED,
+    WANTED,
     Floats,
     Numbers,
     Ranges,
     World,
     bound_by_top,
-    count_reads,
     evaluate,
     evaluate_actions,
-    list_lines,
     meet,
     no_operators,
     sweep,
 )
 from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
-from pdrm.machines.tables import UNDEFINED_MOVE, Integers, Symbols, Table
+from pdrm.machines.stacks import lengthen
+from pdrm.machines.tables import UNDEFINED_MOVE, Symbols, Table
 
 EPSILON = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-18
@@ -63,35 +64,10 @@ COARSE = 1e-2
 """The first tolerance, as a share of the largest value."""
 BUDGET = 1_000
 """Visits between two looks at the clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorTable:
-    """Operators as plain arrays, of the machine's own symbols; symbol 0 is the empty stack.
-
-    The operator of (s, u, z) is the greatest of `constant[s, u, z]` and, for the lines l from
-    `first[s, u, z]` on, `count[s, u, z]` of them, c[l] + γ ** t[l] * w(exit_place[l], exit_state[l]).
-    The continuation value w of what lies below is always in the range from `low` to `high`.
-    """
-
-    constant: Floats
-    """[s, u, z]: NaN at heads that were not met."""
-    first: Numbers
-    """[s, u, z]"""
-    count: Numbers
-    """[s, u, z]"""
-    c: Floats
-    """[line]"""
-    t: Numbers
-    """[line]"""
-    exit_place: Numbers
-    """[line]: an environment state."""
-    exit_state: Numbers
-    """[line]: a machine state."""
-    low: Floats
-    """[s, u]"""
-    high: Floats
-    """[s, u]"""
+ROOM = 1_000
+"""Lines that there is room for at first."""
+Line = tuple[float, int, int, int]
+"""c, t, and the environment and machine state of the exit."""
 
 
 class UndefinedHead(NamedTuple):
@@ -148,13 +124,12 @@ class WholeStack:
         self.world, self.table, self.discount, self.precision = world, table, discount, precision
         self.silence = measure_silence(table)
         self.shape = len(world.terminal), *table.silent.shape
-        heads = int(np.prod(self.shape))
-        if heads > MOST_HEADS:
-            places, states, symbols = self.shape
+        places, states, symbols = self.shape
+        if places * states * symbols > MOST_HEADS:
             fault = f"{places:,} environment states, {states} machine states and {symbols} symbols"
             raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
         self.ranges = self._find_ranges(largest_unknown)
-        self.operators = no_operators(heads)
+        self.operators = no_operators(places * states, symbols)
         self.until = inf
         """The moment (`monotonic`) after which solving raises a TimeoutError."""
         self._settled = False
@@ -188,28 +163,27 @@ class WholeStack:
             self.settle()
         return float(value)
 
-    def list_operators(self, heads: Iterable[tuple[int, int, int]] | None = None) -> OperatorTable:
-        """The operators of some heads (place, state, symbol), or of all, and of those they depend on."""
-        places, states, symbols = self.shape
-        chosen = np.ndindex(places, self.table.first_final, symbols) if heads is None else heads
-        numbers = np.array([(s * states + u) * symbols + z for s, u, z in chosen], np.int64)
-        for number in numbers.tolist():
-            meet(self.ranges, self.operators, number, symbols)
+    def find(self, place: int, state: int, symbol: int) -> None:
+        """Find one more operator, and those it depends on."""
+        _, states, symbols = self.shape
+        meet(self.ranges, self.operators, (place * states + state) * symbols + symbol, symbols)
         self._settled = False
         self.settle()
-        constant = self.operators.constant.reshape(self.shape).copy()
-        first, count, e, t, c = self._list_lines()
-        return OperatorTable(
-            constant,
-            first,
-            count,
-            c,
-            t,
-            e // states,
-            e % states,
-            self.ranges.low.reshape(places, states),
-            self.ranges.high.reshape(places, states),
-        )
+
+    def read(self, place: int, state: int, symbol: int) -> tuple[float, list[Line]]:
+        """The constant of an operator, and its lines; symbol 0 is the empty stack."""
+        self.find(place, state, symbol)
+        _, states, symbols = self.shape
+        operators, head = self.operators, (place * states + state) * symbols + symbol
+        lines = slice(operators.first[head], operators.first[head] + operators.lines[head])
+        columns = operators.c[lines], operators.t[lines], *np.divmod(operators.exit[lines], states)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return float(operators.constant[head]), list(rows)
+
+    def range(self, place: int, state: int) -> tuple[float, float]:
+        """Between which numbers the continuation value is, whatever the stack."""
+        e = place * self.shape[1] + state
+        return float(self.ranges.low[e]), float(self.ranges.high[e])
 
     def error_at(self, height: int) -> float:
         """A bound of how far any value of a stack of that height can be from the true one.
@@ -247,13 +221,12 @@ class WholeStack:
     @property
     def size(self) -> Size:
         """The numbers that are kept so far."""
-        met = self._list_met()
-        _, count, e, _, _ = self._list_lines()
         places, states, _ = self.shape
-        head = np.repeat(np.arange(len(met)), count.ravel()[met])
-        exits = len(np.unique(head * places * states + e))
-        numbers = 3 * len(e) + count_reads(self.operators) + 9 * len(met)
-        return Size(len(met), exits, len(e), numbers)
+        self._make_room()
+        met, (lines, reads) = self._list_met(), self.operators.counter[LINES : READS + 1].tolist()
+        head = np.repeat(np.arange(len(met)), self.operators.lines[met])
+        exits = len(np.unique(head * places * states + self.operators.exit[:lines]))
+        return Size(len(met), exits, lines, 3 * lines + reads + 9 * len(met))
 
     # --- Solving
 
@@ -284,10 +257,35 @@ class WholeStack:
             self._settled = True
             while sweep(self.world, self.table, ranges, self.operators, BUDGET):
                 self._settled = False
+                if counter[WANTED]:
+                    self._make_room()
                 if monotonic() > self.until:
                     raise TimeoutError("time is up")
             if self._close_loops():
                 self._settled = False
+
+    def _make_room(self) -> None:
+        """Move lines together, so that there is room for twice as many."""
+        operators, counter = self.operators, self.operators.counter
+        lines = self._pack(operators.first, operators.lines)
+        reads = self._pack(operators.first_read, operators.reads)
+        counter[LINES], counter[READS] = len(lines), len(reads)
+        room = ROOM + 2 * (max(len(lines), len(reads)) + int(counter[WANTED]))
+        counter[WANTED] = 0
+        self.operators = operators._replace(
+            exit=lengthen(operators.exit[lines], room),
+            t=lengthen(operators.t[lines], room),
+            c=lengthen(operators.c[lines], room),
+            read=lengthen(operators.read[reads], room),
+        )
+
+    def _pack(self, first: Numbers, count: Numbers) -> Numbers:
+        """The rows of all heads one after the other; `first` becomes where those of each begin."""
+        met = self._list_met()
+        begin = np.cumsum(count[met]) - count[met]
+        rows = np.repeat(first[met] - begin, count[met]) + np.arange(count[met].sum())
+        first[met] = begin
+        return rows
 
     def _close_loops(self) -> bool:
         """Raise constants to what following them for ever is worth; return True if one rose.
@@ -313,14 +311,8 @@ class WholeStack:
         operators.changed[heads] = operators.counter[CLOCK]
         return bool(rose.any())
 
-    def _list_met(self) -> Integers:
+    def _list_met(self) -> Numbers:
         return self.operators.order[: self.operators.counter[MET]]
-
-    def _list_lines(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Floats]:
-        """[s, u, z]: the first of its lines, and how many; and of all lines the exits, t and c."""
-        first = np.zeros(self.shape, np.int64)
-        count = np.zeros(self.shape, np.int64)
-        return first, count, *list_lines(self.operators, first.reshape(-1), count.reshape(-1))
 
     # --- Ranges
 

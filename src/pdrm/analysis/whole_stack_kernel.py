@@ -11,12 +11,11 @@ gain more than the tolerance. Nothing that was gained is given up, so visits end
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
-from numba.typed import Dict, List
+from numba import njit
 
 from pdrm.machines.tables import Integers, Rewards, Table
 
@@ -26,19 +25,13 @@ Flags = npt.NDArray[np.bool_]
 Line = tuple[int, int, float]
 Lines = list[Line]
 
-KINDS: Any = types  # numba does not annotate them
-HEAD = KINDS.int64
-LINE = KINDS.Tuple((HEAD, KINDS.int64, KINDS.float64))
-LINES = KINDS.ListType(LINE)
-READS = KINDS.ListType(HEAD)
-
 NONE = -1
 """No head; in `World.next`: a move that is not known."""
 
-MET, SEEN, CLOCK, AT, UNDEFINED, TRIED = range(6)
-"""In `Operators.counter`: heads met and visited once, time, position of a sweep, and the head and
-action of an undefined move."""
-COUNTERS = 6
+MET, SEEN, CLOCK, AT, UNDEFINED, TRIED, LINES, READS, WANTED = range(9)
+"""In `Operators.counter`: heads met and visited once, time, position of a sweep, the head and action
+of an undefined move, rows of lines and reads that are used, and more that were wanted."""
+COUNTERS = 9
 
 BEST, TO, GAIN, WEIGHT, FLOOR = range(5)
 
@@ -74,15 +67,29 @@ class Ranges(NamedTuple):
 class Operators(NamedTuple):
     """The operators found so far."""
 
-    order: Integers
+    order: Numbers
     """[position]: the heads in the order in which they were met."""
-    lines: dict[int, Lines]
-    """The lines of every head that was met."""
-    reads: dict[int, list[int]]
-    """The heads that each of them depends on."""
+    first: Numbers
+    """[head]: the first of its lines."""
+    lines: Numbers
+    """[head]: the number of its lines."""
+    exit: Numbers
+    """[line]"""
+    t: Numbers
+    """[line]"""
+    c: Floats
+    """[line]"""
+    first_read: Numbers
+    """[head]: the first of the heads that it depends on."""
+    reads: Numbers
+    """[head]: the number of these."""
+    read: Numbers
+    """[read]: the head."""
+    noted: Numbers
+    """[head]: the time of the last visit that read it."""
     constant: Floats
     """[head]: a value that can be had without ever popping the symbol, or the least there is; NaN if it was not met."""
-    leads_to: Integers
+    leads_to: Numbers
     """[head]: the constant is `gain` plus `weight` times the constant of this head; or NONE."""
     gain: Floats
     weight: Floats
@@ -90,34 +97,38 @@ class Operators(NamedTuple):
     """[head]: the time of its last visit, or 0."""
     changed: Numbers
     """[head]: the time of its last change."""
+    newest: Integers
+    """[exit]: NONE (see `merge`)."""
     counter: Numbers
 
 
 @njit(cache=True)
-def no_operators(heads: int) -> Operators:
-    """No operator yet, of this many heads."""
-    counter = np.zeros(COUNTERS, np.int64)
+def no_lines() -> Lines:
+    """An empty list (a comprehension over nothing is compiled wrongly)."""
+    number = int(np.int64(0))
+    return [(number, number, 0.0)][:0]
+
+
+def no_operators(exits: int, symbols: int) -> Operators:
+    """No operator yet."""
+    heads = exits * symbols
+    constant, gain, weight = np.full(heads, math.nan), np.zeros(heads), np.zeros(heads)
+    order, first, lines, first_read, reads, noted, leads_to, visited, changed = np.zeros(
+        (9, heads), np.int64
+    )
+    nothing, counter = np.zeros(0, np.int64), np.zeros(COUNTERS, np.int64)
     counter[UNDEFINED] = NONE
     return Operators(
-        np.zeros(heads, np.int32),
-        Dict.empty(HEAD, LINES),
-        Dict.empty(HEAD, READS),
-        np.full(heads, math.nan),
-        np.zeros(heads, np.int32),
-        np.zeros(heads),
-        np.zeros(heads),
-        np.zeros(heads, np.int64),
-        np.zeros(heads, np.int64),
-        counter,
-    )
+        order, first, lines, nothing, nothing, np.zeros(0), first_read, reads, nothing, noted,
+        constant, leads_to, gain, weight, visited, changed,
+        np.full(exits, NONE, np.int32), counter,
+    )  # fmt: skip
 
 
 @njit(cache=True)
 def meet(ranges: Ranges, operators: Operators, head: int, symbols: int) -> None:
     """Make a head known, with the least constant."""
     if math.isnan(operators.constant[head]):
-        operators.lines[head] = List.empty_list(LINE)
-        operators.reads[head] = List.empty_list(HEAD)
         operators.order[operators.counter[MET]] = head
         operators.counter[MET] += 1
         least = ranges.low[head // symbols]
@@ -139,70 +150,85 @@ def consider(found: Floats, value: float, head: int, gain: float, weight: float)
         found[WEIGHT] = weight
 
 
-@njit(cache=True)
-def rises(lines: Lines, begin: int, at: int, line: Line, floor: float, ranges: Ranges) -> bool:
-    """Return True if for some w a line is above the floor and all lines from `begin` on but number `at`.
+# Arrays are taken out of their tuples before loops: a call with a tuple counts references to each.
 
-    These lead to the same exit.
+
+@njit(cache=True)
+def rises(
+    lines: Lines, before: Integers, newest: int, at: int, line: Line, floor: float,
+    low: Floats, high: Floats, power: Floats,
+) -> bool:  # fmt: skip
+    """Return True if for some w a line is above the floor and all lines to its exit but number `at`.
+
+    These are number `newest`, the one `before` it, and so on.
     """
-    power = ranges.power
     e, t, c = line
-    low = max(ranges.low[e], (floor - c) / power[t])
-    high = ranges.high[e]
-    for number in range(begin, len(lines)):
+    least = max(low[e], (floor - c) / power[t])
+    most = high[e]
+    number = newest
+    while number != NONE:
         _, u, d = lines[number]
         if number != at:
             if t == u and c <= d:
                 return False
             if t < u:
-                low = max(low, (d - c) / (power[t] - power[u]))
+                least = max(least, (d - c) / (power[t] - power[u]))
             elif t > u:
-                high = min(high, (c - d) / (power[u] - power[t]))
-    return bool(low < high)
+                most = min(most, (c - d) / (power[u] - power[t]))
+        number = before[number]
+    return bool(least < most)
 
 
 @njit(cache=True)
 def merge(
-    old: Lines, new: Lines, tolerance: float, found: Floats, ranges: Ranges
+    old: int, lines: Lines, tolerance: float, found: Floats, ranges: Ranges, newest: Integers
 ) -> tuple[Lines, bool]:
-    """Return the lines that rise above the floor and all others, ordered by exit.
+    """Return the lines that rise above the floor and all others.
 
-    New ones must rise by more than the tolerance; also returns True if one does.
+    All but the first `old` must rise by more than the tolerance; also returns True if one does.
+    `newest` is NONE for every exit, before and after.
     """
-    exits = np.empty(len(old) + len(new), np.int64)
-    for number in range(len(exits)):
-        exits[number] = old[number][0] if number < len(old) else new[number - len(old)][0]
-    kept = List.empty_list(LINE)
-    begin = 0
+    low, high, power = ranges.low, ranges.high, ranges.power
+    before = np.full(len(lines), NONE, np.int32)
+    kept = np.zeros(len(lines), np.bool_)
     rose = False
-    for number in np.argsort(exits, kind="mergesort"):
-        is_new = number >= len(old)
-        e, t, c = line = new[number - len(old)] if is_new else old[number]
-        if begin < len(kept) and kept[begin][0] != e:
-            begin = len(kept)
-        raised = (e, t, c - tolerance) if is_new else line
-        if not rises(kept, begin, NONE, raised, found[FLOOR], ranges):
+    for number in range(len(lines)):
+        e, t, c = lines[number]
+        asked = (e, t, c - tolerance) if number >= old else (e, t, c)
+        if not rises(lines, before, newest[e], NONE, asked, found[FLOOR], low, high, power):
             continue
-        rose = rose or is_new
-        kept.append(line)
-        found[FLOOR] = max(found[FLOOR], c + ranges.power[t] * ranges.low[e])
-        for at in range(len(kept) - 2, begin - 1, -1):
-            if not rises(kept, begin, at, kept[at], found[FLOOR], ranges):
-                kept.pop(at)
-    return kept, rose
+        kept[number] = True
+        rose = rose or number >= old
+        found[FLOOR] = max(found[FLOOR], c + power[t] * low[e])
+        at = newest[e]
+        before[number], newest[e] = at, number
+        after = number
+        while at != NONE:
+            kept[at] = rises(lines, before, number, at, lines[at], found[FLOOR], low, high, power)
+            if kept[at]:
+                after = at
+            else:
+                before[after] = before[at]
+            at = before[at]
+    left = no_lines()
+    for number in range(len(lines)):
+        newest[lines[number][0]] = NONE
+        if kept[number]:
+            left.append(lines[number])
+    return left, rose
 
 
 @njit(cache=True)
 def add_line(
-    lines: Lines, e: int, t: int, c: float, tolerance: float, found: Floats, ranges: Ranges
-) -> None:
+    lines: Lines, e: int, t: int, c: float, tolerance: float, found: Floats,
+    low: Floats, high: Floats, power: Floats,
+) -> None:  # fmt: skip
     """List a line if it may rise above the floor; a long one counts as a constant."""
-    power = ranges.power
     latest = len(power) - 1
     if t >= latest:
-        least = c + power[latest] * ranges.low[e]
+        least = c + power[latest] * low[e]
         consider(found, least, NONE, least, 0.0)
-    elif c + power[t] * ranges.high[e] > found[FLOOR] + tolerance:
+    elif c + power[t] * high[e] > found[FLOOR] + tolerance:
         lines.append((e, t, c))
 
 
@@ -213,7 +239,10 @@ def follow(
 ) -> None:  # fmt: skip
     """List the lines (exit, t, c) of a move that replaces `symbol`, and consider its constants."""
     states, symbols = table.silent.shape
-    power = ranges.power
+    low, high, power = ranges.low, ranges.high, ranges.power
+    constant, first, count = operators.constant, operators.first, operators.lines
+    exits, times, gains = operators.exit, operators.t, operators.c
+    noted, now_is = operators.noted, operators.counter[CLOCK]
     state = table.target[move]
     if state >= table.first_final:
         consider(found, paid, NONE, paid, 0.0)
@@ -221,48 +250,52 @@ def follow(
     pushes = table.pushes[move]
     depth = pushes + 1 - table.pops[move]
     e = int(place * states + state)
-    now = List.empty_list(LINE)  # lines through the symbols so far
-    add_line(now, e, steps, paid, tolerance, found, ranges)
+    now = no_lines()  # lines through the symbols so far
+    add_line(now, e, steps, paid, tolerance, found, low, high, power)
     for level in range(depth):
         top = table.push[move, pushes - 1 - level] if level < pushes else symbol
-        through = List.empty_list(LINE)
+        through = no_lines()
         for e, t, gain in now:
             head = e * symbols + top
-            meet(ranges, operators, head, symbols)
-            reads.append(head)
-            consider(found, gain + power[t] * operators.constant[head], head, gain, power[t])
-            for after, u, c in operators.lines[head]:
-                add_line(through, after, t + u, gain + power[t] * c, tolerance, found, ranges)
+            if math.isnan(constant[head]):
+                meet(ranges, operators, head, symbols)
+            if noted[head] != now_is:
+                noted[head] = now_is
+                reads.append(head)
+            consider(found, gain + power[t] * constant[head], head, gain, power[t])
+            for m in range(first[head], first[head] + count[head]):
+                u, later = t + times[m], gain + power[t] * gains[m]
+                add_line(through, exits[m], u, later, tolerance, found, low, high, power)
         if 0 < level < depth - 1:
-            through, _ = merge(List.empty_list(LINE), through, 0.0, found, ranges)
+            through, _ = merge(0, through, 0.0, found, ranges, operators.newest)
         now = through
     lines.extend(now)
 
 
 @njit(cache=True)
-def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> None:
-    """Improve the operator of a head by one move."""
+def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
+    """Improve the operator of a head by one move; return False if there is no room for what is found."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     place = head // symbols // states
     state = head // symbols % states
-    counter = operators.counter
+    low, power = ranges.low, ranges.power
+    exits, times, gains, counter = operators.exit, operators.t, operators.c, operators.counter
     counter[CLOCK] += 1
     operators.visited[head] = counter[CLOCK]
-    constant = operators.constant[head]
-    lines = operators.lines[head]
+    constant, first, count = operators.constant[head], operators.first[head], operators.lines[head]
     found = np.array([-math.inf, 0.0, 0.0, 0.0, constant])
-    for e, t, c in lines:
-        found[FLOOR] = max(found[FLOOR], c + ranges.power[t] * ranges.low[e])
-    new = List.empty_list(LINE)
-    reads = List.empty_list(HEAD)
+    lines, reads = no_lines(), [head][:0]
+    for m in range(first, first + count):
+        lines.append((exits[m], times[m], gains[m]))
+        found[FLOOR] = max(found[FLOOR], gains[m] + power[times[m]] * low[exits[m]])
     silent = table.silent[state, symbol]
     tolerance = ranges.tolerance
     if silent >= 0:
         tolerance = ranges.silent_tolerance
         paid = table.reward[silent]
         follow(
-            table, ranges, operators, symbol, silent, place, paid, 0, tolerance, found, new, reads
+            table, ranges, operators, symbol, silent, place, paid, 0, tolerance, found, lines, reads
         )
     elif world.terminal[place]:
         consider(found, 0.0, NONE, 0.0, 0.0)
@@ -276,52 +309,76 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
                 counter[UNDEFINED] = head
                 counter[TRIED] = action
                 continue
-            paid = ranges.power[1] * (world.reward[place, action] + table.reward[move])
+            paid = power[1] * (world.reward[place, action] + table.reward[move])
             follow(
-                table, ranges, operators, symbol, move, after, paid, 1, tolerance, found, new, reads
+                table,
+                ranges,
+                operators,
+                symbol,
+                move,
+                after,
+                paid,
+                1,
+                tolerance,
+                found,
+                lines,
+                reads,
             )
-    operators.reads[head] = reads
     better = found[BEST] > constant + tolerance
+    if better:
+        found[FLOOR] = max(found[FLOOR], found[BEST])
+    kept, rose = merge(count, lines, tolerance, found, ranges, operators.newest)
+    read = counter[READS] if len(reads) > operators.reads[head] else operators.first_read[head]
+    line = counter[LINES] if len(kept) > count else first
+    if read + len(reads) > len(operators.read) or line + len(kept) > len(gains):
+        counter[WANTED] = len(reads) + len(kept)
+        operators.visited[head] = 0
+        return False
+    counter[READS] = max(counter[READS], read + len(reads))
+    operators.first_read[head], operators.reads[head] = read, len(reads)
+    heads = operators.read
+    for m in range(len(reads)):
+        heads[read + m] = reads[m]
+    if rose or better:
+        counter[LINES] = max(counter[LINES], line + len(kept))
+        operators.first[head], operators.lines[head] = line, len(kept)
+        for m in range(len(kept)):
+            exits[line + m], times[line + m], gains[line + m] = kept[m]
+        counter[CLOCK] += 1
+        operators.changed[head] = counter[CLOCK]
     if better:
         operators.constant[head] = found[BEST]
         operators.leads_to[head] = int(found[TO])
         operators.gain[head] = found[GAIN]
         operators.weight[head] = found[WEIGHT]
-        found[FLOOR] = max(found[FLOOR], found[BEST])
-    merged, rose = merge(lines, new, tolerance, found, ranges)
-    if rose or better:
-        operators.lines[head] = merged
-        counter[CLOCK] += 1
-        operators.changed[head] = counter[CLOCK]
-
-
-@njit(cache=True)
-def is_stale(operators: Operators, head: int) -> bool:
-    """Return True if something that a head depends on has changed since its last visit."""
-    visited = operators.visited[head]
-    latest = 0
-    for read in operators.reads[head]:
-        latest = max(latest, operators.changed[read])
-    return bool(visited == 0 or latest > visited)
+    return True
 
 
 @njit(cache=True)
 def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, most: int) -> int:
     """Visit heads that are new, then those that are stale, the newest first: so goals come first.
 
-    Returns the number of visits, at most `most`. Position AT says where to continue.
+    Returns the number of visits, at most `most`. Position AT says where to continue, WANTED whether
+    room for lines ran out.
     """
-    counter = operators.counter
+    counter, order = operators.counter, operators.order
+    visited, changed = operators.visited, operators.changed
+    first, reads, read = operators.first_read, operators.reads, operators.read
     for number in range(most):
         if counter[SEEN] < counter[MET]:
             counter[SEEN] += 1
             counter[AT] = counter[SEEN]
-        while counter[AT] > 0 and not is_stale(operators, operators.order[counter[AT] - 1]):
+        stale = False
+        while counter[AT] > 0 and not stale:
             counter[AT] -= 1
-        if counter[AT] == 0:
+            head = order[counter[AT]]
+            stale = visited[head] == 0
+            for m in range(first[head], first[head] + reads[head]):
+                stale |= changed[read[m]] > visited[head]
+        if not stale:
             return number
-        counter[AT] -= 1
-        visit(world, table, ranges, operators, operators.order[counter[AT]])
+        if not visit(world, table, ranges, operators, head):
+            return number + 1
     return most
 
 
@@ -344,7 +401,8 @@ def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: 
         for at in range(first[-1], end):
             head = wanted[at] * symbols + symbol
             meet(ranges, operators, head, symbols)
-            for after, _, _ in operators.lines[head]:
+            for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
+                after = int(operators.exit[line])
                 if after not in known:
                     known.add(after)
                     wanted.append(after)
@@ -359,8 +417,9 @@ def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: 
         for at in range(first[level], first[level + 1]):
             head = wanted[at] * symbols + stack[level]
             best = operators.constant[head]
-            for after, t, c in operators.lines[head]:
-                best = max(best, c + ranges.power[t] * below[after])
+            for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
+                later = ranges.power[operators.t[line]] * below[int(operators.exit[line])]
+                best = max(best, operators.c[line] + later)
             values[wanted[at]] = best
         below = values
     return below[e]
@@ -388,33 +447,6 @@ def evaluate_actions(
             values[action] += evaluate(table, ranges, operators, e, symbols)
             known = known and not math.isnan(values[action])
     return known
-
-
-@njit(cache=True)
-def list_lines(
-    operators: Operators, first: Numbers, count: Numbers
-) -> tuple[Numbers, Numbers, Floats]:
-    """Return the exits, t and c of all lines; fill [head] with the first of its lines and their number."""
-    found = List.empty_list(LINE)
-    for head in operators.order[: operators.counter[MET]]:
-        first[head] = len(found)
-        count[head] = len(operators.lines[head])
-        found.extend(operators.lines[head])
-    exits = np.empty(len(found), np.int64)
-    t = np.empty(len(found), np.int64)
-    c = np.empty(len(found))
-    for number, line in enumerate(found):
-        exits[number], t[number], c[number] = line
-    return exits, t, c
-
-
-@njit(cache=True)
-def count_reads(operators: Operators) -> int:
-    """Return the number of heads that heads depend on."""
-    total = 0
-    for reads in operators.reads.values():
-        total += len(reads)
-    return total
 
 
 # --- Bounds that see the top symbol only
