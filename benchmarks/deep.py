@@ -21,8 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks import Figures, OnProgress
+from pdrm.domains.environments import WaterEnv
 from pdrm.domains.water import WaterWorld
-from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import MissingPackage
 from pdrm.learning.agents import PPO, Deep
 from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm

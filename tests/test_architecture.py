@@ -22,8 +22,8 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("progress", "files", "lazy", "arrays"),
-    ("limits", "habits"),
+    ("progress", "files", "lazy"),
+    ("limits",),
     ("errors",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

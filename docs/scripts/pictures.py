@@ -13,8 +13,7 @@ from docs.scripts.concepts.labels import labels_plot
 from docs.scripts.concepts.product import product_plot
 from docs.scripts.concepts.run import run_plot
 from docs.scripts.concepts.views import views_plot
-from pdrm.drawing.curve_plots import panel_plot
-from pdrm.drawing.plots import episode_plot, plot_bytes, witness_plot
+from pdrm.drawing.plots import episode_plot, panel_plot, plot_bytes, witness_plot
 
 IMAGES = Path(__file__).parent.parent / "images"
 

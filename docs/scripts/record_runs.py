@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pdrm import __version__
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import curves_of
-from pdrm.experiments.store import Store
+from pdrm.experiments.curves import Store, curves_of
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
 from pdrm.paper import figures, recorded

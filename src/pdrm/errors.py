@@ -139,19 +139,16 @@ MOST_COMPARED, MOST_LETTERS = 200, 100
 """The most words that a misspelt one is compared with, and letters of it."""
 
 
-def name_alike(word: str, known: Iterable[str], alike: float = 0.7) -> str:
+def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
     """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
 
-    >>> name_alike("shoe", ["sock", "shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
-    ('shoes', '', 'red')
+    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
+    ('Shoes', '', 'red')
     """
-    words = [one for one in islice(known, MOST_COMPARED) if len(one) <= MOST_LETTERS]
-    close = [one for one in words if one.casefold() == word.casefold()]
-    close += [
-        one for one in words if len(one) > 2 and sorted(one) == sorted(word)
-    ]  # letters swapped
-    close += get_close_matches(word[:MOST_LETTERS], words, n=1, cutoff=alike)
-    return close[0] if close else ""
+    few = islice(known, MOST_COMPARED)
+    words = {one.casefold(): one for one in few if len(one) <= MOST_LETTERS}
+    close = get_close_matches(word[:MOST_LETTERS].casefold(), words, n=1, cutoff=alike)
+    return words[close[0]] if close else ""
 
 
 def suggest(word: str, known: Iterable[str], fix: str) -> str:
@@ -652,15 +649,12 @@ class BadPolicyFile(PdrmError, code="E0803"):
 
 def check_policy_files(file: Path) -> None:
     """Raise if a file of a policy is missing."""
-    files = (file, file.with_suffix(".json"))
-    missing = [one for one in files if not one.exists()]
-    if len(missing) == len(files):
-        fix = "give the .npz file that `policy.save` wrote, or the folder of a run"
-        raise BadPolicyFile(f"there is no policy {file}", fix=fix)
+    missing = [one for one in (file, file.with_suffix(".json")) if not one.exists()]
     if missing:
-        (there,) = (one.name for one in files if one not in missing)
-        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file, and only {there} is there"
-        fix = "copy it from where the policy was saved; or, if it is a run's, remove the run's folder and train again"
+        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
+        if len(missing) > 1:
+            fault = f"there is no policy {file}"
+        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
         raise BadPolicyFile(fault, fix=fix)
 
 

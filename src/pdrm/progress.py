@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from rich.console import Console
@@ -33,21 +31,17 @@ def is_shown() -> bool:
 
 
 @contextmanager
-def show_progress(
-    total: float, title: str, *, quiet: bool = False, every: float = SECONDS_BETWEEN_LINES
-) -> Iterator[Update]:
-    """Show the progress of work until the end of the block. `every`: seconds between two lines without a bar.
+def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[Update]:
+    """Show the progress of work until the end of the block.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True)
+    display = _find_notebook()
     if quiet:
         yield lambda _done, _note: None
-    elif (display := _find_notebook()) is not None:
-        with _show_in_notebook(display, _NotebookBar(title, total)) as update:
-            yield update
-    elif console.is_terminal:
+    elif display is None and console.is_terminal:
         columns = (
             TextColumn("{task.fields[name]}"),
             BarColumn(bar_width=BAR),
@@ -58,19 +52,34 @@ def show_progress(
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        last, shown, told = [time.monotonic()], [""], [""]
+        width, pause = 0, SECONDS_BETWEEN_LINES
+        if display is not None:  # one output that is drawn again, without widgets
+            shown = display({"text/plain": title}, raw=True, display_id=True)
+            width, pause = BAR, SECONDS_BETWEEN_BARS
+        began = last = time.monotonic()
+        line = told = ""
+
+        def show() -> None:
+            nonlocal last, told
+            last, told = time.monotonic(), line
+            if display is None:
+                console.print(line, markup=False)
+            else:
+                shown.update({"text/plain": line}, raw=True)
 
         def tell(done: float, note: str) -> None:
-            shown[0] = f"{title}: {done / total:4.0%}  {note}"
-            if time.monotonic() - last[0] > every:
-                last[0], told[0] = time.monotonic(), shown[0]
-                console.print(shown[0], markup=False)
+            nonlocal line
+            now, share = time.monotonic(), done / total
+            bar = ("━" * round(width * share)).ljust(width)
+            line = f"{title}: {bar}{share:4.0%}  {duration(now - began)}  {note}".rstrip()
+            if now - last > pause:
+                show()
 
         try:
             yield tell
         finally:
-            if shown[0] != told[0]:
-                console.print(shown[0], markup=False)
+            if line != told:
+                show()
 
 
 @contextmanager
@@ -89,50 +98,6 @@ def say(text: str) -> None:
     """Print a line about the work to standard error; in a notebook, to standard output (standard error is red there)."""
     stream = sys.stdout if _find_notebook() is not None else sys.stderr
     stream.write(f"{text}\n")
-
-
-# --- In a notebook: one output that is drawn again, by IPython alone (no widgets, which many front ends and files do not show)
-
-
-@dataclass(slots=True)
-class _NotebookBar:
-    title: str
-    total: float
-    done: float = 0.0
-    note: str = ""
-    began: float = 0.0
-    seconds: float = 0.0
-
-    @property
-    def share(self) -> float:
-        return min(1.0, self.done / self.total) if self.total else 1.0
-
-    def __repr__(self) -> str:
-        return f"{self.title}: {self.share:4.0%}  {duration(self.seconds)}  {self.note}".rstrip()
-
-    def _repr_html_(self) -> str:
-        bar = f'<progress value="{self.share:.4f}" max="1" style="width: 16em; vertical-align: middle"></progress>'
-        said = f"{self.share:.0%} &nbsp;{duration(self.seconds)} &nbsp;{escape(self.note)}"
-        return f"<div>{escape(self.title)} {bar} {said}</div>"
-
-
-@contextmanager
-def _show_in_notebook(display: Callable[..., Any], bar: _NotebookBar) -> Iterator[Update]:
-    bar.began, last = time.monotonic(), 0.0
-    shown = display(bar, display_id=True)
-
-    def update(done: float, note: str) -> None:
-        nonlocal last
-        bar.done, bar.note, now = done, note, time.monotonic()
-        bar.seconds = now - bar.began
-        if now - last >= SECONDS_BETWEEN_BARS:
-            last = now
-            shown.update(bar)
-
-    try:
-        yield update
-    finally:
-        shown.update(bar)
 
 
 def _find_notebook() -> Callable[..., Any] | None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.grids import parse_map_file
 from pdrm.domains.jax_world import JaxWorld
 from pdrm.domains.labelling import Labels, OwnEnvironment
-from pdrm.domains.map_file import parse_map_file
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -103,7 +103,8 @@ class Task(Displayed):
     ) -> None:
         self.domain = _resolve_domain(domain, Path(folder), labels, name)
         self.name = self.domain.name
-        own = self._own_machine()
+        named = getattr(self.domain, "machine", None)
+        own = None if named is None else catalogue(named)
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
             fault = f"domain `{self.name}` comes with no machine"
@@ -112,12 +113,6 @@ class Task(Displayed):
         self._check_labels()
         self.text = None if given == own else to_text(given)
         self.success = find_success(given, success)
-
-    def _own_machine(self) -> AnyMachine | None:
-        domain = self.domain
-        if isinstance(domain, OwnEnvironment | JaxWorld) or domain.machine is None:
-            return None
-        return catalogue(domain.machine)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
@@ -241,11 +236,11 @@ class Task(Displayed):
         elif isinstance(self.domain, OwnEnvironment):
             bare, labels = self.domain.make(), self.domain.labels
         elif isinstance(self.domain, WaterWorld):
-            from pdrm.domains.water_env import WaterEnv
+            from pdrm.domains.environments import WaterEnv
 
             bare = WaterEnv(replace(self.domain, continuous=continuous), render_mode)
         else:
-            from pdrm.domains.finite_env import FiniteEnv
+            from pdrm.domains.environments import FiniteEnv
 
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:

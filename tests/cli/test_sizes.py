@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pdrm as library
-from pdrm.cli.size_command import print_sizes
+from pdrm.cli.analysis_commands import print_sizes
 
 
 def sizes_of(outcome):

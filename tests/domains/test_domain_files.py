@@ -125,7 +125,7 @@ def test_faulty_map_files(tmp_path):
         ("place @ dot\n@.k", BadDomainSetting, (1, 1)),
         ("start kk\n@.k", BadDomainSetting, (1, 1)),
         ("name a b\n@.k", BadDomainSetting, (1, 1)),
-        ("u -> v : a, # / #, 1\n@.k", BadDomainSetting, (1, 3)),
+        ("u -> v : a, # / #, 1\n@.k", BadDomainSetting, (1, 1)),
         ("directions yes\n@.d", BadDomainSetting, None),
         ("place m mail\n@.k", UnknownPlace, (1, 7)),
         ("start m\n@.k", UnknownPlace, (1, 7)),

@@ -9,9 +9,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from pdrm.domains import FiniteEnv, domain, from_gymnasium, names
+from pdrm.domains.environments import WaterEnv
 from pdrm.domains.pictures import AGENT, EVEN, MARGIN, draw_state, draw_water
 from pdrm.domains.water import WaterWorld
-from pdrm.domains.water_env import WaterEnv
 
 
 def has(image, colour):
@@ -39,7 +39,7 @@ def test_environments_render_what_is_there_and_need_nothing_to_be_imported():
         env.step(0)
         assert first.shape == env.render().shape
         assert first.tobytes() != env.render().tobytes()  # the caption counts the steps
-    lazily = "import sys, pdrm.domains, pdrm.domains.water_env; sys.exit('PIL' in sys.modules)"
+    lazily = "import sys, pdrm.domains, pdrm.domains.environments; sys.exit('PIL' in sys.modules)"
     subprocess.run([sys.executable, "-c", lazily], check=True)
 
 

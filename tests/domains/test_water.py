@@ -8,8 +8,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from pdrm.domains import WATER_IDS, water
+from pdrm.domains.environments import WaterEnv
 from pdrm.domains.water import Water, WaterWorld, advance, water_world
-from pdrm.domains.water_env import WaterEnv
 from pdrm.errors import BadAction, BadDomainSetting, UnknownDomain
 
 WORLD = WaterWorld()

@@ -21,9 +21,8 @@ from pdrm.errors import (
     UnknownChoice,
     WorkersLost,
 )
-from pdrm.experiments.curves import curves_of
+from pdrm.experiments.curves import Store, curves_of
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, plan, run_study
 from pdrm.learning import execution
 from pdrm.learning.agents import DQN, PPO, CpRM, QLearning

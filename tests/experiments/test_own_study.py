@@ -1,16 +1,15 @@
 """The report of a study of one's own: a picture of all panels, and a page that needs nothing."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
-from pdrm.drawing.curve_plots import CurveLine, panel_plot
+from pdrm.drawing.plots import CurveLine, panel_plot
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study, run_study
-from pdrm.experiments.study_report import write_own_report
-from pdrm.experiments.study_section import figure_svg
+from pdrm.experiments.study_report import figure_svg
 from tests.experiments.small import SHORT
 
 LINES = (AgentLine(name="1-pdRM", agent="q"), AgentLine(name="a & b", agent="q", k="full"))
@@ -26,10 +25,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("own")
     study = Study(name="my study", panels=PANELS, seeds=(0, 1))
     outcome = run_study(study, place)
-    assert write_own_report(outcome.lines, Store.below(place), place) == [
-        place / "curves.svg",
-        place / "index.html",
-    ]
+    assert outcome.report() == place / "index.html"
     return place
 
 
@@ -49,9 +45,9 @@ def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_
     for value in (0.5, 0.5, 0.25):
         lines = [line(value)]
 
-        def draw(lines=lines):
+        def draw(lines):
             made.append(lines)
             return panel_plot(lines)
 
-        assert figure_svg(tmp_path / "one", [lines], draw).startswith(b"<?xml")
+        assert figure_svg(tmp_path / "one", partial(draw, lines)).startswith(b"<?xml")
     assert len(made) == 2

@@ -11,7 +11,7 @@ from pdrm.errors import (
     UndefinedMove,
     UnknownMachine,
 )
-from pdrm.language import parse_word, product_machine
+from pdrm.language import combining, parse_word
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,9 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
         )
         for event in "ab"
     ]
-    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 36)
+    monkeypatch.setattr(combining, "MOST_WORKED_OUT", 36)
     assert len(pdrm.combine(circles).states) == 36
-    monkeypatch.setattr(product_machine, "MOST_WORKED_OUT", 35)
+    monkeypatch.setattr(combining, "MOST_WORKED_OUT", 35)
     with pytest.raises(TooLarge, match="more than 35 states and tops") as caught:
         pdrm.combine(circles)
     assert caught.value.fix

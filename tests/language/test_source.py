@@ -5,7 +5,8 @@ import pytest
 from pdrm.errors import PdrmError
 from pdrm.language import source
 from pdrm.language.loading import load
-from pdrm.language.source import Line, check_depth, decode, read_bytes
+from pdrm.language.reader import read_guard
+from pdrm.language.source import Line, decode, read_bytes
 
 
 def said(call, *arguments):
@@ -48,31 +49,21 @@ def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
         assert "E0106" in said(load, file)
 
 
-def depth_said(text):
-    return said(check_depth, Line("f", 1, text))
+def test_parentheses_and_negations_count_together():
+    def read(guard):
+        return read_guard(Line("f", 1, guard))
 
-
-def test_depth_counts_brackets_and_negations_together():
     for fine in (
-        "(" * 40,
-        "!" * 40,
-        "(" * 20 + "!" * 20,
-        "!a" * 100,
-        "()" * 100,
-        "([{}])" * 50,
-        "! " * 40,
-        "a // " + "(" * 99,
+        "(" * 40 + "a" + ")" * 40,
+        "!" * 40 + "a",
+        "(" * 20 + "!" * 20 + "a" + ")" * 20,
+        " & ".join(["(!a)"] * 100),
+        "! " * 40 + "a",
     ):
-        check_depth(Line("f", 1, fine))
-    assert depth_said("(" * 41).startswith(
-        "error[E0107]: nested 41 deep; 40 is the most\n  --> f:1:41\n"
+        assert read(fine)
+    assert said(read, "(" * 41 + "a").startswith(
+        "error[E0107]: nested more than 40 deep\n  --> f:1:41\n"
     )
-    assert depth_said("(" * 41).endswith("  fix: simplify the formula")
-    assert "nested 42 deep" in depth_said("a(" + "!" * 41 + "a) & ((")
-    assert "f:1:43" in depth_said("a(" + "!" * 41 + "a) & ((")
-    assert "nested 41 deep" in depth_said("[" * 20 + "{" * 10 + "(" * 10 + "!\t!"[:1])
-    assert "nested 41 deep" in depth_said("!\t" * 41)
-    assert "nested 41 deep" in depth_said("(a" * 41)
-    assert "nested 41 deep" in depth_said("X" * 50 + "(" * 41)
-    for fine in ("X" * 50, "!X" * 50, "X" * 50 + "(" * 40):
-        check_depth(Line("f", 1, fine))
+    assert "f:1:41" in said(read, "!" * 41 + "a")
+    assert "f:1:45" in said(read, "b | (" + "!" * 41 + "a) & ((" + ")")
+    assert "f:1:81" in said(read, "!\t" * 41 + "a")

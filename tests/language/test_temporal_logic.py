@@ -143,9 +143,9 @@ FAULTS = {
     "": (CannotRead, 1),
     "F eps": (CannotRead, 3),
     "F a | F c": (UnknownEvent, 9),
-    "!" * 200 + "a": (TooDeep, 102),
-    "(" * 200 + "a" + ")" * 200: (TooDeep, 102),
-    "a & (" * 60 + "a" + ")" * 60: (TooDeep, 51 * 5),
+    "!" * 200 + "a": (TooDeep, 101),
+    "(" * 200 + "a" + ")" * 200: (TooDeep, 101),
+    "a & (" * 60 + "a" + ")" * 60: (TooDeep, 50 * 5 + 3),
     "a&" * 2600 + "a": (TooLarge, 5_001),
     "a & " * 2600 + "a": (TooLarge, 10_001),
 }

@@ -42,7 +42,7 @@ map back  a : b   b:a // turns
   // a remark of its own
 
 
-  otherwise   stay   0  // wait
+otherwise   stay   0  // wait
 
 
 stack # A

@@ -163,7 +163,7 @@ def test_the_general_test_is_the_learners_own():
     learner = begin(run.spec.agent, run.spec.task, 0)
     learner.advance(Until(episodes=1_000))
     own = learner.test(3, 0)
-    general = list(play_policy(run.spec.task, learner.policy(), 1, 3, seed=0))
+    general = list(play_policy(run.spec.task.env(1), learner.policy(), 3, seed=0))
     assert own.returns[:3].tolist() == [one.reward for one in general]
     assert own.steps[:3].tolist() == [one.steps for one in general]
     assert own.ends[:3].tolist() == [one.end for one in general]

@@ -63,8 +63,7 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
     jax = pytest.importorskip("jax")
     import jax.numpy as jnp
 
-    from pdrm.learning.deep.deep_learner import batch_key, product_for
-    from pdrm.learning.deep.deep_training import make_algorithm
+    from pdrm.learning.deep.deep_training import batch_key, make_algorithm, product_for
     from pdrm.learning.deep.replay import Row
 
     task = Task("echo")

@@ -4,8 +4,8 @@ import pytest
 
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
+from pdrm.machines.findings import BOTTOM, View, advance
 from pdrm.machines.guards import ALWAYS, And, Event, Exactly, Not
-from pdrm.machines.paying_loops import BOTTOM, View, advance
 from pdrm.machines.transitions import Otherwise
 
 HEAD = "name m\nevents a b c\nexclusive a b c\nstack # A B\nstart u\nfinal f g\n"

@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.errors import TooLarge, TooManyCases
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
-from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, Diagrams, formula_of
+from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, LabelSets
 from tests.machines.loose import EVENTS, guard
 
 
@@ -26,26 +26,26 @@ EVERY = tuple(
 
 
 def test_a_diagram_of_a_guard_finds_the_labels_that_it_holds_for():
-    chance, store, sigma = random.Random(1), Diagrams(), Alphabet(EVENTS)
+    chance, store = random.Random(1), LabelSets(Alphabet(EVENTS))
     for _ in range(100):
         one, other = guard(chance, 0.1), guard(chance, 0)
-        nodes = [store.of_guard(each, sigma) for each in (one, other)]
+        nodes = [store.holding(each).node for each in (one, other)]
         values = [[each.holds(label) for label in EVERY] for each in (one, other)]
         if one is SILENT:
             assert nodes[0] == FALSE
             continue
         assert [[find(store, node, label, EVENTS) for label in EVERY] for node in nodes] == values
         assert (nodes[0] == nodes[1]) == (values[0] == values[1])
-        formula = formula_of(store.cover(nodes[0], nodes[0]), sigma)
+        formula = store.formula(nodes[0], nodes[0])
         assert [formula.holds(label) for label in EVERY] == values[0]
 
 
 def test_a_cover_may_say_anything_about_labels_that_do_not_matter():
-    chance, store, sigma = random.Random(2), Diagrams(), Alphabet(EVENTS)
+    chance, store = random.Random(2), LabelSets(Alphabet(EVENTS))
     for _ in range(100):
-        first, second = (store.of_guard(guard(chance, 0), sigma) for _ in range(2))
+        first, second = (store.holding(guard(chance, 0)).node for _ in range(2))
         least, most = store.meet((first, second)), store.join((first, second))
-        formula = formula_of(store.cover(least, most), sigma)
+        formula = store.formula(least, most)
         for label in EVERY:
             low, high = (find(store, node, label, EVENTS) for node in (least, most))
             assert low <= formula.holds(label) <= high
@@ -53,13 +53,14 @@ def test_a_cover_may_say_anything_about_labels_that_do_not_matter():
 
 def test_what_labels_are_possible():
     for exclusive in ((), (("a", "c"),), (("a", "b", "c"),), (("a", "b"), ("b", "c"))):
-        store, sigma = Diagrams(), Alphabet(EVENTS, exclusive)
-        found = {label for label in EVERY if find(store, store.possible(sigma), label, EVENTS)}
+        sigma = Alphabet(EVENTS, exclusive)
+        store = LabelSets(sigma)
+        found = {label for label in EVERY if find(store, store.all.node, label, EVENTS)}
         assert found == set(sigma.labels())
 
 
 def test_formulas_are_simple():
-    store, sigma = Diagrams(), Alphabet(EVENTS)
+    store = LabelSets(Alphabet(EVENTS))
     for guard_, text in (
         (Exactly({"a"}), "a & !b & !c"),
         (Or((And((Event("a"), Event("b"))), And((Event("a"), Not(Event("b")))))), "a"),
@@ -67,17 +68,17 @@ def test_formulas_are_simple():
         (Or((Event("a"), Not(Event("a")))), "true"),
         (Not(ALWAYS), "false"),
     ):
-        node = store.of_guard(guard_, sigma)
-        assert str(formula_of(store.cover(node, node), sigma)) == text
+        node = store.holding(guard_).node
+        assert str(store.formula(node, node)) == text
 
 
 def test_what_is_too_large_is_refused():
-    store = Diagrams()
+    store = LabelSets(Alphabet(EVENTS))
     with pytest.raises(TooLarge, match="more than 300 events"):
         store.variable(300)
     parity = FALSE
     for variable in reversed(range(12)):  # as many cubes as labels of an odd number of events, 2^11
         parity = store.choose(store.variable(variable), store.invert(parity), parity)
     with pytest.raises(TooManyCases, match=f"more than {MOST_CUBES:,} kinds") as caught:
-        store.cover(parity, parity)
+        store.formula(parity, parity)
     assert caught.value.fix

@@ -9,9 +9,8 @@ import pytest
 import pdrm
 from docs.scripts.record_runs import keep_record
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import curves_of
+from pdrm.experiments.curves import Store, curves_of
 from pdrm.experiments.panel import AgentLine
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.paper import recorded

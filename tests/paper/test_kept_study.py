@@ -4,8 +4,8 @@ import pytest
 
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
+from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
 from pdrm.paper.figures import figures
 from tests.experiments.small import SHORT, small_study
@@ -36,7 +36,7 @@ def own_study():
 @pytest.mark.parametrize("study", [small_study(), own_study()], ids=["catalogue", "own"])
 def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
     outcome = run_study(study, tmp_path)
-    (again,) = load_studies(tmp_path, Store.below(tmp_path))
+    (again,) = load_studies(tmp_path)
     assert (again.name, again.title, again.seeds) == (study.name, study.title, study.seeds)
     assert [spec.id for _, _, spec in again.runs()] == [spec.id for _, _, spec in study.runs()]
     lines = [curves for _, curves in recorded([again], Store.below(tmp_path))]
@@ -55,21 +55,20 @@ def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
 
 
 def test_the_papers_studies_are_known_without(tmp_path):
-    store = Store.below(tmp_path)
-    save_studies([small_study()], tmp_path, store)
+    save_studies([small_study()], tmp_path)
     assert (tmp_path / STUDIES).exists()
-    save_studies(figures([]), tmp_path, store)
+    save_studies(figures([]), tmp_path)
     assert not list(tmp_path.iterdir())
-    assert load_studies(tmp_path, store) == []
+    assert load_studies(tmp_path) == []
 
 
 def test_a_domain_that_is_gone_leaves_nothing(tmp_path):
-    save_studies([own_study()], tmp_path, Store.below(tmp_path))
-    assert load_studies(tmp_path, Store.below(tmp_path)) == []
+    save_studies([own_study()], tmp_path)
+    assert load_studies(tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '[{"name": "a", "seeds": [0], "panels": [{}]}]'])
 def test_a_damaged_file_is_told(text, tmp_path):
     (tmp_path / STUDIES).write_text(text)
     with pytest.raises(BadRunFolder, match="damaged"):
-        load_studies(tmp_path, Store.below(tmp_path))
+        load_studies(tmp_path)

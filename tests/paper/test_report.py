@@ -14,8 +14,7 @@ from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, figures, study
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.report import write_report
-from pdrm.paper.theory_section import k_section, sizes_section
+from pdrm.paper.report import k_section, sizes_section, write_report
 from tests.experiments.small import keep_small_facts
 
 BROWSER = next(

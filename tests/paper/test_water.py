@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pdrm.domains.water import WaterWorld
-from pdrm.experiments.curves import Curves
-from pdrm.experiments.store import Store
+from pdrm.experiments.curves import Curves, Store
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import judge_claims, water_17, water_20
 from pdrm.paper.evidence import Evidence

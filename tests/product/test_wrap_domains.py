@@ -6,7 +6,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import pdrm
-from pdrm.domains.finite_env import FiniteEnv
+from pdrm.domains.environments import FiniteEnv
 from pdrm.domains.paper_domains import domain
 from pdrm.task import pushdown_machine
 

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pdrm.experiments.result_tables import CURVES, SUMMARY
-from pdrm.experiments.store import RUNS
+from pdrm.experiments.curves import CURVES, RUNS, SUMMARY
 from pdrm.experiments.study import Study, run_study
 from pdrm.experiments.study_file import load_study
 from pdrm.learning.run_folder import PROGRESS, TIMING

@@ -12,7 +12,7 @@ from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.configurations import Configuration
-from pdrm.machines.paying_loops import BOTTOM, KNOWN, PaidStep, find_paying_cycle
+from pdrm.machines.findings import BOTTOM, KNOWN, PaidStep, find_paying_cycle
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product import task_findings
 from pdrm.task import Task
@@ -144,7 +144,7 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(self, loop: list[PaidStep[task_findings._Node]], what: str) -> None:
+    def go_round(self, loop: list[PaidStep], what: str) -> None:
         """Go round a loop three times, from wherever a walk meets its first node."""
         place, view = loop[0].source
         for here in list(self.known):

@@ -8,8 +8,8 @@ import pytest
 
 from pdrm.analysis import best_policy, solving
 from pdrm.analysis.whole_stack import WholeStack
-from pdrm.domains import FiniteEnv, domain, finite_env
-from pdrm.language import product_machine
+from pdrm.domains import FiniteEnv, domain, environments
+from pdrm.language.combining import Part, PartMove
 from pdrm.language.grammars import conflicts, shrinking
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
@@ -17,6 +17,7 @@ from pdrm.learning.tabular import learner
 from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
+from pdrm.machines import findings
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -218,30 +219,28 @@ def test_states_that_are_taken_for_one(monkeypatch):
 
 
 def test_an_expression_that_forgets_to_repeat(monkeypatch):
-    derive = regular_expressions._Forms.derive
-    monkeypatch.setattr(regular_expressions._Forms, "derive", lambda *given: derive(*given)[:4])
+    derive = regular_expressions._derive
+    monkeypatch.setattr(regular_expressions, "_derive", lambda *given: derive(*given)[:4])
     with pytest.raises(AssertionError, match="should be"):
         logic.check_expressions(seed=0, expressions=30, words=30)
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = product_machine.Part.moves
+    readings = Part.moves
 
     def pays(self, state, top):
         done = state in self.machine.final
         return (
-            [(ALWAYS, product_machine.PartMove(state, None, self.weight))]
-            if done
-            else readings(self, state, top)
+            [(ALWAYS, PartMove(state, None, self.weight))] if done else readings(self, state, top)
         )
 
-    monkeypatch.setattr(product_machine.Part, "moves", pays)
+    monkeypatch.setattr(Part, "moves", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
 
 def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
-    monkeypatch.setattr(product_machine.Part, "silent", lambda *_: None)
+    monkeypatch.setattr(Part, "silent", lambda *_: None)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
 
@@ -286,13 +285,13 @@ def test_a_lint_that_forgets_what_lies_below(monkeypatch):
 
 
 def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
-    advance = task_findings.task_findings.advance
+    advance = findings.advance
 
     def generous(*given):
         found = advance(*given)
         return None if found is None else (found[0], found[1] + 3)
 
-    monkeypatch.setattr(task_findings.task_findings, "advance", generous)
+    monkeypatch.setattr(findings, "advance", generous)
     with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
         task_findings.check(seed=0, tasks=200)
 
@@ -304,11 +303,11 @@ def test_a_grammar_that_is_refused_for_words_that_it_does_not_have(monkeypatch):
 
 
 def test_a_parser_that_confuses_two_states(monkeypatch):
-    def unite(roots, _rows, one, other):
-        roots[other] = one
-        return True
+    def stops(describe):
+        kinds = list(dict.fromkeys(describe({}).values()))
+        return {one: kinds.index(kind) for one, kind in describe({}).items()}
 
-    monkeypatch.setattr(shrinking, "_unite", unite)
+    monkeypatch.setattr(shrinking, "refine", stops)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
 
@@ -464,7 +463,7 @@ def test_a_step_limit_that_is_one_too_long(monkeypatch):
 
 
 def test_outcomes_that_are_drawn_with_other_chances(monkeypatch):
-    monkeypatch.setattr(finite_env, "pick", lambda chances, number: int(number * len(chances)))
+    monkeypatch.setattr(environments, "pick", lambda chances, number: int(number * len(chances)))
     echo = domain("echo", more=0.9)
     with pytest.raises(AssertionError):
         contracts.outcomes_have_their_frequencies(echo)

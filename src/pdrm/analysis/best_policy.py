@@ -25,8 +25,7 @@ from pdrm.analysis.graph_kernel import find_components
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
 from pdrm.analysis.values import SolvedValues, ValuedProduct, narrow
 from pdrm.analysis.values_kernel import measure_occupancy
-from pdrm.arrays import lengthen
-from pdrm.machines.stacks import OK
+from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct

@@ -20,10 +20,9 @@ from pdrm.analysis.solving import Solution, find_solution
 from pdrm.analysis.top_bounds import EPSILON, bound_all, bound_by_top, check_discount
 from pdrm.analysis.values_kernel import improve, measure_occupancy, q_bounds
 from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
-from pdrm.machines.stacks import OK
+from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import Floats, Numbers
 from pdrm.product.finite_product import Bound, FiniteProduct

@@ -73,19 +73,18 @@ DomainName = Annotated[
 MachineName = Annotated[
     str | None,
     Option(
-        "--machine",
         help="A machine file or catalogue name. [the domain's own]",
         autocompletion=complete_machine,
     ),
 ]
 Discount = Annotated[
-    float | None, Option("--discount", help="γ, below 1. [the paper's for its domains, else 0.99]")
+    float | None, Option(help="γ, below 1. [the paper's for its domains, else 0.99]")
 ]
 RunFolders = Annotated[
     list[Path] | None, Argument(help="Folders of runs. [the one in runs]", show_default=False)
 ]
-Seed = Annotated[int, Option("--seed", help="Seed of the episodes.")]
-Seeds = Annotated[int | None, Option("--seeds", help="How many seeds. [the study's]")]
+Seed = Annotated[int, Option(min=0, help="Seed of the episodes.")]
+Seeds = Annotated[int | None, Option(help="How many seeds. [the study's]")]
 
 
 def read_ks(text: str) -> list[int]:

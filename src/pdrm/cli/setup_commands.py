@@ -117,7 +117,7 @@ def jax_devices() -> dict[str, Any]:
         devices = json.loads(ended.stdout)
     except subprocess.CalledProcessError as error:
         fault = error.stderr.strip().splitlines()[-1]
-    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
+    except (subprocess.TimeoutExpired, ValueError) as error:
         fault = str(error)
     if not fault and {kind for kind, _ in devices} == {"cpu"} and shutil.which("nvidia-smi"):
         fault, wanted = "there is an NVIDIA GPU that JAX does not use", "'jax[cuda12]'"

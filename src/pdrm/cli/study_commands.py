@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,23 +18,16 @@ from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_j
 from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
-    from pdrm.experiments.store import Store
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
-    from pdrm.learning.protocol import AnyAgent
-    from pdrm.task import Task
 
 # --- The options of every command that runs studies.
 
 CORES = os.cpu_count() or 1
-Count = Annotated[int, Option("--workers", help="Runs at a time.")]
-Backend = Annotated[str, Option("--backend", help="loky (this machine), dask or ray.")]
-Address = Annotated[
-    str | None, Option("--address", help="Of a Dask scheduler or a Ray cluster that is there.")
-]
-Memory = Annotated[
-    float | None, Option("--memory", help="Gigabytes that all runs may take at once.")
-]
+Count = Annotated[int, Option(help="Runs at a time.")]
+Backend = Annotated[str, Option(help="loky (this machine), dask or ray.")]
+Address = Annotated[str | None, Option(help="Of a Dask scheduler or a Ray cluster that is there.")]
+Memory = Annotated[float | None, Option(help="Gigabytes that all runs may take at once.")]
 REPORT = Path("report")
 
 
@@ -75,16 +69,15 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.result_tables import CURVES, SUMMARY
-    from pdrm.experiments.study_report import write_own_report
+    from pdrm.experiments.curves import CURVES, SUMMARY
+    from pdrm.experiments.study import PLOT
 
     chosen = pdrm.learning.Workers(
         count=workers, backend=backend, address=address, gigabytes=memory
     )
     asked = pdrm.experiments.load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    folder, store = outcome.folder, pdrm.experiments.Store.below(outcome.folder)
-    drawn = write_own_report(outcome.lines, store, folder)
+    page = outcome.report()
     rows = [
         {
             "panel": curves.panel.name,
@@ -102,12 +95,12 @@ def run(
             final = f"final median return {row['final_median']:<12g}"
             success = f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
             typer.echo(f"{row['panel']:<16}{row['line']:<30}{final}{success}")
-        for path in (folder / CURVES, folder / SUMMARY, *drawn):
-            typer.echo(f"wrote {path}")
+        for name in (CURVES, SUMMARY, PLOT, page.name):
+            typer.echo(f"wrote {outcome.folder / name}")
     if outcome.failures:
         raise typer.Exit(FAILED)
     if not as_json:
-        next_command("pdrm replay {}", min(store.root.iterdir()))
+        next_command("pdrm replay {}", outcome.lines[0][1].runs[0].folder)
 
 
 # --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
@@ -171,21 +164,12 @@ def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: 
 
 def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
     """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    from pdrm.paper.claims_section import remarks
+
     for one in found:
         typer.echo(f"{_verdict(one)} {one['id']:<14} {one['claim']}")
-        seeds, of_seeds, device = one["seeds"], one["of_seeds"], one["recorded_on"]
-        again = f"your own: pdrm reproduce {one['figure']}"
-        remarks = {
-            f"judged by {seeds} of {of_seeds} seeds only": seeds is not None and seeds < of_seeds,
-            f"judged by runs that came with pdrm, recorded on {device}; {again}": device,
-            f"on a knife edge: {one['knife_edge']}": one["knife_edge"],
-            f"chosen after seeing results: {one['chosen_after_results']}": one[
-                "chosen_after_results"
-            ],
-        }
-        for remark, applies in remarks.items():
-            if applies:
-                typer.echo(f"{MARGIN}{remark}")
+        for remark in remarks(one):
+            typer.echo(f"{MARGIN}{remark}")
         _print_parts(part for part in one["parts"] if details or not part["holds"])
 
 
@@ -227,71 +211,24 @@ def report(
 
     Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.study import load_studies, recorded
-    from pdrm.experiments.study_report import PAGE, write_own_report
-    from pdrm.files import ensure_folder
-    from pdrm.learning.run_folder import SPEC
+    from pdrm.experiments.study import PLOT
     from pdrm.paper.claims_section import results_markdown
-    from pdrm.paper.evidence import Evidence
-    from pdrm.paper.figures import EVERY, study
-    from pdrm.paper.recorded import known_lines
-    from pdrm.paper.report import write_page
+    from pdrm.paper.report import find_results, write_results
 
-    first = folders[0] if folders else REPORT
-    single = len(folders or ()) < 2 and not (first / SPEC).exists()
-    paper, store = Evidence(first, seeds), pdrm.experiments.Store.below(first)
-    own = [one.seeded(seeds) for one in load_studies(first, store)] if single else []
-    of_paper = single and not own and paper.anything
-    if not own and not of_paper:
-        if not folders:
-            fault = f"{first} holds no runs of the paper's figures, and no study"
-            raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
-        own, store = _study_of(folders)
-        output = output or REPORT
-    place = ensure_folder(output or first)
-    lines = recorded(own, store)
-    if own and not lines:
-        raise NotRecorded(f"no run of the study in {place} is done", fix="pdrm run STUDY.toml")
+    found = find_results(folders or [REPORT], seeds)
     if markdown:
-        if of_paper:
-            lines = known_lines([study(name).seeded(seeds) for name in EVERY], paper.store)
-        typer.echo(results_markdown([one for _, one in lines if one.origin is None]))
+        typer.echo(results_markdown([one for _, one in found.lines if one.runs]))
         return
-    before = set(place.iterdir()) | set(first.glob(PAGE))
-    written = (
-        [write_page(first, seeds=seeds, theory=theory)]
-        if of_paper
-        else write_own_report(lines, store, place)
-    )
-    for path in written:
+    if not found.of_the_paper:
+        found = replace(found, folder=output or found.folder)
+    before = set(found.folder.glob("*"))
+    page = write_results(found, seeds, theory=theory)
+    for path in (page,) if found.of_the_paper else (page.with_name(PLOT), page):
         typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
-    if of_paper:
+    if found.of_the_paper:
         next_command("pdrm claims --details")
     else:
-        next_command("pdrm replay {}", store.folder(lines[0][1].specs[0]))
-
-
-def _study_of(folders: Iterable[Path]) -> tuple[list[Study], Store]:
-    """A study of some runs: a panel for each task, a line for each agent."""
-    from pdrm.experiments.panel import name_tasks
-    from pdrm.experiments.study import Study
-    from pdrm.learning.run import Run
-    from pdrm.learning.run_folder import list_runs
-
-    found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    roots = list(dict.fromkeys(run.folder.parent for run in found))
-    agents: dict[Task, dict[AnyAgent, None]] = {}
-    for run in found:
-        agents.setdefault(run.spec.task, {})[run.spec.agent] = None
-    names = name_tasks(list(agents))
-    panels = [
-        panel
-        for name, (task, own) in zip(names, agents.items(), strict=True)
-        for panel in Study({name: task}, list(own)).panels
-    ]
-    seeds = sorted({run.spec.seed for run in found})
-    study = Study(panels=tuple(panels), seeds=seeds, name="runs")
-    return [study], pdrm.experiments.Store(roots[0], tuple(roots[1:]))
+        next_command("pdrm replay {}", found.lines[0][1].runs[0].folder)
 
 
 # --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.
@@ -323,7 +260,7 @@ def reproduce(
 
     Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
     """
-    from pdrm.experiments.result_tables import CURVES, SUMMARY
+    from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study
@@ -357,7 +294,7 @@ def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
-    from pdrm.experiments.result_tables import write_tables
+    from pdrm.experiments.curves import write_tables
     from pdrm.experiments.study import recorded
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of

@@ -4,11 +4,11 @@ Nothing here knows of machines. Importing this chapter registers its environment
 `gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
 
 - `finite_domain`: the labelled MDP as arrays, and what must hold of it; `array_domain` builds one from a readable function or arrays;
-- `grids` and `map_file`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
+- `grids`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
 - `labelling`: labelling functions, and environments of others; `gymnasium_table`: domains from Gymnasium's tables;
 - `jax_world`: a world of your own in JAX, for networks;
-- `finite_env`: a domain as a Gymnasium environment; `pictures`: states as text and images;
-- `water` and `water_env`: WaterWorld, which is continuous, written once for NumPy and JAX.
+- `water`: WaterWorld, which is continuous, written once for NumPy and JAX;
+- `environments`: domains as Gymnasium environments; `pictures`: states as text and images.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pdrm.lazy import lazy
 if TYPE_CHECKING:
     from pdrm.domains.array_domain import Outcome, Start, from_arrays, from_outcomes
     from pdrm.domains.domain_files import find_domain, load_domain, save_domain
+    from pdrm.domains.environments import FiniteEnv
     from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
-    from pdrm.domains.finite_env import FiniteEnv
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
     from pdrm.domains.jax_world import JaxWorld
@@ -78,7 +78,7 @@ WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-
 
 for _id, _name in IDS.items():
     if _id not in registry:
-        register(_id, entry_point="pdrm.domains.finite_env:FiniteEnv", kwargs={"domain": _name})
+        register(_id, entry_point="pdrm.domains.environments:FiniteEnv", kwargs={"domain": _name})
 for _id, _name in WATER_IDS.items():
     if _id not in registry:
-        register(_id, entry_point="pdrm.domains.water_env:WaterEnv", kwargs={"world": _name})
+        register(_id, entry_point="pdrm.domains.environments:WaterEnv", kwargs={"world": _name})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,14 @@ class Start(NamedTuple):
     label: Label | None = None
 
 
-Table = dict[Any, list[Sequence[Outcome]]]
+Table = dict[Hashable, list[Sequence[Outcome]]]
 """The outcomes of each action, by state."""
+
+
+class Ended(NamedTuple):
+    """The copy of a state that is the end."""
+
+    state: Hashable
 
 
 def from_outcomes(
@@ -90,47 +96,33 @@ def from_outcomes(
         state: [tuple(outcomes(state, action)) for action in range(len(actions))]
         for state in states
     }
-    for place, target in _list_targets(table, starts):
-        if target not in table:
-            fault = f"{place} {target!r}, which is not a state"
-            raise BadArrays(fault, fix="list every state")
     entered, ended = _find_ends(table, starts)
-    split = [state for state in table if state in entered and state in ended]
+    split = [place for place, state in enumerate(table) if state in entered and state in ended]
+    for state in [list(table)[place] for place in split]:
+        end = Ended(state)
+        table[end] = [(Outcome(end, terminal=True),)] * len(actions)
     found = {outcome.label for row in table.values() for cell in row for outcome in cell}
     found |= {start.label for start in starts if start.label is not None}
-    found |= {EMPTY} if split else set()
     labels = _order_labels(found, events)
-    arrays = _fill_arrays(table, starts, labels, entered, split)
-    state_names = (*states.values(), *(f"{states[state]}, ended" for state in split))
-    if picture is not None and split:
-        place_of = {state: number for number, state in enumerate(states)}
-        copied = [place_of[state] for state in split]
+    arrays = _fill_arrays(table, starts, labels, entered)
+    names = list(states.values())
+    state_names = (*names, *(f"{names[place]}, ended" for place in split))
+    if picture is not None:
         picture = replace(
             picture,
-            scene=(*picture.scene, *(picture.scene[number] for number in copied)),
-            cell=(*picture.cell, *(picture.cell[number] for number in copied)),
+            scene=(*picture.scene, *(picture.scene[place] for place in split)),
+            cell=(*picture.cell, *(picture.cell[place] for place in split)),
         )
     words = tuple(events), tuple(actions), step_limit, state_names, picture
     return FiniteDomain(name, arrays, labels, *words)
 
 
-def _list_targets(table: Table, starts: Sequence[Start]) -> Iterator[tuple[str, Hashable]]:
-    """Every state that is led to, and the place that names it."""
-    for k, start in enumerate(starts):
-        yield f"start {k} is", start.state
-    for number, row in enumerate(table.values()):
-        for action, cell in enumerate(row):
-            for index, outcome in enumerate(cell):
-                place = f"state {number}, action {action}, outcome {index}"
-                yield f"{place} leads to", outcome.next
-
-
-def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Any], set[Any]]:
+def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Hashable], set[Hashable]]:
     """The states in which an episode can continue, and those in which it can end."""
     frontier = list(dict.fromkeys(start.state for start in starts))
     entered, ended = set(frontier), set[Hashable]()
     for state in frontier:  # grows while it is read
-        for outcome in (outcome for cell in table[state] for outcome in cell):
+        for outcome in (outcome for cell in table.get(state, ()) for outcome in cell):
             if outcome.probability <= 0:
                 continue
             if outcome.terminal:
@@ -152,46 +144,47 @@ def _order_labels(labels: Iterable[Label], events: Sequence[str]) -> tuple[Label
 
 
 def _fill_arrays(
-    table: Table,
-    starts: Sequence[Start],
-    labels: Sequence[Label],
-    entered: set[Any],
-    split: Sequence[Any],
+    table: Table, starts: Sequence[Start], labels: Sequence[Label], entered: set[Hashable]
 ) -> DomainArrays:
-    """The arrays of a table; each state in `split` has a copy, numbered after the others, which is the end."""
+    """The arrays of a table; what ends in a state that has a copy leads to the copy."""
     number = {state: place for place, state in enumerate(table)}
-    copy = {state: len(table) + place for place, state in enumerate(split)}
     position = {label: place for place, label in enumerate(labels)}
+
+    def find(state: Hashable, place: str) -> int:
+        if state not in number:
+            fault = f"{place} {state!r}, which is not a state"
+            raise BadArrays(fault, fix="list every state")
+        return number[state]
+
     rows = list(table.values())
-    rows += [[(Outcome(state, terminal=True),)] * len(table[state]) for state in split]
     width = max((len(cell) for row in rows for cell in row), default=0)
     shape = (len(rows), len(rows[0]) if rows else 0, width)
     following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     probability, reward = np.zeros(shape), np.zeros(shape)
     terminal = np.zeros(len(rows), np.bool_)
+    first = [find(start.state, f"start {k} is") for k, start in enumerate(starts)]
     for state, row in enumerate(rows):
         for action, cell in enumerate(row):
             for index, outcome in enumerate(cell):
-                place = (state, action, index)
-                target = number[outcome.next]
-                ends = outcome.terminal and outcome.next not in entered
-                if outcome.terminal and outcome.next in copy:
-                    target, ends = copy[outcome.next], True
-                following[place] = target
-                terminal[target] |= ends
+                place, target = (state, action, index), outcome.next
+                if outcome.terminal and Ended(target) in number:
+                    target = Ended(target)
+                there = find(target, "state {}, action {}, outcome {} leads to".format(*place))
+                following[place] = there
+                terminal[there] |= outcome.terminal and target not in entered
                 label[place] = position[outcome.label]
                 probability[place] = outcome.probability
                 reward[place] = outcome.reward
-    first = [NO_LABEL if start.label is None else position[start.label] for start in starts]
+    said = [NO_LABEL if start.label is None else position[start.label] for start in starts]
     return DomainArrays(
         following,
         probability,
         label,
         reward,
         terminal,
-        np.array([number[start.state] for start in starts], np.int32),
-        np.array([start.probability for start in starts], np.float64),
         np.array(first, np.int32),
+        np.array([start.probability for start in starts], np.float64),
+        np.array(said, np.int32),
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pdrm.domains.array_domain import from_arrays
 from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene
-from pdrm.domains.map_file import parse_map_file
+from pdrm.domains.grids import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import (
@@ -47,7 +47,7 @@ GYMNASIUM_ID = re.compile(r"-v\d+$")
 
 
 def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
-    r"""The domain in a file: a map with its settings (see `map_file`), or arrays as `save_domain` writes them.
+    r"""The domain in a file: a map with its settings (see `grids`), or arrays as `save_domain` writes them.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -156,18 +156,8 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
 
 def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
     """Everything a domain is, by name."""
-    words: dict[str, Any] = {
-        "pdrm_domain": VERSION,
-        "name": domain.name,
-        "machine": domain.machine,
-        "labels": [sorted(label) for label in domain.labels],
-        "events": domain.events,
-        "actions": domain.actions,
-        "state_names": domain.state_names,
-        "step_limit": domain.step_limit,
-        "lowest": domain.lowest,
-        "highest": domain.highest,
-    }
+    words: dict[str, Any] = {field: getattr(domain, field) for field in (*PLAIN, *LISTS)}
+    words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
     if domain.picture is not None:
         scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
         scene, cell = domain.picture.scene, domain.picture.cell
@@ -199,14 +189,13 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
         tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
     picture = words.get("picture")
+    own: dict[str, Any] = {field: words.get(field) for field in ("machine", "lowest", "highest")}
     return replace(
         domain,
         arrays=domain.arrays._replace(**begin),
         picture=None if picture is None else _build_picture(picture),
-        machine=words.get("machine"),
-        lowest=words.get("lowest"),
-        highest=words.get("highest"),
         tests=tuple(tests),
+        **own,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -141,14 +141,21 @@ class FiniteDomain(Displayed):
     """The line of a map file that names each event, for messages; it is not saved."""
 
     def __post_init__(self) -> None:
-        check_words(self.name, self.labels, self.events)
-        check_step_limit(self.name, self.step_limit)
-        check_range(self.name, self.lowest, self.highest)
-        check_arrays(
-            self.name, self.arrays, len(self.labels), len(self.actions), len(self.state_names)
-        )
+        limit, low, high = self.step_limit, self.lowest, self.highest
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
+            fault = f"domain `{self.name}`: a step limit of {limit!r}"
+            fix = f"give an integer from 1 to {MOST_STEPS:,}"
+            raise BadDomainSetting(fault, fix=fix, word="step_limit")
+        if (
+            low is not None and high is not None and not low < high
+        ):  # returns are normalised by them
+            fault = f"domain `{self.name}`: the lowest return is {low:g} and the highest {high:g}"
+            fix = "the lowest must be below the highest, or leave both out"
+            raise BadDomainSetting(fault, fix=fix, word="highest")
+        _check_words(self)
+        _check_arrays(self)
         if self.picture is not None:
-            check_picture(self.name, self.picture, self.states)
+            _check_picture(self.name, self.picture, self.states)
         for test in self.tests:
             self.check_shares(test)
 
@@ -266,33 +273,21 @@ def pick(probability: npt.NDArray[np.float64], number: float) -> int:
 # --- Checks. A fault names the state, the action and the outcome
 
 
-def check_words(name: str, labels: tuple[Label, ...], events: tuple[str, ...]) -> None:
+def _check_words(domain: FiniteDomain) -> None:
     """Labels use declared events, and nothing is listed twice."""
-    for kind, listed in (("an event", events), ("a label", labels)):
+    for kind, listed in (("an event", domain.events), ("a label", domain.labels)):
         if len(set(listed)) < len(listed):
-            fault = f"domain `{name}` lists {kind} twice: {', '.join(map(str, listed))[:200]}"
+            fault = (
+                f"domain `{domain.name}` lists {kind} twice: {', '.join(map(str, listed))[:200]}"
+            )
             raise BadArrays(fault, fix="list each once")
-    for position, label in enumerate(labels):
-        if unknown := sorted(label - set(events)):
-            fault = f"domain `{name}`: label {position} holds `{unknown[0]}`, which is not among its events"
+    for position, label in enumerate(domain.labels):
+        if unknown := sorted(label.difference(domain.events)):
+            fault = f"domain `{domain.name}`: label {position} holds `{unknown[0]}`, which is not among its events"
             raise BadArrays(fault, fix="declare the event")
 
 
-def check_step_limit(name: str, limit: object) -> None:
-    """Every episode ends."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
-        fix = f"give an integer from 1 to {MOST_STEPS:,}"
-        raise BadDomainSetting(f"domain `{name}`: a step limit of {limit!r}", fix=fix)
-
-
-def check_range(name: str, lowest: float | None, highest: float | None) -> None:
-    """Returns are normalised by the two, so the lowest is below the highest."""
-    if lowest is not None and highest is not None and not lowest < highest:
-        fault = f"domain `{name}`: the lowest return is {lowest:g} and the highest {highest:g}"
-        raise BadDomainSetting(fault, fix="the lowest must be below the highest, or leave both out")
-
-
-def check_picture(name: str, picture: Picture, states: int) -> None:
+def _check_picture(name: str, picture: Picture, states: int) -> None:
     """Every state is shown inside its scene, and scenes have one size."""
     height, width = picture.size
     even = all(
@@ -306,12 +301,12 @@ def check_picture(name: str, picture: Picture, states: int) -> None:
         raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
 
 
-def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, states: int) -> None:
+def _check_arrays(domain: FiniteDomain) -> None:
     """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
-    outcomes, starts = arrays.next.shape[-1], len(arrays.start_state)
-    sizes = (states, actions, outcomes)
+    name, arrays, states, labels = domain.name, domain.arrays, domain.states, len(domain.labels)
+    sizes, starts = (states, len(domain.actions), arrays.next.shape[-1]), len(arrays.start_state)
     if min(*sizes, starts) < 1:
-        fault = f"domain `{name}` has {states} states, {actions} actions, {outcomes} outcomes and {starts} starts"
+        fault = f"domain `{name}` has {states} states, {sizes[1]} actions, {sizes[2]} outcomes and {starts} starts"
         raise BadArrays(fault, fix="give at least one of each")
     for called, array in arrays._asdict().items():
         kind, axes = ARRAY_TYPES[called]
@@ -323,27 +318,23 @@ def check_arrays(name: str, arrays: DomainArrays, labels: int, actions: int, sta
                 f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} of shape {shape}"
             )
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
-    first, chance, reward = arrays.start_label, arrays.probability, arrays.reward
-    unpaid = np.where(chance > 0, reward, 0.0)
-    _check_entries(name, "next", arrays.next, 0, states - 1)
-    _check_entries(name, "label", arrays.label, 0, labels - 1)
-    _check_entries(name, "reward", unpaid, -LARGEST_FLOAT, LARGEST_FLOAT)
-    _check_entries(name, "start_state", arrays.start_state, 0, states - 1)
-    _check_entries(name, "start_label", first, NO_LABEL, labels - 1)
-    for called, array in (("probability", chance), ("start_probability", arrays.start_probability)):
-        _check_entries(name, called, array, 0, 1 + ROUNDING)
-        total = array.sum(axis=-1)
-        _check_entries(name, f"the sum of {called}", total, 1 - ROUNDING, 1 + ROUNDING)
-
-
-def _check_entries(
-    name: str, field: str, array: npt.NDArray[Any], least: float, most: float
-) -> None:
-    """Raise at the first entry that is not from least to most; NaN never is."""
-    wrong = np.argwhere(~((array >= least) & (array <= most)))
-    if len(wrong):
-        place = tuple(wrong[0].tolist())
-        axes = ("start",) if "start_" in field else ("state", "action", "outcome")
-        where = ", ".join(f"{axis} {index}" for axis, index in zip(axes, place, strict=False))
-        fault = f"domain `{name}`: {field} is {array[place]}{f' at {where}' if where else ''}"
-        raise BadArrays(fault, fix=f"it must be from {least:g} to {most:g}")
+    chance, begins = arrays.probability, arrays.start_probability
+    most = LARGEST_FLOAT
+    for called, array, lowest, highest in (
+        ("next", arrays.next, 0, states - 1),
+        ("label", arrays.label, 0, labels - 1),
+        ("reward", np.where(chance > 0, arrays.reward, 0.0), -most, most),
+        ("start_state", arrays.start_state, 0, states - 1),
+        ("start_label", arrays.start_label, NO_LABEL, labels - 1),
+        ("probability", chance, 0, 1 + ROUNDING),
+        ("the sum of probability", chance.sum(axis=-1), 1 - ROUNDING, 1 + ROUNDING),
+        ("start_probability", begins, 0, 1 + ROUNDING),
+        ("the sum of start_probability", begins.sum(), 1 - ROUNDING, 1 + ROUNDING),
+    ):
+        wrong = np.argwhere(~((array >= lowest) & (array <= highest)))  # NaN is
+        if len(wrong):
+            place = tuple(wrong[0].tolist())
+            named = ("start",) if "start_" in called else ("state", "action", "outcome")
+            where = ", ".join(f"{axis} {index}" for axis, index in zip(named, place, strict=False))
+            fault = f"domain `{name}`: {called} is {array[place]}{f' at {where}' if where else ''}"
+            raise BadArrays(fault, fix=f"it must be from {lowest:g} to {highest:g}")

@@ -8,11 +8,13 @@ events: the paper's mazes and DeliverWorld are such domains, and so is a user's 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pdrm.domains.array_domain import Outcome, Start, from_outcomes
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
@@ -25,6 +27,7 @@ from pdrm.errors import (
     UnknownPlace,
     UnreachablePlace,
     Where,
+    did_you_mean,
 )
 from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
@@ -108,8 +111,7 @@ def load_shipped_map(
     name: str, *, places: Collection[str] = (), start: Collection[str] = ()
 ) -> GridMap:
     """A map that comes with the package."""
-    text = files("pdrm.domains").joinpath("maps", f"{name}.txt").read_text(encoding="utf-8")
-    return parse_map(text, places=places, start=start, file=f"{name}.txt")
+    return read_map(Path(__file__).parent / "maps" / f"{name}.txt", places=places, start=start)
 
 
 def parse_map(
@@ -140,7 +142,7 @@ def parse_map(
     _check_rows(rows, width, {WALL, FLOOR, START, *places}, where)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
-        raise UnknownPlace(fault, fix="draw it, or leave it out of the places")
+        raise UnknownPlace(fault, fix="draw it, or leave it out of the places", word=missing[0])
     cells = [(r, c) for r, row in enumerate(rows) for c in range(width) if row[c] != WALL]
     starts = [(r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start]
     if not starts:
@@ -227,25 +229,19 @@ def grid_domain(
     if undrawn := set(places) - set("".join(grid.rows)):
         fault = f"`{min(undrawn)}` has an event, but is not on the map"
         raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
-    check_slip(slip)
     bumped = None if bump is None else frozenset(bump)
 
-    def label(cell: Cell, there: Cell, way: int) -> Label:
-        if there == cell and bumped is not None:
-            return bumped
+    def move(cell: Cell, way: int, chance: float) -> Outcome:
+        there = grid.beside(cell, way)
         events = {DIRECTIONS[way]} if directions else set[str]()
         if (standing or there != cell) and grid.at(there) in places:
             events.add(places[grid.at(there)])
-        return frozenset(events)
+        label = frozenset(events) if there != cell or bumped is None else bumped
+        return Outcome(there, chance, label, step_reward)
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
         ways = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
-        found = []
-        for way, chance in ways.items():
-            if chance > 0:
-                there = grid.beside(cell, way)
-                found.append(Outcome(there, chance, label(cell, there, way), step_reward))
-        return found
+        return [move(cell, way, chance) for way, chance in ways.items() if chance > 0]
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
@@ -262,13 +258,6 @@ def grid_domain(
     )
 
 
-def check_slip(slip: float) -> None:
-    """Raise unless it is a probability."""
-    if not 0 <= slip <= 1:
-        fault = f"`slip` is {slip:g}, not a probability from 0 to 1"
-        raise BadDomainSetting(fault, fix="slip=0.2")
-
-
 def cell_name(cell: Cell) -> str:
     """A cell in words."""
     return f"row {cell[0]}, column {cell[1]}"
@@ -280,3 +269,161 @@ def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[s
     for (row, column), letter in (shows or {}).items():
         rows[row][column] = letter
     return tuple("".join(row) for row in rows)
+
+
+# --- A map file: the map, and above it settings, one per line: words with blanks between them, which a row of a map never has.
+#
+#     step_limit  50        // steps an episode may take
+#     place       k key     // entering a cell that shows k emits the event `key`
+#     start       k         // an episode may begin there (and at `@`)
+#     directions  yes       // every move emits its direction: u, d, l or r
+#     slip        0.2       // the probability that a move goes astray, to one of the two sides
+#
+# Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
+
+COMMENT = "//"
+
+
+def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
+    r"""The domain that a map file describes; `name` is used if it gives none.
+
+    >>> rooms = parse_map_file("step_limit 50\nplace k key\n#####\n#@.k#\n#####", "rooms")
+    >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
+    ('rooms', 3, ('key',), 50)
+    """
+    rows, settings = list[str](), list[list[MapWord]]()
+    for number, line in enumerate(text.splitlines(), 1):
+        words = [] if line.startswith(COMMENT) else _find_words(line, number, file)
+        # A setting leaves an empty row, so that lines keep their numbers.
+        rows.append(line.partition(f" {COMMENT}")[0].rstrip() if len(words) == 1 else "")
+        if len(words) > 1:
+            settings.append(words)
+    given, places = dict[str, Any](), dict[str, str]()
+    for keyword, *words in settings:
+        _set(keyword, [word.text for word in words], given, places)
+    drawn = "".join(rows)
+    emits = {letter: letter for letter in drawn if letter not in (WALL, FLOOR, START)} | places
+    clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
+    if given.get("directions") and clash:
+        fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
+        raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
+    own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
+    try:
+        grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
+        made = grid_domain(given.pop("name", name), grid, emits, **given)
+        return replace(made, sources=_find_sources(settings, rows, file), **own)
+    except (BadDomainSetting, UnknownPlace) as error:
+        named = {word.text: word.where for words in settings for word in words}
+        where = error.where or named.get(error.word)
+        raise type(error)(error.message, where=where, fix=error.fix) from error
+
+
+class MapWord(NamedTuple):
+    """A word of a map file, and its place."""
+
+    text: str
+    where: Where
+
+
+def _find_words(line: str, number: int, file: str) -> list[MapWord]:
+    """The words of a line without its comment."""
+    code = line.partition(f" {COMMENT}")[0]
+    return [
+        MapWord(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
+        for word in re.finditer(r"\S+", code)
+    ]
+
+
+def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:
+    """The place that names each event: a setting, else the first cell that shows it."""
+    found = dict[str, Where]()
+    for keyword, *words in settings:
+        named = {"place": words[1:], "bump": words}.get(keyword.text, [])
+        if keyword.text == "directions":
+            named = [MapWord(direction, keyword.where) for direction in DIRECTIONS]
+        for word in named:
+            found.setdefault(word.text, word.where)
+    for number, row in enumerate(rows, 1):
+        for column, letter in enumerate(row, 1):
+            found.setdefault(letter, Where(file, number, column, row))
+    return found
+
+
+def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
+    """Note one setting."""
+
+    def refuse(fault: str, fix: str) -> BadDomainSetting:
+        return BadDomainSetting(fault, where=keyword.where, fix=fix)
+
+    name = keyword.text
+    if name == "place":
+        letter, event = words if len(words) == 2 else ("", "")
+        if len(letter) != 1 or letter in (WALL, FLOOR, START):
+            fault = f"a place is one character, other than `{WALL}`, `{FLOOR}` and `{START}`, and its event"
+            raise refuse(fault, "place k key")
+        if letter in places:
+            fault = f"`{letter}` emits `{places[letter]}` already"
+            raise refuse(fault, "draw the other place with another character")
+        places[letter] = event
+        return
+    if name not in SETTINGS:
+        hint = did_you_mean(name.rstrip(":="), ("place", *SETTINGS))
+        fix = (
+            f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
+        )
+        raise refuse(f"`{name}` is neither a setting nor a row of the map", fix)
+    if name in given:
+        raise refuse(f"`{name}` is set twice", "set it once")
+    read, example = SETTINGS[name]
+    try:
+        values = tuple(map(read, words))
+        if name in LISTS:
+            given[name] = values
+        else:
+            (given[name],) = values
+    except ValueError:
+        fault = f"`{name}` cannot be `{' '.join(words)[:60]}`"
+        raise refuse(fault, f"{name} {example}") from None
+
+
+def _letter(word: str) -> str:
+    if len(word) != 1:
+        raise ValueError
+    return word
+
+
+def _switch(word: str) -> bool:
+    return bool(["no", "yes"].index(word))
+
+
+def _number(word: str) -> float:
+    value = float(word)
+    if not isfinite(value):
+        raise ValueError
+    return value
+
+
+def _chance(word: str) -> float:
+    value = float(word)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
+SETTINGS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "name": (str, "my-rooms"),
+    "step_limit": (int, "100"),
+    "start": (_letter, "x"),
+    "directions": (_switch, "yes"),
+    "standing": (_switch, "yes"),
+    "slip": (_chance, "0.2"),
+    "bump": (str, "ouch"),
+    "step_reward": (_number, "-0.1"),
+    "machine": (str, "treasure-maze"),
+    "lowest": (_number, "-1"),
+    "highest": (_number, "1"),
+}
+"""The settings besides places: how a word of them is read, and an example."""
+
+LISTS = ("start", "bump")
+"""Settings that may have several words; the others have one."""

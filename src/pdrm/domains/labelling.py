@@ -42,16 +42,14 @@ def read_label(events: object, known: Label = frozenset()) -> Label:
     """The label that a labelling function returned. Sets of known events need no second look."""
     if isinstance(events, set | frozenset) and events <= known:
         return frozenset(events)
-    if isinstance(events, str | bytes | Mapping) or not isinstance(events, Collection):
-        raise _not_a_label(events)
-    if not all(isinstance(event, str) for event in events):
-        raise _not_a_label(events)
+    if (
+        isinstance(events, str | bytes | Mapping)
+        or not isinstance(events, Collection)
+        or not all(isinstance(event, str) for event in events)
+    ):
+        fault = f"the labelling function returned {events!r}, which is not a set of events"
+        raise BadLabel(fault, fix='return a set of event names, such as {"goal"} or set()')
     return frozenset(events)
-
-
-def _not_a_label(events: object) -> BadLabel:
-    fault = f"the labelling function returned {events!r}, which is not a set of events"
-    return BadLabel(fault, fix='return a set of event names, such as {"goal"} or set()')
 
 
 def labels_in_info(

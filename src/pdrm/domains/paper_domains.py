@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any, overload
 
 from pdrm.domains.array_domain import Outcome, Start, from_outcomes
-from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene, check_step_limit
+from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene
 from pdrm.domains.grids import (
     DIRECTIONS,
     Cell,
@@ -421,7 +421,6 @@ def domain(
         raise UnknownDomain(f"there is no domain `{name}`", fix=fix)
     chosen: dict[str, Any] = {}
     if step_limit is not None:
-        check_step_limit(name, step_limit)
         chosen["step_limit"] = step_limit
     if more is not None:
         if name != "echo":

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Picture
 from pdrm.domains.water import BALLS, Water, WaterWorld
-from pdrm.errors import count_to_caller
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
@@ -74,10 +73,6 @@ class Canvas:
 
     def paste(self, other: Canvas, left: int, top: int) -> None:
         self.image.paste(other.image, (left * FINENESS, top * FINENESS))
-
-    def fill(self, left: float, top: float, width: float, height: float, colour: Colour) -> None:
-        """Fill a rectangle."""
-        self.fill_plate((left + width / 2, top + height / 2), (width, height), 0, colour)
 
     def fill_plate(
         self, middle: Spot, size: tuple[float, float], radius: float, colour: Colour
@@ -159,20 +154,6 @@ def list_stack(symbols: Sequence[str]) -> list[str]:
     return ["stack", *(f"  | {symbol} |" for symbol in symbols[:TALLEST]), *more]
 
 
-def is_drawn(mode: str | None, example: str, *, begun: bool) -> bool:
-    """Return True if an environment is to draw itself: it must have a render mode, and have been reset. As in Gymnasium's own
-    environments, a warning says so if none is given. `example` is one."""
-    import gymnasium  # only environments ask, which have loaded it
-
-    if mode is None:
-        said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-        gymnasium.logger.warn(said, stacklevel=count_to_caller())
-        return False
-    if not begun:
-        raise gymnasium.error.ResetNeeded("call reset before render")
-    return True
-
-
 # --- A state as an image
 
 
@@ -204,12 +185,11 @@ def draw_grid(picture: Picture, state: int) -> Canvas:
     letters = sorted(drawn - {WALL, FLOOR})
     for row, line in enumerate(rows):
         for column, shown in enumerate(line):
-            left, top = column * side, row * side
+            middle = (column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5
             if shown == WALL:
-                canvas.fill(left, top, side + 1, side + 1, STONE)
+                canvas.fill_plate(middle, (side + 1, side + 1), 0, STONE)
                 continue
-            canvas.fill(left + 1, top + 1, side - 1, side - 1, WHITE)
-            middle = (left + 0.5 * side + 0.5, top + 0.5 * side + 0.5)
+            canvas.fill_plate(middle, (side - 1, side - 1), 0, WHITE)
             here = (row, column) == picture.cell[state]
             if shown in letters:
                 tint = TINTS[letters.index(shown) % len(TINTS)]
@@ -244,7 +224,7 @@ def draw_water(
     (500, 680, 3)
     """
     canvas = Canvas(BOX, BOX, STONE)
-    canvas.fill(2, 2, BOX - 4, BOX - 4, WATER)
+    canvas.fill_plate((BOX / 2, BOX / 2), (BOX - 4, BOX - 4), 0, WATER)
     scale = BOX / world.side
     size = 2 * world.radius * scale
 

@@ -9,7 +9,7 @@ their parity, balls 0 and 1 jump to a new place and emit their name. `A_F` is em
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pdrm.errors import UnknownDomain, did_you_mean
 from pdrm.lazy import Displayed
@@ -56,6 +56,10 @@ class WaterWorld(Displayed):
     step_limit: int = 10_000
     continuous: bool = False
     """An action is a push in any direction, two numbers in [-1, 1], instead of one of five."""
+    actions: ClassVar = ACTIONS
+    events: ClassVar = EVENTS
+    states: ClassVar[None] = None
+    """Not finitely many."""
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ Nothing is imported before it is used, so that a command that prints a table doe
 - `trace`: a run on a word as the rows of a table (`trace_run`, `describe_end`);
 - `render`: the picture of a machine, a run, a domain or a task (`draw`, `Drawing`, `FORMATS`);
 - `markup` and `rows`: HTML and tables, for notebooks and the report;
-- `plots` and `curve_plots`: witnesses, episodes, learning curves, with matplotlib.
+- `plots`: learning curves, witnesses, episodes, with matplotlib.
 """
 
 from __future__ import annotations

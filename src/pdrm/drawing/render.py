@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
-from pdrm.domains.water import ACTIONS, EVENTS, START_NUMBERS, WaterWorld, begin
+from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.label_tokens import make_printable, spell
@@ -46,9 +46,6 @@ MOST_LINES = 40
 
 LONGEST_FACT = 200
 """Letters of a list of actions or events next to a domain's picture."""
-
-BETWEEN = 24
-"""Pixels between the two pictures of a task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,10 +112,13 @@ def draw(
         case MachineRun():
             made = _draw_run(what)
         case FiniteDomain():
-            pixels = partial(draw_state, what, int(what.arrays.start_state[0]))
-            made = _draw_domain(what.name, pixels, _list_facts(what), partial(_write_domain, what))
+            start = int(what.arrays.start_state[0])
+            text = partial(draw_text, what, start, repr(what))
+            made = _draw_domain(what, partial(draw_state, what, start), text)
         case WaterWorld():
-            made = _draw_water(what)
+            numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
+            pixels = partial(draw_water, what, begin(what, numbers, np))
+            made = _draw_domain(what, pixels, partial(repr, what))
         case Task():
             made = _draw_task(what, title)
         case _:
@@ -215,32 +215,34 @@ def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
 # --- A domain in its first state, and a task
 
 
+def describe_domain(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
+    """The facts about a domain by name, as JSON values."""
+    return {
+        "name": domain.name,
+        "states": domain.states,
+        "actions": domain.actions,
+        "events": domain.events,
+        "step_limit": domain.step_limit,
+        "machine": domain.machine,
+    }
+
+
 def _draw_domain(
-    name: str, pixels: Callable[[], Pixels], facts: Mapping[str, str], text: Callable[[], str]
+    domain: FiniteDomain | WaterWorld, pixels: Callable[[], Pixels], text: Callable[[], str]
 ) -> Drawing:
     def png() -> bytes:
         return encode_png(pixels())
 
     def show() -> Markup:
-        return picture(png(), "png", name) + table(["", ""], [*facts.items()])
+        facts = []
+        for name, value in describe_domain(domain).items():
+            if isinstance(value, tuple):
+                value = shorten(" ".join(map(str, value)), LONGEST_FACT, placeholder=" …")
+            if value is not None:
+                facts.append([name.replace("_", " "), str(value)])
+        return picture(png(), "png", domain.name) + table(["", ""], facts)
 
     return Drawing({"png": png}, text, show)
-
-
-def _write_domain(domain: FiniteDomain) -> str:
-    return draw_text(domain, int(domain.arrays.start_state[0]), repr(domain))
-
-
-def _draw_water(world: WaterWorld) -> Drawing:
-    numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
-    facts = {
-        "balls": "10",
-        "actions": " ".join(ACTIONS),
-        "events": " ".join(EVENTS),
-        "step limit": f"{world.step_limit:,}",
-    }
-    pixels = partial(draw_water, world, begin(world, numbers, np))
-    return _draw_domain(world.name, pixels, facts, partial(repr, world))
 
 
 def _draw_task(task: Task, title: bool) -> Drawing:
@@ -259,23 +261,12 @@ def _draw_task(task: Task, title: bool) -> Drawing:
 
 
 def _place_svgs(png: bytes, svg: bytes) -> str:
-    """A picture of pixels and one of lines side by side."""
-    from PIL import Image
-
-    points = re.findall(rb'(?:width|height)="([\d.]+)pt"', svg)
-    sizes = [
-        Image.open(io.BytesIO(png)).size,
-        tuple(float(value) * 4 / 3 for value in points[:2]),  # 96 pixels are 72 points
-    ]
-    total, height = sizes[0][0] + BETWEEN + sizes[1][0], max(size[1] for size in sizes)
-    lefts, urls = (0, total - sizes[1][0]), (data_url(png, "png"), data_url(svg, "svg"))
-    images = []
-    for (wide, high), left, url in zip(sizes, lefts, urls, strict=True):
-        place = {"x": left, "y": (height - high) / 2, "width": wide, "height": high}
-        numbers = {name: f"{value:g}" for name, value in place.items()}
-        images.append(html("image", href=url, **numbers))
-    box = f"0 0 {total:g} {height:g}"
-    return html("svg", *images, xmlns="http://www.w3.org/2000/svg", viewBox=box)
+    """A picture of pixels and one of lines side by side, each as large as its part of the width allows."""
+    images = (
+        html("image", href=data_url(png, "png"), width="400", height="400"),
+        html("image", href=data_url(svg, "svg"), x="424", width="776", height="400"),
+    )
+    return html("svg", *images, xmlns="http://www.w3.org/2000/svg", viewBox="0 0 1200 400")
 
 
 def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:
@@ -288,19 +279,3 @@ def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:
         image = image.quantize(colours, method=Image.Quantize.FASTOCTREE)
     image.save(buffer, format="png")
     return buffer.getvalue()
-
-
-def _list_facts(domain: FiniteDomain) -> dict[str, str]:
-    """Facts about a domain for the table next to its picture."""
-
-    def some(words: Iterable[object]) -> str:
-        return shorten(" ".join(map(str, words)), LONGEST_FACT, placeholder=" …")
-
-    machine = {} if domain.machine is None else {"machine": domain.machine}
-    return {
-        "states": f"{domain.states:,}",
-        "actions": some(domain.actions),
-        "events": some(domain.events),
-        "step limit": f"{domain.step_limit:,}",
-        **machine,
-    }

@@ -72,7 +72,7 @@ class Rows(Sequence[R_co]):
 
     def __str__(self) -> str:
         heads, cells, _ = write_cells(self._records(SHOWN))
-        return "\n".join([*align([heads, *cells]), *self._foot()])
+        return "\n".join([align([heads, *cells]), *self._foot()])
 
     def _repr_html_(self) -> Markup:
         return table(*write_cells(self._records(SHOWN))) + join(

@@ -111,17 +111,16 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
     return f"{end}; reward {spell_number(run.reward)}"
 
 
-def align(rows: Sequence[Sequence[str]]) -> list[str]:
+def align(rows: Sequence[Sequence[str]]) -> str:
     """The rows of a table as lines with aligned columns.
 
-    >>> align([["a", "bc"], ["def", "g"]])
-    ['a    bc', 'def  g']
+    >>> print(align([["a", "bc"], ["def", "g"]]))
+    a    bc
+    def  g
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)
 
 
 def write_trace(run: MachineRun[AnyStep]) -> str:
@@ -135,4 +134,4 @@ def write_trace(run: MachineRun[AnyStep]) -> str:
     """
     columns = zip(HEADINGS, *trace_run(run), strict=True)
     rows = zip(*(column for column in columns if any(column[1:])), strict=True)
-    return "\n".join([*align(list(rows)), describe_end(run)])
+    return f"{align(list(rows))}\n{describe_end(run)}"

@@ -1,28 +1,78 @@
-"""The recorded curves of a line: the evaluations of all its seeds as arrays, and when its task counts as learnt."""
+"""The results of a line: the folders of its runs, their evaluations as arrays, when its task counts as learnt, and all of it as tidy tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import NotHere, NotRecorded
+from pdrm.errors import NotHere
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.statistics import Numbers, Quartiles, episodes_to, quartiles
-from pdrm.experiments.store import Store
+from pdrm.experiments.statistics import (
+    Numbers,
+    Quartiles,
+    episodes_to,
+    interquartile_mean,
+    quartiles,
+)
+from pdrm.files import write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
-from pdrm.learning.run import Runs
-from pdrm.learning.run_folder import RunSpec
+from pdrm.learning.run import Run, Runs
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.drawing.curve_plots import CurveLine
+    from pdrm.drawing.plots import CurveLine
+
+
+# --- The folders of a study's runs, each named after its run and the hash of its spec.
+
+RUNS = "runs"
+LARGEST_POLICY = 5_000_000
+"""Bytes of a policy that a study keeps; of a larger one the hash stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The runs in a folder.
+
+    >>> from pdrm.learning.agents import QLearning
+    >>> from pdrm.task import Task
+    >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
+    >>> Store(Path("runs")).folder(spec).name == spec.name, Store(Path("runs")).done(spec)
+    (True, False)
+    """
+
+    root: Path
+
+    @classmethod
+    def below(cls, folder: Path) -> Store:
+        """The store of a study's output folder."""
+        return cls(folder / RUNS)
+
+    def folder(self, spec: RunSpec) -> Path:
+        """The folder of a run, made or not."""
+        return self.root / spec.name
+
+    def run(self, spec: RunSpec) -> Run:
+        """The run of a spec."""
+        return Run(spec, self.folder(spec))
+
+    def done(self, spec: RunSpec) -> bool:
+        """Return True if a run has its result."""
+        return is_done(self.folder(spec))
+
+
+# --- The recorded curves of a line: the evaluations of all its seeds as arrays.
 
 WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
 """Both pay 1,000 for each of eight balls collected and delivered, 1 for the last one collected and 100,000 for the end."""
@@ -74,23 +124,11 @@ class Curves:
     """The origin of the runs, if they came with the package."""
     across: Numbers | None = None
     """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
-    store: Store | None = None
-    """The store of the runs."""
+    runs: Runs = field(default_factory=Runs)
+    """The runs, one per seed; none if they came with the package."""
 
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
-
-    @property
-    def specs(self) -> list[RunSpec]:
-        """The runs, one per seed."""
-        return self.panel.specs(self.line, self.seeds)
-
-    @property
-    def runs(self) -> Runs:
-        """The runs, one per seed."""
-        if self.store is None:
-            raise NotRecorded("these runs came with the package", fix="pdrm reproduce")
-        return Runs(self.store.run(spec) for spec in self.specs)
 
     def training(self, x: str | None = None) -> Numbers:
         """[T]: training before each evaluation, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
@@ -119,7 +157,7 @@ class Curves:
     def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
         """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
         success."""
-        from pdrm.drawing.curve_plots import CurveLine
+        from pdrm.drawing.plots import CurveLine
 
         check_axes(x, y)
         values, optimum = self.returns, self.highest
@@ -151,9 +189,14 @@ class Curves:
         return low, middle, high
 
     @property
+    def median(self) -> Numbers:
+        """[T]: the median return over the seeds."""
+        return self.quartiles(self.returns).median
+
+    @property
     def final_median(self) -> float:
         """The median over the seeds of the final evaluation's return."""
-        return self.final_quartiles[1]
+        return float(self.median[-1])
 
     @property
     def final_returns(self) -> Numbers:
@@ -176,24 +219,29 @@ class Curves:
 
 def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:
     """The curves of a line's runs that are done; None if no run is."""
-    done = [spec for spec in panel.specs(line, seeds) if store.done(spec)]
+    return gather(panel, line, [store.run(spec) for spec in panel.specs(line, seeds)])
+
+
+def gather(panel: Panel, line: AgentLine, runs: Sequence[Run]) -> Curves | None:
+    """The curves of a line, of those of its runs that are done; None if no run is."""
+    done = Runs(run for run in runs if run.done)
     if not done:
         return None
-    runs = [store.run(spec).curve for spec in done]
-    by_steps = runs[0].unit == "timesteps"
-    across = [run.episodes if by_steps else run.timesteps for run in runs]
+    found = [run.curve for run in done]
+    by_steps = found[0].unit == "timesteps"
+    across = [curve.episodes if by_steps else curve.timesteps for curve in found]
     return Curves(
         panel,
         line,
-        tuple(spec.seed for spec in done),
-        runs[0].unit,
-        runs[0].at,
-        np.array([run.returns for run in runs]),
-        np.array([run.steps for run in runs]),
-        np.array([find_successes(run.ends, panel.task.success) for run in runs]),
+        tuple(run.spec.seed for run in done),
+        found[0].unit,
+        found[0].at,
+        np.array([curve.returns for curve in found]),
+        np.array([curve.steps for curve in found]),
+        np.array([find_successes(curve.ends, panel.task.success) for curve in found]),
         *return_range(panel.task),
         across=np.array(across, np.float64),
-        store=store,
+        runs=done,
     )
 
 
@@ -223,4 +271,125 @@ def learnt_at(lines: Sequence[Curves]) -> float:
 
 def training_to_learn(curves: Curves, threshold: float) -> int | None:
     """The training until an agent's median return is at the threshold; None if it never is."""
-    return episodes_to(curves.at, curves.quartiles(curves.returns).median, threshold)
+    return episodes_to(curves.at, curves.median, threshold)
+
+
+# --- Tables: `curves.csv` has a row per evaluation of a run, `summary.csv` a row per evaluation of a line.
+
+CURVES, SUMMARY = "curves.csv", "summary.csv"
+
+
+class ResultRow(NamedTuple):
+    """The results of one line: over its seeds, and the episodes of their final evaluations."""
+
+    study: str
+    panel: str
+    line: str
+    seeds: int
+    training: int
+    """Before the final evaluation."""
+    unit: str
+    """Of training: episodes or timesteps."""
+    return_25: float
+    return_50: float
+    return_75: float
+    """Quartiles over the seeds of the final evaluation's mean return."""
+    success: float
+    """The share of these episodes that solved the task."""
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return self._asdict()
+
+
+class CurveRow(NamedTuple):
+    """An evaluation of a run: means over its episodes."""
+
+    study: str
+    panel: str
+    line: str
+    agent: str
+    k: int | str
+    ours: str
+    """`yes` if it is not in the paper."""
+    seed: int
+    episodes: float
+    timesteps: float
+    """Training before it, in both units; nan if one was not recorded."""
+    mean_return: float
+    """`return` in `curves.csv`, and in a frame."""
+    normalised: float
+    """From -1, the lowest return that the task allows, to 1, the highest; nan if the domain does not give them."""
+    steps: float
+    success: float
+
+    def record(self) -> dict[str, Any]:
+        """The row by the names of its columns."""
+        return dict(zip(CURVE_COLUMNS, self, strict=True))
+
+
+CURVE_COLUMNS = [name.replace("mean_", "") for name in CurveRow._fields]
+SUMMARY_COLUMNS = (
+    *CurveRow._fields[:6],
+    *("seeds", "unit", "at", "return_25", "return_50", "return_75"),
+    *("normalised_25", "normalised_50", "normalised_75", "normalised_iqm", "success"),
+)
+
+
+def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
+    """The results of the final evaluations of a line."""
+    return ResultRow(
+        study.name,
+        curves.panel.name,
+        curves.line.name,
+        len(curves.seeds),
+        int(curves.at[-1]),
+        curves.unit,
+        *curves.final_quartiles,
+        float(curves.final_success.mean()),
+    )
+
+
+def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
+    """A row for each evaluation of each run of a line."""
+    about = _describe_line(study, curves)
+    values = (curves.returns, curves.normalised, curves.steps, curves.success)
+    means = [value.mean(axis=2) for value in values]
+    for s, seed in enumerate(curves.seeds):
+        for t, at in enumerate(curves.at.tolist()):
+            other = nan if curves.across is None else float(curves.across[s, t])
+            training = (other, at) if curves.unit == "timesteps" else (at, other)
+            yield CurveRow(*about, seed, *training, *(float(value[s, t]) for value in means))
+
+
+def _summary_rows(study: TitledStudy, curves: Curves) -> Iterator[list[Any]]:
+    about = _describe_line(study, curves)
+    raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
+    scores = interquartile_mean(curves.normalised.mean(axis=2).T)
+    parts = (*raw, *normalised, scores, curves.success.mean(axis=(0, 2)))
+    for at, *values in zip(curves.at.tolist(), *(part.tolist() for part in parts), strict=True):
+        yield [*about, len(curves.seeds), curves.unit, at, *values]
+
+
+def _describe_line(study: TitledStudy, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
+    """The columns that both tables begin with."""
+    panel, line = curves.panel, curves.line
+    ours = "yes" if line.ours else "no"
+    return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
+
+
+def write_tables(lines: Sequence[tuple[TitledStudy, Curves]], folder: Path) -> None:
+    """Write both tables."""
+    tests = [row for study, curves in lines for row in curve_rows(study, curves)]
+    summary = [row for study, curves in lines for row in _summary_rows(study, curves)]
+    _write(folder / CURVES, CURVE_COLUMNS, tests)
+    _write(folder / SUMMARY, SUMMARY_COLUMNS, summary)
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    for row in rows:
+        table.writerow(f"{one:.9g}" if isinstance(one, float) else one for one in row)
+    write_atomically(path, text.getvalue().encode())

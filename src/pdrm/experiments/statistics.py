@@ -43,17 +43,12 @@ def quartiles(values: Numbers, axis: int = 0) -> Quartiles:
     return Quartiles(*np.percentile(values, (25, 50, 75), axis=axis))
 
 
-def interquartile_mean(values: Numbers) -> float:
-    """The mean without the lowest and the highest quarter (each rounded down to whole runs).
+def interquartile_mean(values: Numbers) -> Numbers:
+    """The mean along the last axis without the lowest and the highest quarter (each rounded down to whole runs).
 
-    >>> interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0]))
+    >>> float(interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0])))
     1.5
     """
-    return float(_interquartile_means(np.ravel(values)))
-
-
-def _interquartile_means(values: Numbers) -> Numbers:
-    """Along the last axis."""
     ordered, cut = np.sort(values, axis=-1), values.shape[-1] // 4
     means: Numbers = ordered[..., cut : values.shape[-1] - cut].mean(axis=-1)
     return means
@@ -78,21 +73,15 @@ def bootstrap(strata: Strata, statistic: Callable[[Strata], Numbers], seed: int 
 
 def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
     """The interquartile mean of all runs, with its stratified bootstrap interval."""
-    return bootstrap(
-        strata, lambda drawn: _interquartile_means(np.concatenate(drawn, axis=-1)), seed
-    )
+    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn, axis=-1)), seed)
 
 
-def probability_of_improvement(ours: Strata, others: Strata) -> float:
+def probability_of_improvement(ours: Strata, others: Strata) -> Numbers:
     """The probability that a run of the first is better than one of the second, ties counting half, on average over the tasks.
 
-    >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])
+    >>> float(probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])]))
     0.875
     """
-    return float(_improvements(ours, others))
-
-
-def _improvements(ours: Strata, others: Strata) -> Numbers:
     pairs = [(x[..., :, None], y[..., None, :]) for x, y in zip(ours, others, strict=True)]
     means: Numbers = np.mean(
         [((x > y) + 0.5 * (x == y)).mean(axis=(-2, -1)) for x, y in pairs], axis=0
@@ -103,7 +92,10 @@ def _improvements(ours: Strata, others: Strata) -> Numbers:
 def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
     """The same with its interval: the runs of both are resampled."""
     count = len(ours)
-    return bootstrap([*ours, *others], lambda drawn: _improvements(drawn[:count], drawn[count:]))
+    return bootstrap(
+        [*ours, *others],
+        lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]),
+    )
 
 
 def episodes_to(

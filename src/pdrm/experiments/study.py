@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,22 +25,30 @@ from pdrm.errors import (
     PdrmError,
     did_you_mean,
 )
-from pdrm.experiments.curves import Curves, curves_of
+from pdrm.experiments.curves import (
+    LARGEST_POLICY,
+    CurveRow,
+    Curves,
+    ResultRow,
+    Store,
+    curve_rows,
+    curves_of,
+    gather,
+    result_row,
+    write_tables,
+)
 from pdrm.experiments.panel import (
     AgentLine,
     Panel,
     check_distinct,
-    check_texts,
     name_agents,
     name_tasks,
 )
-from pdrm.experiments.result_tables import CurveRow, ResultRow, curve_rows, result_row, write_tables
-from pdrm.experiments.store import LARGEST_POLICY, Store
 from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
-from pdrm.learning.protocol import AgentLike
-from pdrm.learning.run import advise, count_last_tests
-from pdrm.learning.run_folder import RunSpec, read_spec, resolve_seeds
+from pdrm.learning.protocol import AgentLike, AnyAgent
+from pdrm.learning.run import Run, advise, count_last_tests
+from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, task_for
 
@@ -48,6 +57,8 @@ if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
 FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
+PLOT = "curves.svg"
+"""The picture of all panels, next to the page."""
 TEN_SEEDS = tuple(range(10))
 """The paper draws ten seeds and uses the same ones for every agent; these are ours."""
 
@@ -86,7 +97,6 @@ class Study:
     """Instead of tasks and agents."""
 
     def __post_init__(self) -> None:
-        check_texts(name=self.name, title=self.title, figure=self.figure)
         if not FOLDER_NAME.fullmatch(self.name):
             fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
             raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
@@ -229,6 +239,11 @@ class Results:
     failures: list[Failure]
     """The runs that failed, and why."""
 
+    @property
+    def of_the_paper(self) -> bool:
+        """True if the paper shows all of them."""
+        return all(study.of_the_paper for study, _ in self.lines)
+
     def __getitem__(self, name: str | tuple[str, str]) -> Curves:
         """The curves of a line by its name or its agent's, or by the names of panel and line."""
         names = (name,) if isinstance(name, str) else name
@@ -297,19 +312,19 @@ class Results:
             x: "steps" or "episodes", for all lines (default: what each agent's training is counted in).
             y: "return" or "success".
         """
-        from pdrm.drawing.curve_plots import CurveLine, study_plot
+        from pdrm.drawing.plots import study_plot
 
-        panels: dict[tuple[str, str], list[CurveLine]] = {}
-        for study, curves in self.lines:
-            place = study.name, curves.panel.name
-            panels.setdefault(place, []).append(curves.to_plot(x, y))
-        return study_plot(list(panels.values())).saved(path)
+        panels = groupby(self.lines, key=lambda line: (line[0].name, line[1].panel.name))
+        drawn = [[curves.to_plot(x, y) for _, curves in lines] for _, lines in panels]
+        return study_plot(drawn).saved(path)
 
     def report(self) -> Path:
         """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""
         from pdrm.experiments.study_report import write_own_report
 
-        return write_own_report(self.lines, Store.below(self.folder), self.folder)[-1]
+        page = write_own_report(self.lines, self.folder)
+        self.plot(page.with_name(PLOT))
+        return page
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
@@ -376,7 +391,7 @@ def run_study(
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
         raise NotRecorded(fault, fix="see its message above, then run it again")
-    kept = save_studies(studies, place, store)
+    kept = save_studies(studies, place)
     write_tables(recorded(kept, store) if kept else lines, place)
     results = Results(place, lines, failures)
     if progress is not False:
@@ -387,12 +402,29 @@ def run_study(
 
 def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have runs, in order."""
-    found = [
-        (study, curves_of(panel, line, study.seed_numbers, store))
+    return [
+        (study, curves)
         for study in studies
         for panel, line in study.lines()
+        if (curves := curves_of(panel, line, study.seed_numbers, store)) is not None
     ]
-    return [(study, curves) for study, curves in found if curves is not None]
+
+
+def compare_runs(folders: Iterable[Path]) -> list[tuple[Study, Curves]]:
+    """The lines of the runs in some folders, as of a study: a panel for each task, a line for each agent."""
+    found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
+    tasks: dict[Task, dict[AnyAgent, dict[int, Run]]] = {}
+    for run in sorted(found, key=lambda run: run.spec.seed):
+        agents = tasks.setdefault(run.spec.task, {})
+        agents.setdefault(run.spec.agent, {})[run.spec.seed] = run
+    lines = []
+    for name, (task, agents) in zip(name_tasks(list(tasks)), tasks.items(), strict=True):
+        study = Study({name: task}, list(agents), name="runs")
+        (panel,) = study.panels
+        for line, runs in zip(panel.lines, agents.values(), strict=True):
+            curves = gather(panel, line, list(runs.values()))
+            lines += [] if curves is None else [(study, curves)]
+    return lines
 
 
 # --- Which studies a folder is about: kept next to the runs, so that their tables, curves and page can be made again.
@@ -402,49 +434,57 @@ def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves
 STUDIES = "studies.json"
 
 
-def save_studies(studies: Sequence[Study], folder: Path, store: Store) -> list[Study]:
+def save_studies(studies: Sequence[Study], folder: Path) -> list[Study]:
     """Write what the studies are, in addition to those that the folder holds; returns all of them. The paper's are known without:
     what is kept of earlier ones is then removed, and none is returned."""
     if all(study.of_the_paper for study in studies):
         (folder / STUDIES).unlink(missing_ok=True)
         return []
     try:
-        kept = {study.name: study for study in load_studies(folder, store)}
+        kept = {study.name: study for study in load_studies(folder)}
     except BadRunFolder:
         kept = {}
     kept |= {study.name: study for study in studies}
-    record = [_record_study(study) for study in kept.values()]
-    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    records = list(map(_record_study, kept.values()))
+    text = json.dumps(records, indent=1, ensure_ascii=False) + "\n"
     write_atomically(folder / STUDIES, text.encode())
     return list(kept.values())
 
 
 def _record_study(study: Study) -> dict[str, Any]:
-    panels = []
-    for panel in study.panels:
-        lines = []
-        for line in panel.lines:
-            runs = [spec.name for spec in panel.specs(line, study.seed_numbers)]
-            about = {"name": line.name, "colour": line.colour, "ours": line.ours}
-            lines.append({**about, "runs": runs})
-        about = {"name": panel.name, "title": panel.title, "figure": panel.figure}
-        panels.append({**about, "success": panel.task.success, "lines": lines})
+    panels = [
+        {
+            "name": panel.name,
+            "title": panel.title,
+            "figure": panel.figure,
+            "success": panel.task.success,
+            "lines": [
+                {
+                    "name": line.name,
+                    "colour": line.colour,
+                    "ours": line.ours,
+                    "runs": [spec.name for spec in panel.specs(line, study.seed_numbers)],
+                }
+                for line in panel.lines
+            ],
+        }
+        for panel in study.panels
+    ]
     about = {"name": study.name, "title": study.title, "figure": study.figure}
     return {**about, "seeds": study.seed_numbers, "panels": panels}
 
 
-def load_studies(folder: Path, store: Store) -> list[Study]:
+def load_studies(folder: Path) -> list[Study]:
     """The studies kept in a folder, as far as their runs are there."""
-    path = folder / STUDIES
+    path, store = folder / STUDIES, Store.below(folder)
     if not path.exists():
         return []
     found = []
     try:
         for record in parse_json(path.read_bytes()):
             panels = [_read_panel(panel, store) for panel in record.pop("panels")]
-            there = tuple(panel for panel in panels if panel is not None)
-            if there:
-                found.append(Study(**{**record, "panels": there, "seeds": tuple(record["seeds"])}))
+            if there := tuple(panel for panel in panels if panel is not None):
+                found.append(Study(panels=there, **record))
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
         fix = "study.run(folder), or pdrm run STUDY.toml, writes it again"

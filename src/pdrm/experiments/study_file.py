@@ -45,7 +45,9 @@ class Places:
         self.file, self.lines = file, text.splitlines() or [""]
         self.everywhere = range(len(self.lines))
         self.pairs = [
-            [(key, value.strip()) for key, value in PAIR.findall(line)] for line in self.lines
+            (at, key, value.strip())
+            for at, line in enumerate(self.lines)
+            for key, value in PAIR.findall(line)
         ]
 
     def table(self, header: str, number: int, within: range) -> range:
@@ -64,8 +66,8 @@ class Places:
         words = [*named, *re.findall(r"[\w.+-]+", message)]
         for part, known in ((KEY, named), (VALUE, words), (KEY, words)):
             for word, scope in product(known, scopes):
-                for at in scope:
-                    if any(pair[part] == word for pair in self.pairs[at]):
+                for at, *pair in self.pairs:
+                    if at in scope and pair[part] == word:
                         return self.line(at)
         return self.line(scopes[0].start)
 

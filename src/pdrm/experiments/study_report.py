@@ -1,49 +1,337 @@
-"""The report of studies of your own: one self-contained page, and one picture of all panels."""
+"""The report of studies: one self-contained page, with the curves of each study, the numbers behind them, and the settings."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
 
 from pdrm import __version__
-from pdrm.drawing.curve_plots import CurveLine, study_plot
-from pdrm.drawing.markup import Markup, html, join, table
-from pdrm.experiments.curves import Curves, TitledStudy
-from pdrm.experiments.page import Section, page
-from pdrm.experiments.store import Store
-from pdrm.experiments.study_section import seconds_of, study_section
+from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
+from pdrm.drawing.plots import Plot, panel_plot, plot_bytes
+from pdrm.drawing.render import draw
+from pdrm.drawing.rows import latex_table, markdown_table, write_cells
+from pdrm.errors import WrongKind
+from pdrm.experiments.curves import Curves, TitledStudy, learnt_at, training_to_learn
+from pdrm.experiments.statistics import (
+    interquartile_mean_interval,
+    probability_of_improvement_interval,
+)
 from pdrm.files import ensure_folder, write_atomically
+from pdrm.task import Task
 
-PAGE, FIGURES, CURVES = "index.html", "figures", "curves.svg"
-PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "lark", "pygraphviz")
+# --- The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run.
+
+
+def details(summary: str, *body: str) -> Markup:
+    """Something to open.
+
+    >>> details("more", html("p", "this"))
+    '<details><summary>more</summary><p>this</p></details>'
+    """
+    return html("details", html("summary", summary), *body)
+
+
+def badge(text: str, kind: str = "none") -> Markup:
+    """A short word in its colour: one that `holds`, `fails`, or neither."""
+    return html("span", text, class_=f"badge {kind}")
+
+
+def bullets(items: Iterable[str]) -> Markup:
+    """A list."""
+    return html("ul", *(html("li", item) for item in items))
+
+
+STYLE = """
+:root { --ink: #262a33; --soft: #6b6f78; --line: #e2dfd8; --paper: #fff; --wash: #f7f6f2; --link: #0b5c8f; }
+* { box-sizing: border-box; }
+body { font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; max-width: 66rem; margin: 0 auto;
+  padding: 1.2rem; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
+h1 { font-size: 2rem; line-height: 1.15; margin: .4rem 0; } h2 { font-size: 1.45rem; margin: 0 0 .6rem; }
+h3 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
+a { color: var(--link); } p { max-width: 46rem; }
+.lead { font-size: 1.1rem; } .soft { color: var(--soft); font-size: .92rem; }
+nav { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line); padding: .5rem 0; z-index: 1;
+  overflow-x: auto; white-space: nowrap; } nav a { margin-right: 1rem; text-decoration: none; }
+section { border-top: 1px solid var(--line); padding: 1.4rem 0; scroll-margin-top: 3rem; }
+section:first-of-type { border-top: 0; }
+figure { margin: .8rem 0; } figure img, figure svg { max-width: 100%; height: auto; }
+figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
+.wide { overflow-x: auto; margin: .6rem 0; } table { border-collapse: collapse; font-size: .92rem; }
+th { text-align: left; font-weight: 600; border-bottom: 1.5px solid var(--ink); }
+td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-bottom: 1px solid var(--line); }
+td.n { white-space: nowrap; } .n { text-align: right; font-variant-numeric: tabular-nums; }
+.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .6rem 1rem; }
+.row figure { margin: 0; } .row img { width: 100%; }
+.side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem 1.6rem; }
+pre { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--wash); padding: .8rem; overflow-x: auto; }
+code { font: .92em ui-monospace, Menlo, Consolas, monospace; }
+details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
+.badge { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .85rem; white-space: nowrap; }
+.holds { background: #d9f0dd; color: #14532d; } .fails { background: #fbe0dc; color: #7f1d1d; }
+.none { background: #ecebe6; color: #55585f; }
+.count { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; } .count div { background: var(--wash); border-radius: .6rem;
+  padding: .6rem 1rem; } .count b { display: block; font-size: 1.5rem; }
+@media print { nav { display: none; } section { break-inside: auto; } figure, tr { break-inside: avoid; } body { font-size: 11pt; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: a heading, and what is below it."""
+
+    anchor: str
+    heading: str
+    body: Markup
+
+    @property
+    def link(self) -> Markup:
+        """A link to it."""
+        return html("a", self.heading, href=f"#{self.anchor}")
+
+
+def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
+    """The whole page.
+
+    >>> "<h1>Machines</h1><p>All of them.</p>" in page("Machines", html("p", "All of them."), [])
+    True
+    """
+    head = html(
+        "head",
+        html("meta", charset="utf-8"),
+        html("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        html("title", title),
+        html("link", rel="icon", href="data:,"),
+        html("style", Markup(STYLE)),
+    )
+    parts = (
+        html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections
+    )
+    body = html(
+        "body",
+        html("header", html("h1", title), introduction),
+        html("nav", join((part.link for part in sections), " ")),
+        html("main", *parts),
+    )
+    return f"<!doctype html>{html('html', head, body, lang='en')}\n"
+
+
+PAGE, FIGURES = "index.html", "figures"
+PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "pygraphviz")
 RULES = Markup(
     '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
     "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
 )
 AnyStudy = TypeVar("AnyStudy", bound=TitledStudy)
+FEWEST_SEEDS = 5
+"""Of either agent: a bootstrap of fewer, which often all agree, would give an interval of nothing."""
 
 
-def write_own_report(
-    lines: Sequence[tuple[AnyStudy, Curves]], store: Store, folder: Path
-) -> list[Path]:
-    """Write `curves.svg` and `index.html` about studies of your own, and return the files."""
+def plain_name(name: str) -> str:
+    """A name for a file or an anchor."""
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
+def anchor(study: TitledStudy) -> str:
+    """The anchor of the study on the page."""
+    return f"study-{plain_name(study.name)}"
+
+
+def figure_svg(stem: Path, make: partial[Plot]) -> bytes:
+    """The SVG of a figure, which is also written as .svg and .pdf; made again if its numbers have changed."""
+    digest = joblib.hash(make.args)
+    svg = stem.with_name(f"{stem.name}.svg")
+    if svg.exists() and digest.encode() in svg.read_bytes():
+        return svg.read_bytes()
+    figure = make()
+    data = plot_bytes(figure, "svg", about=digest)
+    write_atomically(svg.with_suffix(".pdf"), plot_bytes(figure, "pdf"))
+    write_atomically(svg, data)
+    return data
+
+
+# --- A study with all its panels
+
+
+def study_section(
+    study: TitledStudy,
+    lines: Sequence[Curves],
+    folder: Path,
+    *,
+    note: str = "",
+    with_tasks: bool = False,
+) -> Section:
+    """The curves and tables of a study; the figures are also written as files to a folder.
+
+    Args:
+        study: Its name and title.
+        lines: Its recorded lines.
+        folder: Where the figures are written.
+        note: The first sentences.
+        with_tasks: Begin each panel with its map and machine.
+    """
+    parts = [html("p", note)] if note else []
+    parts += [_origins(study, lines), html("p", _seeds(lines), class_="soft")]
+    for mine in by_panel(lines):
+        task = draw_task(mine[0].panel.task) if with_tasks else Markup("")
+        parts.append(_panel(mine, folder, task))
+    return Section(anchor(study), study.title or study.name, join(parts))
+
+
+def draw_task(task: Task) -> Markup:
+    """The map, if there is one, and the machine."""
+    drawn = [draw(task.machine).html()]
+    with suppress(WrongKind):  # an environment without a picture
+        drawn.insert(0, draw(task.domain).html())
+    return html("div", *(html("div", one) for one in drawn), class_="side")
+
+
+def _origins(study: TitledStudy, lines: Sequence[Curves]) -> Markup:
+    """The origin of runs that were not made here."""
+    origins = list(dict.fromkeys(one.origin for one in lines if one.origin is not None))
+    if not origins:
+        return Markup("")
+    devices = ", ".join(sorted({origin.device for origin in origins}))
+    steps = sum(one.timesteps for one in origins)
+    seconds = sum(one.seconds for one in origins)
+    named = ", ".join(dict.fromkeys(one.line.name for one in lines if one.origin is not None))
+    said = (
+        f" {named}: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
+    )
+    again = html("code", f"pdrm reproduce {study.name}")
+    return html("p", badge("recorded"), said, again, " makes your own runs.")
+
+
+def _seeds(lines: Sequence[Curves]) -> str:
+    seeds = max((curves.seeds for curves in lines), key=len)
+    ours = any(one.line.ours for one in lines)
+    dashed = " Solid lines are the paper's agents, dashed ones ours." if ours else ""
+    if len(seeds) == 1:
+        return f"One seed ({seeds[0]}): no interval can be given.{dashed}"
+    return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
+
+
+def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
+    panel = lines[0].panel
+    title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
+    drawn = [curves.to_plot() for curves in lines]
+    svg = figure_svg(folder / plain_name(panel.name), partial(panel_plot, drawn))
+    cells = write_cells(results(lines))
+    texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
+    return join(
+        [
+            html("h3", title),
+            task,
+            picture(svg, "svg", f"{title}: median and quartiles"),
+            table(*cells),
+            details("the table in Markdown and LaTeX", *texts),
+            details("settings", _settings(lines)),
+        ]
+    )
+
+
+# --- The numbers behind the curves
+
+
+def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
+    """The row of each line in the table of results."""
+    best = max(lines, key=lambda one: (one.final_median, one.final_returns.mean()))
+    measure = [one for one in lines if not one.line.ours] or lines
+    return [
+        {
+            "agent": curves.line.name,
+            "k": str(curves.panel.agent(curves.line).k),
+            "return (quartiles)": _interval(curves, *curves.final_quartiles),
+            "success": f"{curves.final_success.mean():.0%}",
+            "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
+            **_scaled(curves, measure),
+            f"ends better than {best.line.name}": _improvement(curves, best),
+            **_costs(curves),
+        }
+        for curves in lines
+    ]
+
+
+def _interval(curves: Curves, low: float, value: float, high: float) -> str:
+    """A value and its interval, which needs more than one seed."""
+    if len(curves.seeds) == 1:
+        return number(value)
+    return f"{number(value)} ({number(low)} – {number(high)})"
+
+
+def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
+    """The numbers that need the lowest and the highest return of the task: the interquartile mean of the normalised return, and the
+    training until the median return is 90 % of the way to the panel's best."""
+    if not curves.scaled:
+        return {}
+    learnt = training_to_learn(curves, learnt_at(measure))
+    value, low, high = interquartile_mean_interval([curves.final_scores])
+    return {
+        "normalised (95 % interval)": _interval(curves, low, value, high),
+        f"{curves.unit} to learn": "never" if learnt is None else number(learnt),
+    }
+
+
+def _improvement(curves: Curves, best: Curves) -> str:
+    """The probability that a run ends with a higher return than one of the best agent (Agarwal et al., 2021)."""
+    if curves is best:
+        return ""
+    found = probability_of_improvement_interval([curves.final_returns], [best.final_returns])
+    value, low, high = (f"{share:.0%}" for share in found)
+    several = min(len(curves.seeds), len(best.seeds)) >= FEWEST_SEEDS
+    return f"{value} ({low} – {high})" if several else value
+
+
+def _costs(curves: Curves) -> dict[str, Any]:
+    """The rows of the tables and the seconds of the runs that were made here."""
+    if not curves.runs:
+        return {}
+    rows = [run.result["rows"] for run in curves.runs if "rows" in run.result]
+    seconds = [seconds_of(run.timing) for run in curves.runs]
+    return {
+        "table rows": float(np.median(rows)) if rows else None,
+        "seconds": round(float(np.median(seconds)), 1),
+    }
+
+
+def seconds_of(timing: dict[str, Any]) -> float:
+    """A run's share of the time of those that were trained side by side with it."""
+    return float(timing["seconds"]) / int(timing.get("side_by_side", 1))
+
+
+def _settings(lines: Sequence[Curves]) -> Markup:
+    """The settings of each agent, and the ids of its runs."""
+    rows = []
+    for curves in lines:
+        ids = " ".join(run.spec.id for run in curves.runs) or "recorded"
+        settings = curves.panel.agent(curves.line).record()
+        given = [f"{name}={value}" for name, value in settings.items() if value is not None]
+        rows.append([curves.line.name, ", ".join(given), html("code", ids)])
+    return table(["agent", "settings", "runs"], rows)
+
+
+# --- The whole page
+
+
+def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> Path:
+    """Write `index.html` about studies of your own; returns its path."""
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
-    panels: dict[tuple[str, str], list[CurveLine]] = {}
-    for study, curves in lines:
-        place = study.name, curves.panel.name
-        panels.setdefault(place, []).append(curves.to_plot())
-    study_plot(list(panels.values())).save(folder / CURVES)
-    sections = [
-        study_section(study, mine, store, figures, with_tasks=True) for study, mine in studies
-    ]
-    sections.append(making_section(lines, store, f"pdrm report {folder}"))
+    sections = [study_section(study, mine, figures, with_tasks=True) for study, mine in studies]
+    sections.append(making_section(lines, f"pdrm report {folder}"))
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, RULES, sections).encode())
-    return [folder / CURVES, folder / PAGE]
+    return folder / PAGE
 
 
 def by_study(lines: Sequence[tuple[AnyStudy, Curves]]) -> list[tuple[AnyStudy, list[Curves]]]:
@@ -54,10 +342,14 @@ def by_study(lines: Sequence[tuple[AnyStudy, Curves]]) -> list[tuple[AnyStudy, l
     return list(found.values())
 
 
-def making_section(lines: Sequence[tuple[AnyStudy, Curves]], store: Store, again: str) -> Section:
+def by_panel(lines: Iterable[Curves]) -> list[list[Curves]]:
+    """The lines of each panel."""
+    return [list(mine) for _, mine in groupby(lines, key=lambda curves: curves.panel.name)]
+
+
+def making_section(lines: Sequence[tuple[AnyStudy, Curves]], again: str) -> Section:
     """Versions, computer, time, and the files with the numbers."""
-    here = [curves for _, curves in lines if curves.origin is None]
-    timings = [store.run(spec).timing for curves in here for spec in curves.specs]
+    timings = [run.timing for _, curves in lines for run in curves.runs]
     minutes = sum(map(seconds_of, timings)) / 60
     when = sorted(timing["finished"] for timing in timings)
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)

@@ -1,8 +1,7 @@
 """The formats of machines: the .pdrm text, JSON, and the formats of other programs.
 
 `loading` is the door: `load`, `parse`, `save` and the catalogue. Each reader makes a `document` (header lines and rules with the
-place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines within limits, and `syntax`,
-one line by recursive descent), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
+place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines and tokens within limits), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
 automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
 
 A task can also be written as a set of words (`task_text`: what such texts have in common): the folder `grammars` makes a pushdown machine

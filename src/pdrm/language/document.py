@@ -6,15 +6,16 @@ finds out which of the three kinds of machine it describes and builds that, or r
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from pdrm.errors import (
     MOST_FAULTS,
     BadNumber,
+    BadReward,
     CannotRead,
     DuplicateName,
     MissingHeader,
@@ -25,12 +26,10 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.language.source import COMMENTS
-from pdrm.language.syntax import RuleSpec, Word, number_of
 from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
-from pdrm.machines.guards import SILENT
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
 
 KEYWORDS = (
     "name",
@@ -43,14 +42,23 @@ KEYWORDS = (
     "final",
     "otherwise",
 )
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
+"""An integer as it may be written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """One header line: its keyword and the words after it."""
+class Word:
+    """A word of a line and its place."""
 
-    keyword: Word
-    words: tuple[Word, ...]
+    text: str
+    where: Where
+
+    def __str__(self) -> str:
+        return self.text
+
+
+AnyRule = Transition | CountingTransition
 
 
 @dataclass(slots=True)
@@ -58,24 +66,28 @@ class Document:
     """Header lines and rules, in the order of the text, and the faults found while reading."""
 
     file: str
-    headers: list[Header] = field(default_factory=list)
-    rules: list[RuleSpec] = field(default_factory=list)
+    headers: list[list[Word]] = field(default_factory=list)
+    """Each a keyword and the words after it."""
+    plain: list[Transition] = field(default_factory=list)
+    """Rules that say nothing about a stack or counters."""
+    stacked: list[Transition] = field(default_factory=list)
+    counting: list[CountingTransition] = field(default_factory=list)
     errors: list[PdrmError] = field(default_factory=list)
 
-    def add_header(self, keyword: Word, words: Iterable[Word]) -> None:
-        """Keep a header line."""
-        self.headers.append(Header(keyword, tuple(words)))
-
-    def add_rule(self, rule: RuleSpec) -> None:
+    def add_rule(self, rule: AnyRule, plain: bool = False) -> None:
         """Keep a rule."""
-        if len(self.rules) >= MOST_RULES:
+        if len(self.plain) + len(self.stacked) + len(self.counting) >= MOST_RULES:
             fix = "use fewer or smaller loops, or build the machine in Python"
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
-        self.rules.append(rule)
+        if isinstance(rule, CountingTransition):
+            self.counting.append(rule)
+        else:
+            (self.plain if plain else self.stacked).append(rule)
 
     def note(self, error: PdrmError) -> None:
-        """Keep a fault, one for each place; after the last that is reported, reading ends."""
-        if all((error.code, error.where) != (one.code, one.where) for one in self.errors):
+        """Keep a fault, one of a kind for each place; after the last that is reported, reading ends."""
+        known = {(one.code, one.where or one.message) for one in self.errors}
+        if (error.code, error.where or error.message) not in known:
             self.errors.append(error)
         if len(self.errors) >= MOST_FAULTS:
             fault = f"{MOST_FAULTS} faults; the rest is not read"
@@ -91,18 +103,40 @@ class Document:
         except PdrmError as error:
             self.note(error)
 
-    def lines(self, keyword: str) -> list[Header]:
-        """The header lines with this keyword."""
-        return [header for header in self.headers if header.keyword.text == keyword]
+    def lines(self, keyword: str) -> list[list[Word]]:
+        """The words of the header lines with this keyword."""
+        return [words for first, *words in self.headers if first.text == keyword]
+
+    def line(self, keyword: str) -> list[Word]:
+        """The header line with this keyword, which comes first; a second one is a fault."""
+        lines = [line for line in self.headers if line[0].text == keyword]
+        for extra in lines[1:2]:
+            fault = f"a second `{keyword}` line; the first is line {lines[0][0].where.line}"
+            self.note(DuplicateName(fault, where=extra[0].where, fix="keep one of them"))
+        return [*lines, []][0]
+
+    def names(self, keyword: str) -> tuple[str, ...]:
+        """The words of a header line."""
+        return tuple(map(str, self.line(keyword)[1:]))
+
+    def single(self, keyword: str) -> Word | None:
+        """The one word of a header line."""
+        line = self.line(keyword)
+        if line and len(line) != 2:
+            where = [*line[:1], *line[2:]][:2][-1].where
+            fault = f"`{keyword}` takes one word, not {len(line) - 1}"
+            fix = comment_fix(line) or f"write `{keyword} WORD`"
+            self.note(CannotRead(fault, where=where, fix=fix))
+        return line[1] if len(line) == 2 else None
 
     def locate(self, error: PdrmError) -> Where:
         """Point an error at its word: in the line it names, or at the last header that holds the word."""
         where = error.where
         if where is None:
-            words = [word for header in self.headers for word in header.words]
+            first = [words[0].where for words in self.headers[:1]]
+            words = [word for _, *words in self.headers for word in words]
             places = [word.where for word in words if word.text == error.word]
-            keywords = [header.keyword.where for header in self.headers]
-            where = [Where(self.file, 1, 1), *keywords[:1], *places][-1]
+            where = [Where(self.file, 1, 1), *first, *places][-1]
         elif error.word:
             code = where.text.partition("//")[0]
             word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
@@ -113,53 +147,22 @@ class Document:
         return where
 
 
-# --- Rules: with a stack, with counters, or with neither
-
-STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
-INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
-"""An integer as it may be written."""
-
-
-def stack_rule(rule: RuleSpec) -> Transition:
-    """`u0 -> u1 : LABEL, TOP / PUSH, REWARD`."""
-    if rule.look is None or rule.change is None or rule.vector:
-        fix = "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
-        fault = "a rule of a machine with a stack names the top and what replaces it"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    push = tuple(symbol for symbol in rule.change if symbol != NONE)
-    return Transition(*rule.ends, rule.look[0], push, rule.reward, rule.where)
+def number_of(text: str, where: Where, what: str = "a reward") -> float:
+    """A finite number, or `BadReward`."""
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        fix = "write a finite number such as 1, -0.01 or 1e5"
+        fault = f"`{text[:40]}` is not a number, but {what} must be one"
+        raise BadReward(fault, where=where, fix=fix)
+    return value
 
 
-def counter_rule(rule: RuleSpec) -> CountingTransition:
-    """`u0 -> u1 : LABEL, [TEST, …] / [CHANGE, …], REWARD`."""
-    if rule.look is None or rule.change is None or not rule.vector:
-        fix = (
-            "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
-        )
-        fault = "a rule of a counting automaton tests and changes its counters"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    for change in rule.change:
-        if not INTEGER.fullmatch(change):
-            fix = "use an integer such as +1, 0 or -2"
-            fault = f"`{change[:40]}` is not a counter change"
-            raise BadNumber(fault, where=rule.where, fix=fix, word=change)
-    changes = tuple(map(int, rule.change))
-    return CountingTransition(*rule.ends, rule.look, changes, rule.reward, rule.where)
-
-
-def plain_rule(rule: RuleSpec) -> Transition:
-    """`u0 -> u1 : LABEL, REWARD`."""
-    if rule.vector:
-        fault = "the rule tests counters, but there is no `counters` line"
-        raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")
-    if rule.look is not None:
-        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
-        raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
-    if rule.guard == SILENT:
-        fix = "let the rule read a label, or give the machine a `stack` line"
-        fault = "a machine without a stack has no silent moves"
-        raise CannotRead(fault, where=rule.where, fix=fix)
-    return Transition(*rule.ends, NONE, (), rule.reward, rule.where)
+def integer_of(text: str, where: Where) -> int:
+    """A change of a counter, or `BadNumber`."""
+    if not INTEGER.fullmatch(text):
+        fix = "use an integer such as +1, 0 or -2"
+        raise BadNumber(f"`{text[:40]}` is not a counter change", where=where, fix=fix)
+    return int(text)
 
 
 # --- Machines: which of the three kinds, and its fields from the header lines
@@ -169,7 +172,13 @@ MOST_COUNTERS = 16
 """Counters a counting automaton may have."""
 OTHERWISE = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
 
-T = TypeVar("T")
+STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
+STACK_RULE = (
+    "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
+)
+COUNTER_RULE = (
+    "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
+)
 
 
 def read(fill: Callable[[str, Document], None], text: str, file: str) -> Document:
@@ -186,7 +195,7 @@ def build(document: Document, name: str) -> AnyMachine:
     """The machine a document describes, or all that is wrong with it, one fault of a kind for each place."""
     try:
         raise_all(document.errors)
-        return _Building(document, name).machine()
+        return _machine(document, name)
     except PdrmError as error:
         first: dict[tuple[str, Where, str], PdrmError] = {}
         for one in error.errors:
@@ -197,111 +206,81 @@ def build(document: Document, name: str) -> AnyMachine:
         raise
 
 
-class _Building:
-    """Header lines looked up by keyword, with the faults found on the way."""
-
-    def __init__(self, document: Document, name: str) -> None:
-        self.document = document
-        self.default_name = name
-        self.faults: dict[tuple[str, str], PdrmError] = {}
-        """By code and message: the same fault in many rules is reported once."""
-
-    def machine(self) -> AnyMachine:
-        """The machine of the kind the header lines say."""
-        name = str(self._single("name") or self.default_name)
-        events = self._words("events")
-        rest = (
-            tuple(tuple(map(str, one.words)) for one in self.document.lines("exclusive")),
-            self._words("states"),
-        )
-        start = self._single("start")
-        if start is None and not self.document.lines("start"):
-            self._fault(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
-        middle = (str(start), self._words("final"), self._otherwise())
-        stack = self._line("stack")
-        counters = self._single("counters")
-        if counters is not None:
-            if stack is not None:
-                fault = "a machine has a stack or counters, not both"
-                self._fault(DuplicateName(fault, where=counters.where, fix="remove one"))
-            count = self._count(counters)
-            counting = self._rules(counter_rule)
-            return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
-        symbols = (BOTTOM,) if stack is None else self._words("stack")
-        if stack is not None and not symbols:
-            fault = "the `stack` line names no bottom symbol"
-            self._fault(NoBottom(fault, where=stack.keyword.where, fix=STACK_LINE))
-        rules = self._rules(plain_rule if stack is None else stack_rule)
-        return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
-
-    def _fault(self, error: PdrmError) -> None:
-        self.faults.setdefault((error.code, error.message), error)
-
-    def _line(self, keyword: str) -> Header | None:
-        """The header line with this keyword; a second one is a fault."""
-        lines = self.document.lines(keyword)
-        for extra in lines[1:2]:
-            first = lines[0].keyword.where.line
-            fault = f"a second `{keyword}` line; the first is line {first}"
-            self._fault(DuplicateName(fault, where=extra.keyword.where, fix="keep one of them"))
-        return lines[0] if lines else None
-
-    def _words(self, keyword: str) -> tuple[str, ...]:
-        line = self._line(keyword)
-        return () if line is None else tuple(map(str, line.words))
-
-    def _single(self, keyword: str) -> Word | None:
-        """The one word of a header line."""
-        line = self._line(keyword)
-        if line is None:
-            return None
-        if len(line.words) != 1:
-            where = line.words[1].where if line.words else line.keyword.where
-            fault = f"`{keyword}` takes one word, not {len(line.words)}"
-            fix = comment_fix(line.words) or f"write `{keyword} WORD`"
-            self._fault(CannotRead(fault, where=where, fix=fix))
-            return None
-        return line.words[0]
-
-    def _otherwise(self) -> Otherwise:
-        line = self._line("otherwise")
-        if line is None:
-            fault = "the `otherwise` line is missing: what happens if no rule applies?"
-            self._fault(MissingHeader(fault, fix=OTHERWISE))
-            return Otherwise.error()
-        where = line.keyword.where
-        try:
-            match [str(word) for word in line.words]:
-                case ["error"]:
-                    return Otherwise("error", where=where)
-                case [("stay" | "go") as action, *state, reward] if len(state) == (action == "go"):
-                    paid = number_of(reward, line.words[-1].where)
-                    return Otherwise(action, "".join(state) or None, paid, where)
-            fix = comment_fix(line.words) or OTHERWISE
-            self._fault(CannotRead("this `otherwise` cannot be read", where=where, fix=fix))
-        except PdrmError as error:
-            self._fault(error)
-        return Otherwise.error()
-
-    def _count(self, counters: Word) -> int:
+def _machine(document: Document, default_name: str) -> AnyMachine:
+    """The machine of the kind that the header lines say."""
+    name = str(document.single("name") or default_name)
+    events = document.names("events")
+    start = document.single("start")
+    if not document.lines("start"):
+        document.note(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
+    middle = (str(start), document.names("final"), _otherwise(document))
+    groups = tuple(tuple(map(str, words)) for words in document.lines("exclusive"))
+    rest = (groups, document.names("states"))
+    stack = document.line("stack")
+    counters = document.single("counters")
+    count = 0
+    if counters is not None:
+        if stack:
+            fault = "a machine has a stack or counters, not both"
+            document.note(DuplicateName(fault, where=counters.where, fix="remove one"))
         count = int(counters.text) if INTEGER.fullmatch(counters.text) else 0
         if not 1 <= count <= MOST_COUNTERS:
-            fault = (
-                f"`counters` takes an integer from 1 to {MOST_COUNTERS}, not `{counters.text[:40]}`"
-            )
-            raise BadNumber(fault, where=counters.where, fix="write `counters 1`")
-        return count
+            found = f"not `{counters.text[:40]}`"
+            fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, {found}"
+            document.note(BadNumber(fault, where=counters.where, fix="write `counters 1`"))
+    elif len(stack) == 1:
+        fault = "the `stack` line names no bottom symbol"
+        document.note(NoBottom(fault, where=stack[0].where, fix=STACK_LINE))
+    wrong, error = _wrong_rules(document, counters is not None, bool(stack))
+    for rule in wrong[:1]:
+        error.where = rule.where
+        document.note(error)
+    raise_all(document.errors)
+    if counters is not None:
+        counting = tuple(document.counting)
+        return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
+    symbols = document.names("stack") or (BOTTOM,)
+    rules = tuple(document.stacked if stack else document.plain)
+    return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
 
-    def _rules(self, convert: Callable[[RuleSpec], T]) -> tuple[T, ...]:
-        """The rules as transitions; their faults, and those of the header, are raised together."""
-        rules: list[T] = []
-        for rule in self.document.rules:
-            try:
-                rules.append(convert(rule))
-            except PdrmError as error:
-                self._fault(error)
-        raise_all(self.faults.values())
-        return tuple(rules)
+
+def _wrong_rules(
+    document: Document, has_counters: bool, has_stack: bool
+) -> tuple[Sequence[AnyRule], PdrmError]:
+    """The rules that do not belong to this kind of machine, and why."""
+    if has_counters:
+        fault = "a rule of a counting automaton tests and changes its counters"
+        return [*document.plain, *document.stacked], CannotRead(fault, fix=COUNTER_RULE)
+    if has_stack:
+        fault = "a rule of a machine with a stack names the top and what replaces it"
+        return [*document.plain, *document.counting], CannotRead(fault, fix=STACK_RULE)
+    if document.counting:
+        fault = "the rule tests counters, but there is no `counters` line"
+        return document.counting, BadNumber(fault, fix="add a line such as `counters 1`")
+    if document.stacked:
+        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
+        return document.stacked, NoBottom(fault, fix=STACK_LINE)
+    fault = "a machine without a stack has no silent moves"
+    fix = "let the rule read a label, or give the machine a `stack` line"
+    return [rule for rule in document.plain if rule.silent], CannotRead(fault, fix=fix)
+
+
+def _otherwise(document: Document) -> Otherwise:
+    line = document.line("otherwise")
+    if not line:
+        fault = "the `otherwise` line is missing: what happens if no rule applies?"
+        document.note(MissingHeader(fault, fix=OTHERWISE))
+    with document.noting():
+        match list(map(str, line[1:])):
+            case ["error"]:
+                return Otherwise("error", where=line[0].where)
+            case [("stay" | "go") as action, *state, reward] if len(state) == (action == "go"):
+                paid = number_of(reward, line[-1].where)
+                return Otherwise(action, "".join(state) or None, paid, line[0].where)
+        if line:
+            fix = comment_fix(line) or OTHERWISE
+            raise CannotRead("this `otherwise` cannot be read", where=line[0].where, fix=fix)
+    return Otherwise.error()
 
 
 def comment_fix(words: Iterable[Word]) -> str:

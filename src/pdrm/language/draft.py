@@ -7,7 +7,7 @@ alone become one rule, and so do most that differ in the top alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -117,7 +117,7 @@ class Draft:
         nodes = [node for node in labels if node is not None]
         if not nodes:
             return SILENT
-        node = self.sets.store.join(nodes)
+        node = self.sets.join(nodes)
         return self.guards.get(node) or LabelSet(self.sets, node).formula()
 
     def _find_rules(
@@ -170,3 +170,27 @@ class Draft:
                     yield DraftRule(source, target, top, (ANY,), other.reward)
             else:
                 yield from (rule._replace(top=top) for top in tops)
+
+
+def refine(describe: Callable[[dict[int, int]], Mapping[int, Hashable]]) -> dict[int, int]:
+    """Number the classes of states with equal descriptions, until the numbers change nothing (Moore 1956).
+
+    Args:
+        describe: The descriptions of all states, given their classes so far (none at first).
+
+    Example:
+        >>> after = {1: 2, 2: 4, 3: 4, 4: None}
+        >>> refine(lambda classes: {one: classes.get(then) for one, then in after.items()})
+        {1: 0, 2: 1, 3: 1, 4: 2}
+    """
+    classes: dict[int, int] = {}
+    count = 0
+    while True:
+        numbers: dict[Hashable, int] = {}
+        found: dict[int, int] = {}
+        for one, description in describe(classes).items():
+            found[one] = numbers.setdefault((classes.get(one), description), len(numbers))
+        if len(numbers) == count:
+            return found
+        count = len(numbers)
+        classes = found

@@ -17,12 +17,19 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.language.document import AnyMachine, Document
+from pdrm.language.document import (
+    AnyMachine,
+    AnyRule,
+    Document,
+    Word,
+    integer_of,
+    number_of,
+)
+from pdrm.language.reader import read_guard_at
 from pdrm.language.source import check_size
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
 from pdrm.language.writer import header_of
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.transitions import Transition
+from pdrm.machines.transitions import NONE, Transition
 
 # --- Writing a machine
 
@@ -193,10 +200,10 @@ def read_json(text: str, document: Document) -> None:
         if key in ("pdrm", "$schema"):
             continue
         for line in machine[key] if key == "exclusive" else [machine[key]]:
-            document.add_header(Word(key, place), _words(line, place))
+            document.headers.append([Word(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
         with document.noting():
-            document.add_rule(_read_rule(rule, inside(inside(where, "rules"), number)))
+            document.add_rule(*_read_rule(rule, inside(inside(where, "rules"), number)))
 
 
 def _words(value: Any, where: Where) -> list[Word]:
@@ -209,18 +216,18 @@ def _words(value: Any, where: Where) -> list[Word]:
     return [Word(value[key], inside(where, key)) for key in keys]
 
 
-def _read_rule(rule: Any, where: Where) -> RuleSpec:
+def _read_rule(rule: Any, where: Where) -> tuple[AnyRule, bool]:
     check_shape(rule, RULE, where)
-    look = rule.get("tests", [rule["top"]] if "top" in rule else None)
-    change = rule.get("changes", rule.get("push"))
-    vector = "tests" in rule or "changes" in rule
-    return RuleSpec(
-        rule["from"],
-        rule["to"],
-        read_guard_at(rule["label"], inside(where, "label")),
-        number_of(rule["reward"], inside(where, "reward")),
-        where,
-        tuple(look or ()) if vector or look else None,
-        tuple(change or ()) if vector or change is not None else None,
-        vector,
-    )
+    guard = read_guard_at(rule["label"], inside(where, "label"))
+    reward = number_of(rule["reward"], inside(where, "reward"))
+    ends = (rule["from"], rule["to"], guard)
+    if "tests" in rule or "changes" in rule:
+        tests = tuple(rule.get("tests", ()))
+        changes = tuple(integer_of(one, where) for one in rule.get("changes", ()))
+        return CountingTransition(*ends, tests, changes, reward, where), False
+    given = [key for key in ("top", "push") if key in rule]
+    if len(given) == 1:
+        fix = 'write for example "top": "A", "push": []'
+        raise CannotRead(f"`{given[0]}` stands alone", where=where, fix=fix)
+    push = tuple(symbol for symbol in rule.get("push", ()) if symbol != NONE)
+    return Transition(*ends, rule.get("top", NONE), push, reward, where), not given

@@ -31,7 +31,7 @@ from pdrm.language.peer_formats import (
     read_toro_icarte,
 )
 from pdrm.language.reader import read_text
-from pdrm.language.source import decode, read_bytes
+from pdrm.language.source import check_size, decode, read_bytes
 from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -85,11 +85,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
-    if not isinstance(text, str):
-        raise WrongKind(
-            f"a machine's text is needed, not {str(text)[:40]!r}",
-            fix="pdrm.parse(text), or pdrm.load(path)",
-        )
+    check_size(text, file)
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
         raise CannotRead(
             f"`{text}` is the name of a file, not a text",
@@ -159,8 +155,6 @@ def _check_path(path: object) -> Path:
         )
     return Path(path)
 
-
-# --- Words: labels separated by spaces; a label is events joined by `+`, and `-` is the empty label
 
 # --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
 

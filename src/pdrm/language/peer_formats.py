@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
-from pdrm.language.document import Document
+from pdrm.language.document import Document, Word, number_of
 from pdrm.language.json_form import Number, check_shape, inside, read_values
+from pdrm.language.reader import read_guard_at
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import RuleSpec, Word, number_of, read_guard_at
 from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
 from pdrm.machines.machine import fresh_name
-from pdrm.machines.transitions import ANY
+from pdrm.machines.transitions import ANY, NONE, Transition
 
 # --- Reward machines in the text format of Toro Icarte et al.: initial state, final states, then `(u, v, 'formula', reward)`.
 #
@@ -60,10 +60,10 @@ def read_toro_icarte(text: str, document: Document) -> None:
         with document.noting():
             rule = _rule(line)
             if rule.source not in final:
-                document.add_rule(rule)
+                document.add_rule(rule, plain=True)
     named = [f"u{start[1]}"]
     events: set[str] = set()
-    for rule in document.rules:
+    for rule in document.plain:
         named += [rule.source, rule.target]
         events |= events_of(rule.guard)
     _add_headers(
@@ -79,10 +79,10 @@ def read_toro_icarte(text: str, document: Document) -> None:
 
 def _add_headers(document: Document, where: Where, **headers: Iterable[str]) -> None:
     for keyword, words in headers.items():
-        document.add_header(Word(keyword, where), [Word(word, where) for word in words])
+        document.headers.append([Word(word, where) for word in (keyword, *words)])
 
 
-def _rule(line: Line) -> RuleSpec:
+def _rule(line: Line) -> Transition:
     match = RULE.fullmatch(line.text)
     if match is None:
         fix = "write (0,1,'a&!b',ConstantRewardFunction(1))"
@@ -102,7 +102,7 @@ def _rule(line: Line) -> RuleSpec:
     words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
     guard = read_guard_at(words, at(formula))
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
-    return RuleSpec(f"u{match[1]}", f"u{match[2]}", guard, reward, where)
+    return Transition(f"u{match[1]}", f"u{match[2]}", guard, NONE, (), reward, where)
 
 
 # --- Deterministic pushdown automata as automata-lib keeps them: `json.dumps(dpda.input_parameters, default=list)`.
@@ -179,7 +179,7 @@ def read_automaton(text: str, document: Document) -> None:
         at: Where = where,
         reward: float = 0.0,
     ) -> None:
-        document.add_rule(RuleSpec(source, target, guard, reward, at, (top,), push))
+        document.add_rule(Transition(source, target, guard, top, push, reward, at))
 
     first, reading = start, states
     if any(move.top == bottom and move.push[-1:] != (bottom,) for move in moves):

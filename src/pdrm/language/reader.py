@@ -1,24 +1,304 @@
-"""Reading .pdrm text: lines to blocks, `for` blocks unrolled, maps applied. Every faulty line is reported, not just the first."""
+"""Reading .pdrm text: lines by recursive descent, blocks by indentation; `for` blocks unrolled, maps applied.
+
+Every faulty line is reported, not just the first.
+
+header    WORD WORD*
+mapping   "map" WORD (WORD ":" WORD)+
+loop      "for" WORD "in" WORD+ ["where" condition ("and" condition)*] ":"
+condition term ("==" | "!=") term
+rule      term "->" term ":" guard ["," look "/" change] "," term
+look      term | vector                 vector  "[" WORD ("," WORD)* "]"
+change    term+ | vector                term    WORD ["(" term ")"]
+guard     "{" [term ("," term)*] "}" | formula
+formula   conjunction ("|" conjunction)*
+conjunction literal ("&" literal)*
+literal   term | "!" literal | "(" formula ")"
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
 
 from pdrm.errors import (
     BadIndentation,
     BadName,
+    CannotRead,
     DuplicateName,
+    PdrmError,
     TooDeep,
     TooLarge,
     UnknownKeyword,
+    UnknownMap,
     Where,
     did_you_mean,
 )
-from pdrm.language.document import KEYWORDS, Document
-from pdrm.language.source import COMMENTS, Line, split_lines
-from pdrm.language.syntax import LineParser, Word
-from pdrm.limits import DEEPEST
+from pdrm.language.document import KEYWORDS, AnyRule, Document, Word, integer_of, number_of
+from pdrm.language.source import COMMENTS, END_OF_TEXT, Cursor, Line, Token, scan, split_lines
+from pdrm.limits import DEEPEST, LONGEST_LINE
+from pdrm.machines.counting import CountingTransition
+from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
+from pdrm.machines.transitions import NONE, Transition
+
+# --- Lines
+
+SIGN_OR_WORD = (
+    r"[ \t]*+(?:(?P<sign>{signs})|(?P<name>(?:(?!->)[^\s{{}}()\[\],:/&|!<>=])++)|(?P<odd>\S|\s))"
+)
+RULE_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|[{}()\[\],:/&|!]"))
+LOOP_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|==|!=|[{}()\[\],:/&|!]"))
+"""A sign, a word, or a character that is neither."""
+
+SHAPES = {
+    "header": "KEYWORD WORD …, for example `events A B C`",
+    "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
+    "loop": "for NAME in WORD … :, for example `for a in u d l r where a != u:`",
+    "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, for example `u0 -> u0 : {A}, z / A z, -0.01`",
+    "guard": "{a, t}, a & !t, true or eps",
+}
+"""The syntax of each kind of line, for the fix of a syntax error."""
+
+
+def read_guard(line: Line) -> Guard:
+    """The guard that a text of its own stands for: no loop variables, no maps, no comment."""
+    if line.comment:
+        fix = f"write {SHAPES['guard']}"
+        raise CannotRead("a label has no comment", where=line.at(1), fix=fix)
+    parser = LineParser(line, {}, "guard")
+    guard = parser.guard()
+    parser.end()
+    return guard
+
+
+def read_guard_at(text: str, where: Where) -> Guard:
+    """The guard in a text; its errors are shown at another place."""
+    try:
+        return read_guard(Line(where.file, 1, text))
+    except PdrmError as error:
+        fault = f"{error.message} in the label `{text[:60]}`"
+        raise type(error)(fault, where=where, fix=error.fix) from None
+
+
+class LineParser(Cursor):
+    """The tokens of a line, taken one after the other; words are replaced by what they stand for."""
+
+    def __init__(self, line: Line, maps: Mapping[str, Mapping[str, str]], shape: str = "") -> None:
+        self.line = line
+        self.maps = maps
+        self.shape = shape or _shape_of(line.code)
+        pattern = LOOP_TOKEN if self.shape == "loop" else RULE_TOKEN
+        super().__init__(scan([line], line.file, pattern, LONGEST_LINE))
+        self.begin({})
+
+    def begin(self, values: Mapping[str, str]) -> None:
+        """Return to the first token, with these values of loop variables."""
+        self.position = self.depth = 0
+        self.values = values
+
+    # Tokens
+
+    def sees(self, kind: str, text: str | None = None) -> bool:
+        """Return True if the next token is of this kind, and has this text."""
+        return self.here.kind == kind and text in (None, self.here.text)
+
+    def expect(self, *texts: str) -> str:
+        """Take one of these signs or keywords."""
+        if self.here.text not in texts or self.sees(END_OF_TEXT):
+            raise self.refuse(*(f"`{text}`" for text in texts))
+        return self.next().text
+
+    def name(self) -> Token:
+        """Take a word as it is written."""
+        if not self.sees("name"):
+            raise self.refuse("a name")
+        return self.next()
+
+    def word(self) -> Word:
+        """Take a word as it is written, with its place."""
+        token = self.name()
+        return Word(token.text, token.where)
+
+    def end(self) -> None:
+        if not self.sees(END_OF_TEXT):
+            raise self.refuse("the end of the line")
+
+    def refuse(self, *expected: str) -> CannotRead:
+        """The error that the next token does not fit."""
+        token = self.here
+        code = self.line.code
+        before = self.tokens[self.position - 1] if self.position else token
+        fault = (
+            f"`{token.text[:40]}` does not belong here" if token.text else "the line ends too early"
+        )
+        if before.text in ("&", "|", "!") and token.text in (",", ")", ""):
+            token, fault = before, f"nothing stands after `{before.text}`"
+        elif self.shape == "rule" and not token.text and "`,`" in expected:
+            fault = "the reward is missing"
+        fix = f"write {SHAPES[self.shape]}"
+        ended = token.text.startswith("#") and "the end of the line" in expected
+        if ended or code.lstrip().startswith(("#", "--", ";", "/*")):
+            fix = COMMENTS
+        fault = f"{fault}; expected {' or '.join(expected)}"
+        return CannotRead(fault, where=token.where, fix=fix)
+
+    # Lines
+
+    def header(self) -> list[Word]:
+        """A keyword and the words after it."""
+        words = [self.word()]
+        while not self.sees(END_OF_TEXT):
+            words.append(self.word())
+        return words
+
+    def mapping(self) -> tuple[Word, list[tuple[Word, Word]]]:
+        """The name of a map, and its keys with their values."""
+        self.expect("map")
+        name, pairs = self.word(), list[tuple[Word, Word]]()
+        while not pairs or not self.sees(END_OF_TEXT):
+            key = self.word()
+            self.expect(":")
+            pairs.append((key, self.word()))
+        return name, pairs
+
+    def loop(self) -> tuple[Word, list[str]]:
+        """The variable of a `for` and its values; the conditions follow."""
+        self.expect("for")
+        variable = self.word()
+        self.expect("in")
+        words = [self.term()]
+        while self.sees("name") and self.here.text != "where":
+            words.append(self.term())
+        return variable, words
+
+    def conditions(self) -> bool:
+        """Return True if the conditions of a `for` hold for the values."""
+        holds = True
+        if self.expect("where", ":") == "where":
+            following = "and"
+            while following == "and":
+                left = self.term()
+                equal = self.expect("==", "!=") == "=="
+                holds &= (left == self.term()) == equal
+                following = self.expect("and", ":")
+        self.end()
+        return holds
+
+    def rule(self) -> tuple[AnyRule, bool]:
+        """A rule; True if it says nothing about a stack or counters."""
+        line = self.line
+        where = line.at(line.indent + 1, max(1, len(line.code) - line.indent))
+        source = self.term()
+        self.expect("->")
+        target = self.term()
+        self.expect(":")
+        ends = (source, target, self.guard())
+        self.expect(",")
+        if self.sees("sign", "["):
+            tests = tuple(map(str, self.vector()))
+            self.expect("/")
+            changes = tuple(integer_of(one.text, one.where) for one in self.vector())
+            self.expect(",")
+            return CountingTransition(*ends, tests, changes, self.reward(), where), False
+        begin = self.position
+        top = self.term()
+        if not self.take("/"):
+            self.position = begin
+            return Transition(*ends, NONE, (), self.reward(), where), True
+        push = [self.term()]
+        while self.sees("name"):
+            push.append(self.term())
+        self.expect(",")
+        replaced = tuple(symbol for symbol in push if symbol != NONE)
+        return Transition(*ends, top, replaced, self.reward(), where), False
+
+    def reward(self) -> float:
+        """The last part of a rule."""
+        column = self.here.column
+        paid = self.term()
+        last = self.tokens[self.position - 1]
+        self.end()
+        where = self.line.at(column, last.column + len(last.text) - column)
+        return number_of(paid, where)
+
+    # Parts of lines
+
+    def term(self) -> str:
+        """A word, or a map applied to a term: `back(a)`."""
+        token = self.name()
+        name = token.text
+        if not self.take("("):
+            return self.values.get(name, name)
+        with self.nested():
+            key = self.term()
+        self.expect(")")
+        width = self.tokens[self.position - 1].column + 1 - token.column
+        where = self.line.at(token.column, width)
+        if name not in self.maps:
+            fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
+            raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
+        if key not in self.maps[name]:
+            fault = f"map `{name}` has no value for `{key}`"
+            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
+        return self.maps[name][key]
+
+    def vector(self) -> list[Word]:
+        """The tests or the changes of counters."""
+        self.expect("[")
+        entries = [self.word()]
+        while self.expect(",", "]") == ",":
+            entries.append(self.word())
+        return entries
+
+    def guard(self) -> Guard:
+        if not self.take("{"):
+            formula = self.formula()
+            return SILENT if formula == Event("eps") else formula
+        events: set[str] = set()
+        if not self.take("}"):
+            events.add(self.term())
+            while self.expect(",", "}") == ",":
+                events.add(self.term())
+        return Exactly(frozenset(events))
+
+    def formula(self) -> Formula:
+        parts = [self.conjunction()]
+        while self.take("|"):
+            parts.append(self.conjunction())
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def conjunction(self) -> Formula:
+        parts = [self.literal()]
+        while self.take("&"):
+            parts.append(self.literal())
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def literal(self) -> Formula:
+        if self.take("!"):
+            with self.nested():
+                return Not(self.literal())
+        if self.take("("):
+            with self.nested():
+                inner = self.formula()
+            self.expect(")")
+            return inner
+        name = self.term()
+        return CONSTANTS.get(name) or Event(name)
+
+
+CONSTANTS: dict[str, Formula] = {"true": And(), "false": Or()}
+
+
+def _shape_of(code: str) -> str:
+    """The kind of a line, as its first words say."""
+    first = code.split(maxsplit=1)[0]
+    if first == "for" and "->" not in code:
+        return "loop"
+    if "->" in code or (":" in code and "," in code):
+        return "rule"
+    return "mapping" if first == "map" else "header"
+
+
+# --- Blocks
 
 MOST_WORDS = 1_000_000
 """Words of a text's rules once its `for` blocks are unrolled, and turns of these, at most."""
@@ -29,98 +309,65 @@ Values = dict[str, str]
 """Loop variables and what they stand for."""
 
 
-@dataclass(slots=True)
-class Block:
-    """A line with its tokens (None if it is nested too deeply) and, for a `for`, the blocks inside it."""
-
-    line: Line
-    parser: LineParser | None = None
-    inside: list[Block] = field(default_factory=list)
-
-
 def read_text(text: str, document: Document) -> None:
     """Fill a document from .pdrm text."""
-    lines = [line for line in split_lines(text, document.file) if line.code.strip()]
-    reader = _Reader(document, lines)
-    while reader.next < len(lines):
-        reader.read(reader.block(0, 0), {})
-    reader.check_variables()
+    reader = _Reader(document, text)
+    reader.read(0, len(reader.lines), {})
+    for keyword in ("events", "stack", "states", "final", "start"):
+        words = {word.text for line in document.lines(keyword) for word in line}
+        for variable in reader.variables.keys() & words:
+            fault = f"loop variable `{variable}` is also on the `{keyword}` line"
+            where = reader.variables[variable]
+            document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
 
 
 class _Reader:
     """Fills a document from lines: blocks are found by indentation, maps remembered, loops unrolled, terms resolved."""
 
-    def __init__(self, document: Document, lines: Sequence[Line]) -> None:
-        self.document, self.lines = document, lines
-        self.next = self.words = 0
+    def __init__(self, document: Document, text: str) -> None:
+        self.document = document
         self.maps: dict[str, dict[str, str]] = {}
+        lines = split_lines(text, document.file)
+        self.lines = [line for line in lines if line.code.strip()]
+        self.parsers: dict[int, LineParser] = {}
+        """Those of lines in a `for`, which are read again."""
+        self.words = 0
         self.variables: dict[str, Where] = {}
 
-    def block(self, indent: int, depth: int) -> Block:
-        """The next line with all that is inside it."""
-        line = self.lines[self.next]
-        self.next += 1
-        self._check_indent(line, indent)
-        block = Block(line)
-        with self.document.noting():
-            block.parser = LineParser(line, self.maps)
-        if block.parser is not None and block.parser.shape == "loop":
-            block.inside = self._inside(line, depth)
-        return block
-
-    def _inside(self, line: Line, depth: int) -> list[Block]:
-        at = line.at(line.indent + 1, 3)
-        if depth >= DEEPEST:
-            fault = f"`for` blocks nested more than {DEEPEST} deep"
-            raise TooDeep(fault, where=at, fix="use fewer")
-        deeper = self.lines[self.next].indent if self.next < len(self.lines) else 0
-        if deeper <= line.indent:
-            fix = "indent the rules that belong to it by four spaces"
-            self.document.note(BadIndentation("a `for` with no lines inside it", where=at, fix=fix))
-            return []
-        found: list[Block] = []
-        while self.next < len(self.lines) and self.lines[self.next].indent >= deeper:
-            found.append(self.block(deeper, depth + 1))
-        return found
-
-    def _check_indent(self, line: Line, indent: int) -> None:
-        if line.indent != indent or line.code[:indent].strip(" "):
-            fault = "the indentation of this line matches no block above it"
-            fix = "indent the lines of one `for` block alike, with spaces, and no others"
-            where = line.at(1, max(1, line.indent))
-            self.document.note(BadIndentation(fault, where=where, fix=fix))
-
-    def read(self, block: Block, values: Values) -> None:
-        """Take in one block; a fault in it is noted and reading continues."""
-        parser = block.parser
-        if parser is None:
-            return
-        self.words += len(parser.tokens)
-        if self.words > MOST_WORDS:
-            fix = "use fewer or smaller loops, or build the machine in Python"
-            where = block.line.at(block.line.indent + 1)
-            raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
-        parser.begin(values)
-        with self.document.noting():
-            match parser.shape:
-                case "rule":
-                    self.document.add_rule(parser.rule())
-                case "loop":
-                    self._loop(block, parser, values)
-                case "mapping":
-                    self._mapping(*parser.mapping())
-                case _:
-                    self._header(*parser.header())
-
-    def check_variables(self) -> None:
-        """Refuse loop variables that are also names, wherever these are declared."""
-        for keyword in ("events", "stack", "states", "final", "start"):
-            words = {word.text for header in self.document.lines(keyword) for word in header.words}
-            for variable in self.variables.keys() & words:
-                fault = f"loop variable `{variable}` is also on the `{keyword}` line"
-                where = self.variables[variable]
-                fix = "rename the loop variable"
-                self.document.note(DuplicateName(fault, where=where, fix=fix))
+    def read(self, begin: int, end: int, values: Values) -> None:
+        """Read the lines of a block; a fault in one is noted and reading continues."""
+        indent = self.lines[begin].indent if values else 0
+        at = begin
+        while at < end:
+            line = self.lines[at]
+            parser = self.parsers.get(at) or LineParser(line, self.maps)
+            if values:
+                self.parsers[at] = parser
+            if line.indent != indent or line.code[:indent].strip(" "):
+                fault = "the indentation of this line matches no block above it"
+                fix = "indent the lines of one `for` block alike, with spaces, and no others"
+                where = line.at(1, max(1, line.indent))
+                self.document.note(BadIndentation(fault, where=where, fix=fix))
+            self.words += len(parser.tokens)
+            if self.words > MOST_WORDS:
+                fix = "use fewer or smaller loops, or build the machine in Python"
+                where = line.at(line.indent + 1)
+                raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
+            at += 1
+            inside = at
+            while parser.shape == "loop" and at < end and self.lines[at].indent > line.indent:
+                at += 1
+            parser.begin(values)
+            with self.document.noting():
+                match parser.shape:
+                    case "rule":
+                        self.document.add_rule(*parser.rule())
+                    case "loop":
+                        self._loop(parser, inside, at, values)
+                    case "mapping":
+                        self._mapping(*parser.mapping())
+                    case _:
+                        self._header(*parser.header())
 
     def _header(self, keyword: Word, *words: Word) -> None:
         if keyword.text not in KEYWORDS:
@@ -128,7 +375,7 @@ class _Reader:
             fix = COMMENTS if keyword.text.startswith("#") else fix
             fault = f"`{keyword.text[:40]}` is not a keyword"
             raise UnknownKeyword(fault, where=keyword.where, fix=fix)
-        self.document.add_header(keyword, words)
+        self.document.headers.append([keyword, *words])
 
     def _mapping(self, name: Word, pairs: list[tuple[Word, Word]]) -> None:
         if name.text in self.maps:
@@ -142,8 +389,15 @@ class _Reader:
             entries[key.text] = value.text
         self.maps[name.text] = entries
 
-    def _loop(self, block: Block, parser: LineParser, values: Values) -> None:
+    def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
+        at = parser.line.at(parser.line.indent + 1, 3)
+        if len(values) >= DEEPEST:
+            fault = f"`for` blocks nested more than {DEEPEST} deep"
+            raise TooDeep(fault, where=at, fix="use fewer")
         variable, words = parser.loop()
+        if begin == end:
+            fix = "indent the rules that belong to it by four spaces"
+            raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
         if variable.text in NOT_VARIABLES:
             fix = "use another loop variable"
             raise BadName(f"`{variable}` has a meaning of its own", where=variable.where, fix=fix)
@@ -157,5 +411,4 @@ class _Reader:
             parser.begin(inner)
             parser.position = conditions
             if parser.conditions():
-                for inside in block.inside:
-                    self.read(inside, inner)
+                self.read(begin, end, inner)

@@ -1,10 +1,14 @@
-"""Source texts: bytes to lines, with limits that keep a damaged or hostile file from eating time and memory."""
+"""Source texts: bytes to lines to tokens, with limits that keep a damaged or hostile file from eating time and memory."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where, WrongKind
 from pdrm.files import read_beginning
@@ -104,19 +108,81 @@ def check_size(text: str, file: str) -> None:
         )
 
 
-def check_depth(line: Line) -> None:
-    """Refuse a line whose parentheses or negations nest beyond reason, before anything recurses over it."""
-    depth, negations, deepest, column = 0, 0, 0, 1
-    for position, character in enumerate(line.code, 1):
-        if character == "!":
-            negations += 1
-        elif character in "([{":
-            depth += 1
-        elif character not in " \t":
-            negations = 0
-            depth -= character in ")]}"
-        if depth + negations > deepest:
-            deepest, column = depth + negations, position
-    if deepest > DEEPEST:
-        fault = f"nested {deepest} deep; {DEEPEST} is the most"
-        raise TooDeep(fault, where=line.at(column), fix="simplify the formula")
+# --- Tokens
+
+
+class Token(NamedTuple):
+    """A word or sign, with its kind: the name of the group of the pattern that matched it."""
+
+    kind: str
+    text: str
+    line: Line
+    column: int
+
+    @property
+    def where(self) -> Where:
+        """The place of the token."""
+        return self.line.at(self.column, max(1, len(self.text)))
+
+
+END_OF_TEXT = "end"
+"""The kind of the token after all others; its text is empty."""
+
+
+def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) -> list[Token]:
+    r"""Split lines into tokens, with an empty one at the end.
+
+    >>> pattern = re.compile(r"\s*(?:(?P<name>[a-z]+)|(?P<sign>[:|]))")
+    >>> [token.text for token in scan([Line("t", 1, "start: a | b")], "t", pattern, 10)]
+    ['start', ':', 'a', '|', 'b', '']
+    """
+    tokens: list[Token] = []
+    last = Line(file, 1, "")
+    for last in lines:
+        for found in pattern.finditer(last.code):
+            kind = str(found.lastgroup)
+            tokens.append(Token(kind, found[kind], last, found.start(kind) + 1))
+            if len(tokens) > most:
+                fault = f"more than {most:,} words and signs"
+                fix = "split the task, and combine its machines"
+                raise TooLarge(fault, where=tokens[-1].where, fix=fix)
+    return [*tokens, Token(END_OF_TEXT, "", last, len(last.code) + 1)]
+
+
+class Cursor:
+    """A position in a list of tokens."""
+
+    deepest = DEEPEST
+    """Levels of nesting at most."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+
+    @property
+    def here(self) -> Token:
+        """The next token."""
+        return self.tokens[self.position]
+
+    def next(self) -> Token:
+        """Take the next token."""
+        token = self.here
+        self.position += token.kind != END_OF_TEXT
+        return token
+
+    def take(self, *signs: str) -> Token | None:
+        """Take the next token if it is one of some signs."""
+        token = self.here
+        return self.next() if token.kind == "sign" and token.text in signs else None
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Read what the token before opens, unless it is nested beyond reason."""
+        if self.depth >= self.deepest:
+            fault = f"nested more than {self.deepest} deep"
+            where = self.tokens[self.position - 1].where
+            raise TooDeep(fault, where=where, fix="simplify it, or split the task")
+        self.depth += 1
+        yield
+        self.depth -= 1

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, PdrmError, Where
+from pdrm.language.document import number_of
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import number_of
 from pdrm.machines.guards import Guard, events_of
 from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.transitions import reward_of

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from pdrm.language.document import AnyMachine
+from pdrm.errors import raise_all
+from pdrm.language.document import AnyMachine, read
+from pdrm.language.reader import read_text
 from pdrm.language.source import Line, split_lines
-from pdrm.language.syntax import LineParser
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import states_of
 
@@ -28,7 +29,12 @@ def lay_out(text: str, file: str) -> str:
     u      -> v : {a},    z / a z, 1  // up
     longer -> v : a & !b, z / eps, -1
     """
-    lines = split_lines(text, file)
+    raise_all(read(read_text, text, file).errors)
+    return _arrange(split_lines(text, file))
+
+
+def _arrange(lines: list[Line]) -> str:
+    """Lines that can be read, with regular spacing."""
     placed = zip(lines, _depths(lines), strict=True)
     shown: list[str] = []
     for (is_rule, depth), group in groupby(placed, key=lambda pair: (_is_rule(pair[0]), pair[1])):
@@ -58,14 +64,10 @@ def _plain(line: Line, depth: int) -> str:
     """A header, map, `for`, comment or blank line."""
     code = line.code.strip()
     if code:
-        LineParser(line, None).check()
-        first, *rest = code.split(maxsplit=1)
-        if first == "for":
-            code = space_out(code)
-        elif first == "map":
-            code = f"{first:<{KEYWORD_WIDTH}}{space_out(rest[0]).replace(': ', ':')}"
-        else:
-            code = f"{first:<{KEYWORD_WIDTH}}{' '.join(rest[0].split()) if rest else ''}".rstrip()
+        code = space_out(code)
+        first, _, rest = code.partition(" ")
+        if first != "for":
+            code = f"{first:<{KEYWORD_WIDTH}}{rest.replace(': ', ':')}".rstrip()
     indented = " " * (INDENT * depth) + code if code or line.comment else ""
     return f"{indented}{'  ' if code and line.comment else ''}{line.comment}"
 
@@ -86,7 +88,6 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
 
 def _cells(line: Line) -> list[str]:
     """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
-    LineParser(line, None).check()
     cells = [""]
     depth = 0
     for piece in TOKEN.findall(line.code):
@@ -134,7 +135,8 @@ def to_text(machine: AnyMachine) -> str:
         for words in (value if keyword == "exclusive" else [value])
     ]
     rules = [machine.rule_text(rule) for rule in machine.transitions]
-    return lay_out("\n".join([*lines, *([""] if rules else []), *rules]) + "\n", machine.name)
+    text = [*lines, *([""] if rules else []), *rules]
+    return _arrange([Line(machine.name, number, line) for number, line in enumerate(text, 1)])
 
 
 def header_of(machine: AnyMachine) -> dict[str, Any]:

@@ -311,11 +311,8 @@ class Episode(NamedTuple):
 # --- Any policy, on the task's environment
 
 
-def play_policy(
-    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
-) -> Iterator[Episode]:
-    """Episodes of a policy, one after the other with one generator."""
-    env = task.env(k)
+def play_policy(env: Any, policy: Policy, episodes: int, seed: int) -> Iterator[Episode]:
+    """Episodes of a policy, one after the other with one generator, on an environment of `pdrm.wrap`."""
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)
         if isinstance(policy, Remembering):
@@ -346,7 +343,7 @@ def _moment(observation: Any, action: Any, info: Any) -> Moment:
 def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
     """An evaluation: episodes in each of the task's evaluation domains."""
     each = [
-        one for where in task.tested_on for one in play_policy(where, policy, k, episodes, seed)
+        one for where in task.tested_on for one in play_policy(where.env(k), policy, episodes, seed)
     ]
     played = Played.of(each, task.discount)
     return Test(played.returns, played.steps, played.ends)

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import Deep, Summary, Tabular
-from pdrm.learning.evaluation import Played, settle_returns
 from pdrm.learning.protocol import AnyAgent, GuestAgent, Learner, Test, Until
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.deep.algorithm import Episodes
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
     from pdrm.learning.tabular.learner import TabularLearner
@@ -60,7 +56,7 @@ def begin_together(
 ) -> list[NetworkLearner]:
     """Begin runs of networks that are trained side by side."""
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
-    from pdrm.learning.deep.deep_learner import train_together
+    from pdrm.learning.deep.deep_training import train_together
 
     training = train_together(tasks, agents, seeds)
     runs = enumerate(zip(tasks, agents, strict=True))
@@ -137,28 +133,8 @@ class NetworkLearner:
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        played = self._read(self.training.test(episodes, self.training.iterations))
-        return Test(played.returns, played.steps, played.ends)
-
-    def play(self, policy: DeepPolicy, episodes: int, seed: int) -> Played:
-        """Episodes of a policy that was learnt in this run, all at once."""
-        from pdrm.learning.deep.networks import stack_trees
-
-        network = stack_trees([policy.network])
-        self.training.state = self.training.state._replace(network=network)
-        return self._read(self.training.test(episodes, seed))
-
-    def _read(self, played: Episodes) -> Played:
-        """The episodes of this run."""
-        states = np.array((*self.task.pushdown.states, *self.task.pushdown.final))
-        returns, discounted, steps, end, full = (np.asarray(part[self.run]) for part in played[:5])
-        ends = states[end]
-        limit = full | (steps >= self.task.domain.step_limit)
-        truncated = ~np.isin(ends, self.task.machine.final) & limit
-        settled = settle_returns(returns)
-        return Played(
-            settled, steps.astype(np.int64), ends, discounted.astype(np.float64), truncated, full
-        )
+        played = self.training.test(episodes, self.training.iterations)
+        return played.of_run(self.run).read(self.task.pushdown)
 
     def save(self) -> Arrays:
         """The state of the run."""

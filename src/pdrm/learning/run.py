@@ -51,7 +51,6 @@ from pdrm.learning.evaluation import (
     play_policy,
 )
 from pdrm.learning.execution import Planned, train_all
-from pdrm.learning.learners import begin_together
 from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
@@ -242,11 +241,9 @@ class Run:
         """Episodes without exploration; of networks on their own task all at once."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
-        spec, agent = self.spec, self.spec.agent
-        if isinstance(agent, Deep) and task is spec.task:
-            usual = replace(agent, discount=task.discount)
-            (learner,) = begin_together([usual], [task], [spec.seed])
-            return learner.play(self.policy, episodes, seed)
+        if isinstance(self.spec.agent, Deep) and task is self.spec.task:
+            played: Played = self.policy.play(task, episodes, seed)
+            return played
         return Played.of(list(self._play(task, episodes, seed)), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
@@ -258,7 +255,9 @@ class Run:
             trained = read_table(self.spec, self.folder, task)
             rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
-        return play_policy(task, self.policy, agent.k, episodes, seed)
+        policy = self.policy
+        env = policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
+        return play_policy(env, policy, episodes, seed)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
@@ -300,7 +299,7 @@ class Run:
             seed: Of the episode.
             every: Steps from picture to picture (default: 1, in WaterWorld 10).
         """
-        from pdrm.learning.deep.film import film_run, save_film, save_picture
+        from pdrm.learning.deep.film import film_run, save_film
         from pdrm.learning.replays import Film
 
         file, task = Path(path), self.spec.task
@@ -311,10 +310,7 @@ class Run:
         else:
             replay = self.replay(seed)
             pictures, went = replay.pictures(every or 1), replay.facts()
-        if file.suffix == ".png":
-            save_picture(file, pictures[-1])
-        else:
-            save_film(file, pictures, milliseconds=60 if task.continuous else 300)
+        save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
 
 
@@ -433,7 +429,7 @@ class Runs(list[Run]):
     ) -> Plot:
         """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each evaluation, and a band from the 25th
         to the 75th percentile."""
-        from pdrm.drawing.curve_plots import CurveLine, run_plot
+        from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
         spec, curves = self[0].spec, [run.curve for run in self]
@@ -446,7 +442,7 @@ class Runs(list[Run]):
         low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
         name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
         line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
-        return run_plot(line).saved(path)
+        return study_plot([[line]]).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
         """Play episodes of all runs without exploration, and sum them up in one dictionary."""

@@ -215,7 +215,7 @@ class RunSpec:
         if not isinstance(self.agent, Deep):
             return self.id
         self.check_jax()
-        from pdrm.learning.deep.deep_learner import batch_key
+        from pdrm.learning.deep.deep_training import batch_key
 
         return batch_key(self.task, self.agent)
 
@@ -223,7 +223,7 @@ class RunSpec:
         """Raise what is wrong with the run, before anything is trained."""
         if isinstance(self.agent, Deep):
             self.check_jax()
-            from pdrm.learning.deep.deep_learner import check_fits
+            from pdrm.learning.deep.deep_training import check_fits
 
             check_fits(self.task, self.agent)
         elif not isinstance(self.agent, GuestAgent):

@@ -25,7 +25,7 @@ from pdrm.files import (
     read_bytes,
 )
 from pdrm.language.loading import parse
-from pdrm.learning.agents import CountingQ, Deep, Extras, Summary, Tabular, kind_of
+from pdrm.learning.agents import CountingQ, Deep, Extras, Summary, Tabular
 from pdrm.learning.evaluation import Trained
 from pdrm.learning.learners import begin
 from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy, Resumable
@@ -56,7 +56,7 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     if isinstance(agent, GuestAgent):
         return _read_guest(agent, spec, find_policy(spec, folder))
     if isinstance(agent, Deep):
-        return _read_network(find_policy(spec, folder), task, agent)
+        return _read_network(find_policy(spec, folder), task)
     return _place(read_table(spec, folder, task).policy, task)
 
 
@@ -71,13 +71,12 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
     return learner.policy()
 
 
-def _read_network(path: Path, task: Task, agent: Deep) -> DeepPolicy:
+def _read_network(path: Path, task: Task) -> DeepPolicy:
     import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
     from pdrm.learning.deep.deep_policy import load_deep_policy
 
-    if isinstance(task.domain, WaterWorld):  # with the kind of action that the agent chooses
-        return load_deep_policy(path, replace(task.domain, continuous=agent.continuous is True))
-    return load_deep_policy(path, task.domain if isinstance(task.domain, JaxWorld) else task.finite)
+    world = task.domain if isinstance(task.domain, JaxWorld | WaterWorld) else task.finite
+    return load_deep_policy(path, world)
 
 
 def find_policy(spec: RunSpec, folder: Path) -> Path:
@@ -132,17 +131,15 @@ def load_policy(
     check_policy_files(file)
     with _blaming(file):
         description = parse_record(read_bytes(file.with_suffix(".json")))
-        task, agent = _find_task(file, description, domain), None
-        if "pdrm_deep_policy" in description:
-            agent = kind_of(description["agent"])(**description["settings"])
-    if not isinstance(agent, Deep):
+        task = _find_task(file, description, domain)
+    if "pdrm_deep_policy" not in description:
         table = load_table(file)
         return table if task is None else _place(table, task)
     if task is None:
         fault = f"{file} was learnt in a domain of its own, which is not next to it"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
         raise BadPolicyFile(fault, fix=fix)
-    return _read_network(file, task, agent)
+    return _read_network(file, task)
 
 
 def _find_task(

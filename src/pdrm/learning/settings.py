@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
-from pdrm.habits import HABITS
+from pdrm.lazy import HABITS
 from pdrm.product.views import FullStack, TopK, View
 from pdrm.task import DISCOUNTS
 

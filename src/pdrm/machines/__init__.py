@@ -4,7 +4,7 @@ Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of l
 (state and stack, steps, words and runs), `machine` (what all kinds share, and the checks when one is built), `heads` (what happens
 at a state and a top of the stack) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
 machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows it.
-`reach` finds the heads that occur; `findings` and `paying_loops` warn of what is allowed and probably not meant, and
+`reach` finds the heads that occur; `findings` warns of what is allowed and probably not meant, and
 `stack_bounds` bounds the stack. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba
 step. `catalogue/` holds the paper's machines.
 

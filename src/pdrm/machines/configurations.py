@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from pdrm.errors import BadWord, MissingPackage, Where, WrongKind
 from pdrm.lazy import Displayed
 from pdrm.machines.guards import Label, label_text
-from pdrm.machines.labels import Alphabet
-from pdrm.machines.machine import NAME
+from pdrm.machines.machine import NAME, Machine
 from pdrm.machines.transitions import Stack, Transition, number_text
 
 
@@ -170,19 +169,15 @@ S = TypeVar("S", bound=Read[HasState])
 
 
 def read_word(
-    word: Iterable[Label] | str,
-    alphabet: Alphabet,
-    final: Collection[str],
-    first: S,
-    read: Callable[[S, Label], S],
+    machine: Machine[Any], word: Iterable[Label] | str, first: S, read: Callable[[S, Label], S]
 ) -> MachineRun[S]:
     """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
     labels = list(parse_word(word) if isinstance(word, str) else word)
     for label in labels:
-        alphabet.check(label)
+        machine.alphabet.check(label)
     steps = [first]
-    while steps[-1].after.state not in final and len(steps) <= len(labels):
+    finished = first.after.state in machine.final
+    while not finished and len(steps) <= len(labels):
         steps.append(read(steps[-1], labels[len(steps) - 1]))
-    return MachineRun(
-        tuple(steps), unread=len(labels) + 1 - len(steps), finished=steps[-1].after.state in final
-    )
+        finished = steps[-1].after.state in machine.final
+    return MachineRun(tuple(steps), len(labels) + 1 - len(steps), finished)

@@ -251,9 +251,7 @@ def _leave(machine: PushdownRewardMachine, sets: LabelSets, stage: Stage) -> Ite
 
 def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> Iterator[_Leaving]:
     """The pushdown machine's own rules at a head, and its `otherwise go`."""
-    silent = machine.rule(head.state, None, head.top)
-    readings = readings_at(machine, sets, head) if silent is None else [(silent, sets.none)]
-    for rule, labels in readings:
+    for rule, labels in readings_at(machine, sets, head):
         if isinstance(rule, Otherwise):
             if rule.target is not None:
                 target = Stage(AT, Head(rule.target, head.top))

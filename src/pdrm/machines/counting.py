@@ -196,7 +196,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
                 if test != ANY_VALUE:
                     branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
-                    labels &= LabelSet(sets, sets.store.node(number, *branches))
+                    labels &= LabelSet(sets, sets.node(number, *branches))
             tested.append(reading._replace(labels=labels))
         yield tested
 
@@ -275,12 +275,10 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             word: Labels, or a text such as "a b+c -".
             most_silent: The most silent moves that one step may make.
         """
-        first = self.begin(most_silent)
         return read_word(
+            self,
             word,
-            self.alphabet,
-            self.final,
-            first,
+            self.begin(most_silent),
             lambda last, label: self._step(last.after, label, most_silent),
         )
 

@@ -22,7 +22,6 @@ from pdrm.errors import (
 )
 from pdrm.limits import MOST_DIAGRAM_NODES, MOST_VARIABLES
 from pdrm.machines.guards import (
-    ALWAYS,
     And,
     Event,
     Exactly,
@@ -125,11 +124,11 @@ def groups_of(groups: object) -> tuple[tuple[str, ...], ...]:
     return tuple(names_of("exclusive", group) for group in several)
 
 
-# --- Decision diagrams: functions of the events of a label, each in one form only
+# --- Sets of labels
 #
-# A node asks for one variable (an event, or whatever the user numbers) and leads to two others; a leaf holds a value: true,
-# false, or a state. Variables are asked in the order of their numbers, and equal nodes are one node, so two functions are
-# equal just when their nodes are (Bryant 1986).
+# Nodes are numbers. A node asks for one variable (an event, or whatever the user numbers after the events) and leads to two
+# others; a leaf holds a value: true, false, or a state. Variables are asked in the order of their numbers, and equal nodes are
+# one node, so two functions are equal just when their nodes are (Bryant 1986).
 
 FALSE, TRUE = 0, 1
 """The two leaves that every function of yes and no ends in."""
@@ -140,58 +139,58 @@ LEAF = 1 << 30
 MOST_CUBES = 2_000
 """Conjunctions that a set of labels may be written as."""
 
+MOST_SHOWN = 3
+"""Conjunctions that a message spells out."""
+
 Cube = tuple[tuple[int, bool], ...]
 """The labels in which each of these events, in order, is held or not."""
 
 
-class Diagrams:
-    """A store of nodes. Nodes are numbers.
+class LabelSets:
+    """The sets and partitions of the labels of an alphabet; event number i is variable i.
 
-    >>> store = Diagrams()
-    >>> a, b = store.variable(0), store.variable(1)
-    >>> store.choose(a, b, FALSE) == store.choose(b, a, FALSE) != store.choose(a, TRUE, b)
-    True
+    >>> sets = LabelSets(Alphabet(("u", "d", "t"), (("u", "d"),)))
+    >>> left = sets.all - sets.of(Event("d")) - sets.of(Event("t"))
+    >>> str(left), sorted(left.example()), bool(left & sets.of(Event("t")))
+    ('!d & !t', [], False)
     """
 
-    __slots__ = ("_choices", "_leaves", "_nodes", "high", "low", "value", "variable_of")
-
-    def __init__(self) -> None:
-        self.variable_of = [LEAF, LEAF]
-        self.low = [FALSE, TRUE]
-        self.high = [FALSE, TRUE]
-        self.value: dict[int, Hashable] = {FALSE: False, TRUE: True}
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+        self.variable_of: list[int] = []
+        self.low: list[int] = []
+        """The node that each leads to if its variable is false."""
+        self.high: list[int] = []
+        """The node that each leads to if its variable is true."""
+        self.value: dict[int, Hashable] = {}
         """The value of each leaf."""
-        self._leaves: dict[tuple[bool, Hashable], int] = {(True, False): FALSE, (True, True): TRUE}
-        self._nodes: dict[tuple[int, int, int], int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._choices: dict[tuple[int, ...], int] = {}
+        self._satisfiable: dict[Guard, bool] = {}
+        self.leaf(False)
+        self.leaf(True)
+        self.all = LabelSet(self, self.meet(map(self._at_most_one, alphabet.groups)))
+        self.none = LabelSet(self, FALSE)
 
     def leaf(self, value: Hashable) -> int:
         """The leaf that holds a value."""
-        key = isinstance(value, bool), value  # 1 == True
-        found = self._leaves.get(key)
-        if found is None:
-            found = self._leaves[key] = self._add(LEAF, FALSE, FALSE)
-            self.value[found] = value
+        found = self._number((isinstance(value, bool), value), LEAF, FALSE, FALSE)  # 1 == True
+        self.value[found] = value
         return found
 
     def node(self, variable: int, low: int, high: int) -> int:
         """The node that asks for a variable, which those below must not: `low` if it is false, `high` if true."""
-        if low == high:
-            return low
-        key = variable, low, high
-        found = self._nodes.get(key)
-        if found is None:
-            found = self._nodes[key] = self._add(variable, low, high)
-        return found
+        return low if low == high else self._number((variable, low, high), variable, low, high)
 
-    def _add(self, variable: int, low: int, high: int) -> int:
-        number = len(self.low)
-        if number > MOST_DIAGRAM_NODES:
-            fix = "use smaller formulas or fewer events"
-            raise TooLarge("the labels split into too many cases", fix=fix)
-        self.variable_of.append(variable)
-        self.low.append(low)
-        self.high.append(high)
+    def _number(self, key: Hashable, variable: int, low: int, high: int) -> int:
+        number = self._numbers.setdefault(key, len(self.low))
+        if number == len(self.low):
+            if number > MOST_DIAGRAM_NODES:
+                fix = "use smaller formulas or fewer events"
+                raise TooLarge("the labels split into too many cases", fix=fix)
+            self.variable_of.append(variable)
+            self.low.append(low)
+            self.high.append(high)
         return number
 
     def variable(self, variable: int) -> int:
@@ -208,9 +207,7 @@ class Diagrams:
         found = self._known(asked)
         if found is not None:
             return found
-        unknown: list[tuple[int, ...]] = [
-            asked
-        ]  # a stack of our own: a diagram may be deeper than Python's
+        unknown: list[tuple[int, ...]] = [asked]  # a diagram may be deeper than Python's stack
         while unknown:
             case = unknown[-1]
             variable = min(self.variable_of[node] for node in case)
@@ -303,51 +300,78 @@ class Diagrams:
                     todo.append(below)
         return found
 
-    # --- Labels
+    # --- Guards
 
-    def possible(self, alphabet: Alphabet) -> int:
-        """The labels in which no two exclusive events are; event number i of the alphabet is variable i."""
-        return self.meet(self._at_most_one(group) for group in alphabet.groups)
+    def of(self, guard: Guard) -> LabelSet:
+        """The labels that a guard reads (none if it is silent)."""
+        return self.holding(guard) & self.all
+
+    def holding(self, guard: Guard) -> LabelSet:
+        """The sets of events that a guard holds for, exclusive or not.
+
+        >>> sets = LabelSets(Alphabet(("a", "b")))
+        >>> sets.holding(Exactly({"a"})) == sets.holding(And((Event("a"), Not(Event("b")))))
+        True
+        """
+        return LabelSet(self, self._of_guard(guard))
+
+    def satisfiable(self, guard: Guard) -> bool:
+        """Return True if the guard reads some label: it is enough to look at the events that it names."""
+        if guard not in self._satisfiable:
+            own = LabelSets(self.alphabet.within(events_of(guard)))
+            self._satisfiable[guard] = bool(own.of(guard))
+        return self._satisfiable[guard]
+
+    def left(self, guards: Iterable[Guard]) -> LabelSet:
+        """The labels that no guard reads."""
+        return self.all - LabelSet(self, self.join([self._of_guard(guard) for guard in guards]))
 
     def _at_most_one(self, group: Iterable[int]) -> int:
+        """The labels with at most one of these events."""
         none, one = TRUE, TRUE
         for position in sorted(group, reverse=True):
             none, one = self.node(position, none, FALSE), self.node(position, one, none)
         return one
 
-    def of_guard(self, guard: Guard, alphabet: Alphabet) -> int:
-        """The labels that a guard reads (none if it is silent).
-
-        >>> store, sigma = Diagrams(), Alphabet(("a", "b"))
-        >>> store.of_guard(Exactly({"a"}), sigma) == store.of_guard(And((Event("a"), Not(Event("b")))), sigma)
-        True
-        """
+    def _of_guard(self, guard: Guard) -> int:
         match guard:
             case Silent():
                 return FALSE
             case Exactly(events):
                 found = TRUE
-                for number in reversed(range(len(alphabet.events))):
-                    there = alphabet.events[number] in events
+                for number in reversed(range(len(self.alphabet.events))):
+                    there = self.alphabet.events[number] in events
                     found = self.node(number, *((FALSE, found) if there else (found, FALSE)))
                 return found
             case Event(name):
-                return self.node(alphabet.positions[name], FALSE, TRUE)
+                return self.node(self.alphabet.positions[name], FALSE, TRUE)
             case Not(inner):
-                return self.invert(self.of_guard(inner, alphabet))
+                return self.invert(self._of_guard(inner))
             case And(parts):
-                return self.meet(self.of_guard(part, alphabet) for part in parts)
+                return self.meet(map(self._of_guard, parts))
             case Or(parts):
-                return self.join([self.of_guard(part, alphabet) for part in parts])
+                return self.join([self._of_guard(part) for part in parts])
 
-    def cover(self, least: int, most: int) -> list[Cube]:
-        """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992)."""
-        return self._cover(least, most, {})[0]
+    # --- Formulas
+
+    def formula(self, least: int, most: int) -> Formula:
+        """A short formula that holds for the labels in `least`, and for none that are not in `most`."""
+        if len(self.alphabet.events) > MOST_VARIABLES:
+            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
+        parts: list[Formula] = []
+        for cube in sorted(self._cover(least, most, {})[0], key=_simplest_first):
+            literals: list[Formula] = []
+            for number, held in sorted(cube, key=lambda one: not one[1]):
+                event = Event(self.alphabet.events[number])
+                literals.append(event if held else Not(event))
+            parts.append(literals[0] if len(literals) == 1 else And(tuple(literals)))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def _cover(
         self, least: int, most: int, done: dict[tuple[int, int], tuple[list[Cube], int]]
     ) -> tuple[list[Cube], int]:
-        """The cubes, and the function that they cover."""
+        """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992), and
+        the function that they cover."""
         if least == FALSE:
             return [], FALSE
         if most == TRUE:
@@ -374,76 +398,47 @@ class Diagrams:
         return done[key]
 
 
-def formula_of(cubes: Iterable[Cube], alphabet: Alphabet) -> Formula:
-    """The formula that holds for the labels in one of the cubes.
-
-    >>> sigma = Alphabet(("a", "b"))
-    >>> print(formula_of([((0, True),), ((1, False),)], sigma))
-    a | !b
-    """
-    parts = [_conjunction(cube, alphabet) for cube in sorted(cubes, key=_simplest_first)]
-    if ALWAYS in parts:
-        return ALWAYS
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))
-
-
-def _conjunction(cube: Cube, alphabet: Alphabet) -> Formula:
-    """A cube as a formula, the events that it holds first."""
-    parts: list[Formula] = [Event(alphabet.events[event]) for event, held in cube if held]
-    parts += [Not(Event(alphabet.events[event])) for event, held in cube if not held]
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-
 def _simplest_first(cube: Cube) -> tuple[object, ...]:
     """Conjunctions of few events first, then those of early events."""
     events = [event for event, _ in cube]
     return len(cube), events[:1], sum(not held for _, held in cube), events[::-1]
 
 
-# --- Sets of labels
-
-MOST_SHOWN = 3
-"""Conjunctions that a message spells out."""
-
-
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some labels of an alphabet: made by `LabelSets.of`, combined with `&`, `|` and `-`; false if empty."""
+    """Some labels of an alphabet: made by `LabelSets`, combined with `&`, `|` and `-`; false if empty."""
 
     sets: LabelSets
     node: int
 
     def __and__(self, other: LabelSet) -> LabelSet:
-        return LabelSet(self.sets, self.sets.store.choose(self.node, other.node, FALSE))
+        return LabelSet(self.sets, self.sets.choose(self.node, other.node, FALSE))
 
     def __or__(self, other: LabelSet) -> LabelSet:
-        return LabelSet(self.sets, self.sets.store.choose(self.node, TRUE, other.node))
+        return LabelSet(self.sets, self.sets.choose(self.node, TRUE, other.node))
 
     def __sub__(self, other: LabelSet) -> LabelSet:
-        return LabelSet(self.sets, self.sets.store.choose(other.node, FALSE, self.node))
+        return LabelSet(self.sets, self.sets.choose(other.node, FALSE, self.node))
 
     def __bool__(self) -> bool:
         return self.node != FALSE
 
     def example(self) -> Label:
         """A label of the set, without events that it need not hold."""
-        store, names = self.sets.store, self.sets.alphabet.events
-        held, node = list[int](), (self & self.sets.all).node
+        sets = self.sets
+        held, node = list[int](), (self & sets.all).node
         while node > TRUE:
-            if store.low[node] != FALSE:
-                node = store.low[node]
+            if sets.low[node] != FALSE:
+                node = sets.low[node]
             else:
-                held.append(store.variable_of[node])
-                node = store.high[node]
+                held.append(sets.variable_of[node])
+                node = sets.high[node]
+        names = sets.alphabet.events
         return frozenset(names[event] for event in held if event < len(names))
 
     def formula(self) -> Formula:
         """A short formula that holds for just these labels."""
-        if len(self.sets.alphabet.events) > MOST_VARIABLES:
-            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
-        store = self.sets.store
-        most = store.choose(self.sets.all.node, self.node, TRUE)
-        return formula_of(store.cover(self.node, most), self.sets.alphabet)
+        return self.sets.formula(self.node, self.sets.choose(self.sets.all.node, self.node, TRUE))
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""
@@ -454,40 +449,3 @@ class LabelSet:
         shown = ["{}" if several and part == none else str(part) for part in parts[:MOST_SHOWN]]
         more = [f"… ({len(parts) - MOST_SHOWN} more)"] if len(parts) > MOST_SHOWN else []
         return " | ".join([*shown, *more])
-
-
-class LabelSets:
-    """The sets of labels of an alphabet.
-
-    >>> sets = LabelSets(Alphabet(("u", "d", "t"), (("u", "d"),)))
-    >>> left = sets.all - sets.of(Event("d")) - sets.of(Event("t"))
-    >>> str(left), sorted(left.example()), bool(left & sets.of(Event("t")))
-    ('!d & !t', [], False)
-    """
-
-    def __init__(self, alphabet: Alphabet) -> None:
-        self.alphabet = alphabet
-        self.store = Diagrams()
-        self.all = LabelSet(self, self.store.possible(alphabet))
-        self.none = LabelSet(self, FALSE)
-        self._satisfiable: dict[Guard, bool] = {}
-
-    def of(self, guard: Guard) -> LabelSet:
-        """The labels that a guard reads (none if it is silent)."""
-        return self.holding(guard) & self.all
-
-    def holding(self, guard: Guard) -> LabelSet:
-        """The sets of events that a guard holds for, exclusive or not."""
-        return LabelSet(self, self.store.of_guard(guard, self.alphabet))
-
-    def satisfiable(self, guard: Guard) -> bool:
-        """Return True if the guard reads some label: it is enough to look at the events that it names."""
-        if guard not in self._satisfiable:
-            own = LabelSets(self.alphabet.within(events_of(guard)))
-            self._satisfiable[guard] = bool(own.of(guard))
-        return self._satisfiable[guard]
-
-    def left(self, guards: Iterable[Guard]) -> LabelSet:
-        """The labels that no guard reads."""
-        read = [self.store.of_guard(guard, self.alphabet) for guard in guards]
-        return self.all - LabelSet(self, self.store.join(read))

@@ -342,7 +342,7 @@ def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
 def join_labels(readings: Sequence[Reading]) -> LabelSet:
     """The labels of all these rules together."""
     sets = readings[0].labels.sets
-    return LabelSet(sets, sets.store.join([reading.labels.node for reading in readings]))
+    return LabelSet(sets, sets.join([reading.labels.node for reading in readings]))
 
 
 def _report(machine: Machine[Rule], clashes: list[Clash]) -> Iterator[Nondeterministic]:

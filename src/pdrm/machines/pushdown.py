@@ -112,11 +112,7 @@ class PushdownRewardMachine(PushdownRules):
             word: Labels, or a text such as "a b+c -".
         """
         return read_word(
-            word,
-            self.alphabet,
-            self.final,
-            self.begin(),
-            lambda last, label: self._step(last.after, label),
+            self, word, self.begin(), lambda last, label: self._step(last.after, label)
         )
 
     def _step(self, before: Configuration, label: Label) -> Step:

@@ -8,17 +8,18 @@ and numbered in that order; they never go away, and making room keeps their numb
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import lengthen
 from pdrm.errors import StackFull
 from pdrm.machines.tables import Integers, Symbols
 
 EMPTY = 0
 """The node of the empty stack."""
+
+A = TypeVar("A", bound=np.generic)
 
 MOST_NODES = 2**31 - 1
 """Nodes are 32-bit integers."""
@@ -109,6 +110,22 @@ class Stacks(NamedTuple):
         self.child[parent, symbol] = node
         self.made[0] = node + 1
         return node
+
+
+# --- Arrays that grow
+
+
+def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]:
+    """The rows of an array, followed by rows of a value.
+
+    >>> lengthen(np.array([7, 8]), 4, -1).tolist()
+    [7, 8, -1, -1]
+    """
+    longer = np.zeros((rows, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    if value:
+        longer[len(array) :] = value
+    return longer
 
 
 # --- How a step went

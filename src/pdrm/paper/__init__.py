@@ -2,7 +2,7 @@
 
 Read in this order: `figures` (the paper's studies as data), `evidence` (a claim and how it is judged), `claims` (every claim),
 `readings` and `generated_tasks` (the figures if the paper is read otherwise), `recorded` (runs that took too long to repeat), `report`
-(one self-contained page; its own parts are `claims_section` and `theory_section`).
+(one self-contained page; `claims_section` is a part of it).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.rows import markdown_table
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.page import Section, badge, bullets, details
+from pdrm.experiments.study_report import Section, badge, bullets, details
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
 from pdrm.paper.readings import Cell, about_readings, count_holding
 
@@ -32,18 +32,26 @@ def claims_section(judged: Sequence[JudgedClaim], anchors: Mapping[str, str]) ->
 
 
 def _claim(one: JudgedClaim, anchor: str | None) -> list[str]:
-    recorded = f"recorded on {one.recorded_on}" if one.recorded_on else ""
-    rests = [text for text in (one.too_few, recorded) if text]
-    verdict = join([_verdict(one.verdict), *rests], "<br>")
+    record = one.record()
     text = html("a", one.claim.text, href=f"#{anchor}") if anchor else one.claim.text
-    remarks = [
-        f"chosen after seeing results: {one.claim.afterwards}." if one.claim.afterwards else "",
-        f"on a knife edge: {one.knife_edge}" if one.knife_edge else "",
-        one.why,
-    ]
-    soft = [html("div", remark, class_="soft") for remark in remarks if remark]
-    parts = _parts([part._asdict() for part in one.parts])
-    return [verdict, html("code", one.claim.id), join([text, *soft, parts])]
+    soft = [html("div", remark, class_="soft") for remark in (*remarks(record), one.why) if remark]
+    shown = join([text, *soft, _parts(record["parts"])])
+    return [_verdict(one.verdict), html("code", one.claim.id), shown]
+
+
+def remarks(record: Mapping[str, Any]) -> list[str]:
+    """The remarks on a verdict: what it rests on, and what it hangs on."""
+    seeds, of_seeds, device = record["seeds"], record["of_seeds"], record["recorded_on"]
+    again = f"your own: pdrm reproduce {record['figure']}"
+    found = {
+        f"judged by {seeds} of {of_seeds} seeds only": seeds is not None and seeds < of_seeds,
+        f"judged by runs that came with pdrm, recorded on {device}; {again}": device,
+        f"on a knife edge: {record['knife_edge']}": record["knife_edge"],
+        f"chosen after seeing results: {record['chosen_after_results']}": record[
+            "chosen_after_results"
+        ],
+    }
+    return [remark for remark, applies in found.items() if applies]
 
 
 def _verdict(verdict: str) -> Markup:

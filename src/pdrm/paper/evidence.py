@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import Curves, learnt_at, training_to_learn
+from pdrm.experiments.curves import Curves, Store, learnt_at, training_to_learn
 from pdrm.experiments.panel import Panel
 from pdrm.experiments.statistics import share_interval
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import write_atomically
 from pdrm.paper.figures import EVERY, study
@@ -135,13 +134,6 @@ class JudgedClaim:
         """The seeds of the line with the fewest, and those of the paper's figure."""
         counts = [(len(curves.seeds), len(of.seed_numbers)) for of, curves in self.used]
         return min(counts, key=lambda count: (count[0] >= count[1], count), default=None)
-
-    @property
-    def too_few(self) -> str:
-        """A remark, if the verdict rests on fewer seeds than the paper's."""
-        if self.seeds is None or self.seeds[0] >= self.seeds[1]:
-            return ""
-        return f"{self.seeds[0]} of {self.seeds[1]} seeds"
 
     @property
     def recorded_on(self) -> str:

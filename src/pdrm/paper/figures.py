@@ -59,25 +59,27 @@ Lines = Mapping[str, Mapping[str, Any]]
 """The lines of a panel by name, each with its settings."""
 
 
-def _panel(domain: str, title: str, figure: str, success: str, lines: Lines) -> Panel:
-    """A panel of tabular agents."""
+def _panel(
+    domain: str, title: str, figure: str, success: str, lines: Lines, name: str = ""
+) -> Panel:
+    """A panel of tabular agents; without a name it is called after its domain."""
     made = []
-    for name, settings in lines.items():
-        agent, k, own = AGENTS[name]
-        seconds, gigabytes = COST.get((domain, name), CHEAP)
+    for called, settings in lines.items():
+        agent, k, own = AGENTS[called]
+        seconds, gigabytes = COST.get((domain, called), CHEAP)
         made.append(
             AgentLine(
-                name=name,
+                name=called,
                 agent=agent,
                 k=k,
                 settings={**own, **settings},
-                ours="ours" in name,
+                ours="ours" in called,
                 seconds=seconds,
                 gigabytes=gigabytes,
             )
         )
     return Panel(
-        name=domain,
+        name=name or domain,
         domain=domain,
         title=title,
         figure=figure,
@@ -102,12 +104,9 @@ def _letter() -> Study:
 
 def _letter_longer() -> Study:
     lines = _lines("pdRM", "Q-CRA", episodes=20_000)
-    panel = _panel("letter", "LetterEnv, 20,000 episodes", "next to Figure 2", "u2", lines)
-    return Study(
-        name="letter-longer",
-        title="LetterEnv, trained four times as long",
-        panels=(replace(panel, name="letter-longer"),),
-    )
+    title, name = "LetterEnv, 20,000 episodes", "letter-longer"
+    panel = _panel("letter", title, "next to Figure 2", "u2", lines, name)
+    return Study(name=name, title="LetterEnv, trained four times as long", panels=(panel,))
 
 
 # --- Figure 3, left, and the three figures of Appendix E: 1-TreasureMaze, six agents on each of three mazes.
@@ -151,9 +150,10 @@ def _timed_panel(size: str) -> Panel:
         **_lines("Q-CRA", "CQL-CRA", **limits),
     }
     figure = f"next to Appendix E, 1-TreasureMaze, {title}"
-    panel = _panel(f"maze-{size}", f"{title}, {seconds:g} s per episode", figure, "home", lines)
+    shown, name = f"{title}, {seconds:g} s per episode", f"maze-{size}-wall-clock"
+    panel = _panel(f"maze-{size}", shown, figure, "home", lines, name)
     timed = tuple(replace(line, agent=READ[line.agent_name]) for line in panel.lines)
-    return replace(panel, name=f"maze-{size}-wall-clock", lines=timed)
+    return replace(panel, lines=timed)
 
 
 def _maze_wall_clock() -> Study:
@@ -197,12 +197,10 @@ def _deliver() -> Study:
 def _deliver_longer() -> Study:
     lines = _lines("1-pdRM", "2-pdRM", episodes=LONGER * 15_000)
     title = "DeliverWorld-4-8, 60,000 episodes"
-    panel = _panel("deliver-4-8", title, "next to Figure 4, right", "done", lines)
-    return Study(
-        name="deliver-longer",
-        title="DeliverWorld-4-8, trained four times as long",
-        panels=(replace(panel, name="deliver-4-8-longer"),),
-    )
+    figure, name = "next to Figure 4, right", "deliver-4-8-longer"
+    panel = _panel("deliver-4-8", title, figure, "done", lines, name)
+    title = "DeliverWorld-4-8, trained four times as long"
+    return Study(name="deliver-longer", title=title, panels=(panel,))
 
 
 # --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
@@ -233,15 +231,13 @@ PRINTED: dict[str, Any] = {
     "clip_range": 0.15,
     "target_kl": 0.3,
     "clip_range_vf": 1_000.0,
-}
-UNTUNED: dict[str, Any] = {
+    # Where the paper says nothing: Stable-Baselines3's defaults, not the settings tuned for WaterWorld.
     "ent_coef": 0.0,
     "reward_scale": 1.0,
     "reward_clip": 1e9,
     "staggered": False,
     "test_episodes": 5,
 }
-"""Stable-Baselines3's defaults, where those tuned for WaterWorld differ and the paper says nothing."""
 PRINTED_PPO: dict[str, Any] = {
     "batch_size": 3_000,
     "n_epochs": 30,
@@ -294,7 +290,7 @@ def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> tu
 def _printed(domain: str, study: str, **changed: float) -> Panel:
     """The paper's settings, with some changed."""
     steps, ppo_rate, rppo_rate = BY_MAP[domain]
-    shared = {**PRINTED, **UNTUNED, "total_timesteps": steps, **changed}
+    shared = {**PRINTED, "total_timesteps": steps, **changed}
     ppo = {**shared, **PRINTED_PPO, "learning_rate": ppo_rate}
     rppo = {**shared, **PRINTED_RPPO, "learning_rate": rppo_rate}
     lines = _three(ppo, rppo, ours=bool(changed))
@@ -391,8 +387,8 @@ def _ours() -> Study:
             SUMMARY: {"episodes": few, "test_every": 1},
             DEDUPLICATED: {"episodes": many, "test_every": 10},
         }
-        panel = _panel(domain, title, f"next to {figure}", success, lines)
-        panels.append(replace(panel, name=f"ours-{domain}"))
+        about = (title, f"next to {figure}", success)
+        panels.append(_panel(domain, *about, lines, f"ours-{domain}"))
     return Study(name="ours", title="Ours: with the whole stack in view", panels=tuple(panels))
 
 

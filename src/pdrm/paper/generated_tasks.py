@@ -6,9 +6,10 @@ paper, which says neither how many sequences there are nor what the larger maps 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import TypeVar
 
 from pdrm.domains.finite_domain import FiniteDomain
@@ -142,10 +143,8 @@ def fewest_steps(grid: GridMap, places: Places) -> int:
     return min(best.values()) + 1
 
 
-@lru_cache(maxsize=1_000)
-def distances(grid: GridMap, cell: Cell) -> Mapping[Cell, int]:
-    """The moves from a cell to each other, worked out once for all sequences."""
-    return grid.distances(cell)
+distances = lru_cache(maxsize=1_000)(GridMap.distances)
+"""The moves from a cell to each other, worked out once for all sequences."""
 
 
 def draw_places(seed: int) -> GridMap:
@@ -209,11 +208,11 @@ def _carve(size: int, rng: Rng, opened: float) -> set[Cell]:
         wall, cell = _pick(fresh, rng)
         floor |= {wall, cell}
         way.append(cell)
-    walls = [(r, c) for r in range(1, size - 1) for c in range(1, size - 1) if (r, c) not in floor]
     between = [
         (r, c)
-        for r, c in walls
-        if {(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor
+        for r, c in product(range(1, size - 1), repeat=2)
+        if (r, c) not in floor
+        and ({(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor)
     ]
     for _ in range(round(opened * len(between))):
         floor.add(between.pop(rng.below(len(between))))

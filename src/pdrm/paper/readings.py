@@ -19,8 +19,8 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import grid_domain
 from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter_of_the_repository
 from pdrm.errors import UnknownStudy, did_you_mean
+from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
 from pdrm.language.loading import catalogue, catalogue_text

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdrm.experiments.curves import Curves, Origin, curves_of, return_range
+from pdrm.experiments.curves import Curves, Origin, Store, curves_of, return_range
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.store import Store
 from pdrm.experiments.study import Study
 
 FOLDER = Path(__file__).parent / "recorded"

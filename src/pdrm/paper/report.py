@@ -6,22 +6,36 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pdrm.drawing.curve_plots import CurveLine, overview_plot, panel_plot
-from pdrm.drawing.markup import Markup, html, join, picture
-from pdrm.drawing.plots import EpisodeStep, episode_plot, plot_bytes
+from pdrm.drawing.markup import Markup, html, join, picture, table
+from pdrm.drawing.plots import EpisodeStep, episode_plot, overview_plot, panel_plot, plot_bytes
+from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
-from pdrm.experiments.page import Section, page
-from pdrm.experiments.store import Store
-from pdrm.experiments.study import Study, load_studies, recorded
-from pdrm.experiments.study_report import FIGURES, PAGE, by_study, making_section, write_own_report
-from pdrm.experiments.study_section import anchor, figure_svg, plain_name, study_section
+from pdrm.experiments.study import Results, Study, compare_runs, load_studies, recorded
+from pdrm.experiments.study_report import (
+    FIGURES,
+    PAGE,
+    Section,
+    anchor,
+    badge,
+    bullets,
+    by_panel,
+    by_study,
+    details,
+    figure_svg,
+    making_section,
+    page,
+    plain_name,
+    study_section,
+)
 from pdrm.files import ensure_folder, write_atomically
+from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import CountingQ
-from pdrm.learning.run_folder import POLICY
+from pdrm.learning.run_folder import POLICY, list_runs
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
@@ -29,7 +43,6 @@ from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
-from pdrm.paper.theory_section import k_section, machines_section, sizes_section
 
 PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
 """The agents whose episode is shown first, among those that end best."""
@@ -46,7 +59,6 @@ def write_report(
 ) -> Path:
     """Write the page about the paper's figures into the folder of the evidence, with these lines alone."""
     folder = evidence.folder
-    store = evidence.store
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
     shown = [(of, mine) for of, mine in studies if of.name in (*STUDIES, "water")]
@@ -54,17 +66,14 @@ def write_report(
     sections = [
         Section("figures", "The paper's figures", html("div", *row, class_="row")),
         claims_section(judged, {of.name: anchor(of) for of, _ in studies}),
-        *(
-            study_section(of, mine, store, figures, note=NOTES.get(of.name, ""))
-            for of, mine in studies
-        ),
-        _episodes_section([curves for _, curves in lines], store),
+        *(study_section(of, mine, figures, note=NOTES.get(of.name, "")) for of, mine in studies),
+        _episodes_section([curves for _, curves in lines]),
     ]
     if theory:
         facts = theory_facts(folder)
         sections.append(readings_section(cells(folder, evidence.seeds)))
         sections += [k_section(facts), sizes_section(facts)]
-    sections += [machines_section(), making_section(lines, store, "make reproduce")]
+    sections += [machines_section(), making_section(lines, "make reproduce")]
     introduction = INTRODUCTION + _counts(judged, lines)
     text = page("Pushdown reward machines, reproduced", introduction, sections)
     write_atomically(folder / PAGE, text.encode())
@@ -90,19 +99,34 @@ def write_page(
     ...     write_page(folder).name
     'index.html'
     """
-    place = Path(folder)
+    return write_results(find_results([Path(folder)], seeds), seeds, theory=theory)
+
+
+def write_results(results: Results, seeds: int | None, *, theory: bool) -> Path:
+    """Write the page about some results, of the paper's figures or of your own."""
+    if not results.of_the_paper:
+        return results.report()
+    evidence = Evidence(results.folder, seeds)
+    return write_report(results.lines, judge_claims(evidence), evidence, theory=theory)
+
+
+def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
+    """The results in the folder of a study or of the paper's figures; or those of the runs in some folders, to compare."""
+    place = folders[0]
     evidence = Evidence(place, seeds)
-    if own := load_studies(place, evidence.store):
+    own = load_studies(place) if len(folders) == 1 else []
+    lines: list[tuple[Study, Curves]] = []
+    if own:
         lines = recorded([one.seeded(seeds) for one in own], evidence.store)
-        if not lines:
-            fault = f"no run of the study in {place} is done"
-            raise NotRecorded(fault, fix="study.run(folder), or pdrm run STUDY.toml")
-        return write_own_report(lines, evidence.store, place)[-1]
-    lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
-    if all(curves.origin is not None for _, curves in lines):
-        fault = f"{place} holds no runs of the paper's figures, and no study of your own"
+    elif len(folders) == 1 and evidence.anything:
+        lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
+    elif any(map(list_runs, folders)):
+        place = Path("report")
+        lines = compare_runs(folders)
+    if not lines:
+        fault = f"{place} holds no runs that are done, of the paper's figures or of your own"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
-    return write_report(lines, judge_claims(evidence), evidence, theory=theory)
+    return Results(place, lines, [])
 
 
 def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
@@ -119,59 +143,47 @@ def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
 
 def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[Markup]:
     """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
-    by_panel: dict[str, list[CurveLine]] = {}
-    for curves in lines:
-        if not curves.line.ours:
-            by_panel.setdefault(curves.panel.name, []).append(curves.to_plot())
-    panels = list(by_panel.values())
+    panels = by_panel(curves for curves in lines if not curves.line.ours)
+    drawn = [[curves.to_plot() for curves in mine] for mine in panels]
+    svgs: dict[str, bytes] = {}
     if study.figure and len(panels) > 1:
         stem = folder / plain_name(f"{study.name}-overview")
-        drawn = figure_svg(stem, panels, partial(overview_plot, panels))
-        return [_linked(study, drawn, f"{study.figure}: {study.title}")]
-    titles = {
-        panel.name: f"{panel.figure or study.figure}: {panel.task.name}" for panel in study.panels
-    }
+        svgs[f"{study.figure}: {study.title}"] = figure_svg(stem, partial(overview_plot, drawn))
+    else:
+        for mine, shown in zip(panels, drawn, strict=True):
+            panel = mine[0].panel
+            stem = folder / plain_name(f"{panel.name}-paper")
+            caption = f"{panel.figure or study.figure}: {panel.task.name}"
+            svgs[caption] = figure_svg(stem, partial(panel_plot, shown))
     return [
-        _linked(
-            study,
-            figure_svg(folder / plain_name(f"{name}-paper"), [mine], partial(panel_plot, mine)),
-            titles[name],
-        )
-        for name, mine in by_panel.items()
+        html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
+        for caption, svg in svgs.items()
     ]
-
-
-def _linked(study: Study, svg: bytes, caption: str) -> Markup:
-    return html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
 
 
 # --- A greedy episode of the best seed on each map, with the stack along it.
 
 
-def _episodes_section(lines: Sequence[Curves], store: Store) -> Section:
-    panels: dict[str, list[Curves]] = {}
-    for curves in lines:
-        if curves.origin is None and not curves.panel.task.continuous:
-            panels.setdefault(curves.panel.name, []).append(curves)
+def _episodes_section(lines: Sequence[Curves]) -> Section:
+    panels = by_panel(one for one in lines if one.runs and not one.panel.task.continuous)
     said = (
         "One greedy episode each, of the seed that ended best. The colour is the machine's state."
     )
-    shown = (_episode(mine, store) for mine in panels.values())
-    return Section("paths", "What was learnt", html("p", said) + join(shown))
+    return Section("paths", "What was learnt", html("p", said) + join(map(_episode, panels)))
 
 
-def _episode(lines: Sequence[Curves], store: Store) -> Markup:
+def _episode(lines: Sequence[Curves]) -> Markup:
     def rank(curves: Curves) -> tuple[bool, float, int]:
         name = curves.line.name
         place = PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
         return curves.final_success.max() < 1, -round(curves.final_scores.max(), 2), place
 
     for curves in sorted(lines, key=rank):
-        spec = curves.specs[int(np.argmax(curves.final_returns))]
-        tabular = not (spec.agent.deep or isinstance(spec.agent, CountingQ))
-        if not tabular or not (store.folder(spec) / POLICY).exists():
+        run = curves.runs[int(np.argmax(curves.final_returns))]
+        spec = run.spec
+        if isinstance(spec.agent, CountingQ) or not (run.folder / POLICY).exists():
             continue
-        moments = store.run(spec).episode()
+        moments = run.episode()
         shown = [
             EpisodeStep(one.state, one.configuration.state, one.configuration.stack)
             for one in moments
@@ -183,3 +195,89 @@ def _episode(lines: Sequence[Curves], store: Store) -> Markup:
         )
         return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
     return Markup("")
+
+
+# --- What can be proved: which k is enough, how large tables get, and the paper's machines.
+
+SIZES = ("full policy", "1-policy", "CRA policy")
+QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
+
+
+def k_section(facts: dict[str, Any]) -> Section:
+    """The smallest k that is enough."""
+    rows = [
+        [html("code", name), *(_smallest(answers, question) for question in QUESTIONS)]
+        for name, answers in facts["k"].items()
+    ]
+    body = Markup(
+        "<p>The smallest k for which a policy that sees the top k symbols is enough, of k = 0…5. <em>Same values</em> is the paper's "
+        "Proposition 1; <em>everywhere</em>: some k-policy is optimal from every state; <em>from the start</em>: from the start. "
+        "Discounted, without a step limit, stacks unbounded; every answer is proved.</p>"
+    )
+    shown = body + table(["domain", *QUESTIONS.values()], rows)
+    return Section("which-k", "Which k is enough", shown)
+
+
+def _smallest(answers: dict[str, Any], question: str) -> Markup:
+    said = {k: found[question] for k, found in answers.items()}
+    enough = [k for k, answer in said.items() if answer == "yes"]
+    if enough:
+        return badge(f"k = {enough[0]}", "holds")
+    refused = [k for k, answer in said.items() if answer == "no"]
+    if len(refused) == len(said):
+        return badge("none of 0…5", "fails")
+    return badge(f"not k = {', '.join(refused)}" if refused else "undecided")
+
+
+def sizes_section(facts: dict[str, Any]) -> Section:
+    """The number of rows of each kind of policy."""
+    rows = []
+    for name, record in facts["sizes"].items():
+        found = {size["what"]: size for size in record["sizes"]}
+        cells = []
+        for what in SIZES:
+            star = "" if found[what]["within"] == record["steps"] else "*"
+            cells += [_power(found[what]["bound"]), f"{found[what]['reachable']:,}{star}"]
+        holds = "yes" if record["holds"] else "no"
+        rows.append([html("code", name), f"{record['steps']:,}", *cells, holds])
+    body = html(
+        "p",
+        "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
+        "reached. A star: counted within the first steps only, because the whole would not fit.",
+    )
+    columns = [f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")]
+    heads = ["domain", "steps", *columns, "all within"]
+    shown = body + table(heads, rows, range(1, len(heads) - 1))
+    return Section("sizes", "How large policies get", shown)
+
+
+def _power(bound: dict[str, Any] | None) -> str:
+    if bound is None:
+        return "none"
+    if bound["exact"] is not None and bound["exact"] < 10**7:
+        return f"{bound['exact']:,}"
+    return Markup("10") + html("sup", f"{bound['log10']:.1f}")
+
+
+def machines_section() -> Section:
+    """Every machine of the catalogue: its drawing, undefined cases and text."""
+    names = catalogue_names()
+    links = join((html("a", name, href=f"#{name}") for name in names), " ")
+    return Section("machines", "The machines", html("p", links) + join(map(_machine_part, names)))
+
+
+def _machine_part(name: str) -> Markup:
+    machine = catalogue(name)
+    text = catalogue_text(name)
+    lines = (line for line in text.splitlines() if line.startswith("//"))
+    comment = " ".join(line.removeprefix("//").strip() for line in lines)
+    findings = [finding.message for finding in machine.findings()]
+    return join(
+        [
+            html("h3", name, id=name),
+            html("p", comment),
+            draw(machine).html(),
+            details("Where no rule applies", bullets(findings)) if findings else "",
+            details(f"{name}.pdrm", html("pre", text)),
+        ]
+    )

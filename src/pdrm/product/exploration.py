@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import A, lengthen
 from pdrm.errors import StackFull
-from pdrm.machines.stacks import Stacks
+from pdrm.machines.stacks import A, Stacks, lengthen
 from pdrm.machines.tables import CountingTable, Integers, Rewards, Table
 from pdrm.product.hash_kernel import Index
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from pdrm.arrays import lengthen
+from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers
 
 FREE = -1

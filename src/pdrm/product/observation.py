@@ -121,10 +121,6 @@ class ProductDict(ShowsMachine, spaces.Dict):
     (['observation', 'machine', 'stack'], 'states u0 u1 u2, stack # A, k=1')
     """
 
-    def __init__(self, entries: Sequence[tuple[str, Space]], window: Window) -> None:
-        super().__init__(entries)
-        self.window = window
-
 
 class ProductBox(ShowsMachine, spaces.Box):
     """The space of flat observations.
@@ -133,10 +129,6 @@ class ProductBox(ShowsMachine, spaces.Box):
     >>> AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1))).space.shape
     (8,)
     """
-
-    def __init__(self, low: Floats, high: Floats, window: Window) -> None:
-        super().__init__(low, high, dtype=np.float32)
-        self.window = window
 
 
 # --- The environment's part
@@ -154,45 +146,6 @@ def list_entries(tree: Any, name: str = "") -> dict[str, Any]:
     for key, part in tree.items():
         found |= list_entries(part, f"{name}/{key}" if name else key)
     return found
-
-
-class Entries:
-    """The entries of an environment's observation that an agent sees.
-
-    >>> inner = spaces.Dict({"x": spaces.Discrete(3)})
-    >>> entries = Entries(spaces.Dict({"at": inner, "word": spaces.Text(9)}))
-    >>> entries.space, entries.pick({"at": {"x": 2}, "word": "go"})
-    (Dict('at/x': Discrete(3)), {'at/x': 2})
-    """
-
-    def __init__(self, environment: Space, keys: tuple[str, ...] | None = None) -> None:
-        """Choose the entries named by `keys` (default: all but texts and others without a fixed number of numbers)."""
-        self.nested = isinstance(environment, spaces.Dict)
-        found = list_entries(environment)
-        if keys is not None and not self.nested:
-            fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
-            raise BadSetting(fault, fix="leave it out")
-        for key in keys or ():
-            if key not in found:
-                fault = f"`keys` names `{key}`, which the observation does not have"
-                raise BadSetting(fault, fix=did_you_mean(str(key), found))
-        if keys is None:
-            keys = tuple(
-                name
-                for name, part in found.items()
-                if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
-            )
-        if not keys:
-            fault = (
-                f"an observation of {environment} has no entry that is a fixed number of numbers"
-            )
-            raise CannotWrap(fault, fix="name those that the agent shall see: keys=[...]")
-        self.space = spaces.Dict([(name, found[name]) for name in keys])
-
-    def pick(self, observation: Any) -> dict[str, Any]:
-        """The chosen entries of one observation."""
-        found = list_entries(observation)
-        return {name: found[name] for name in self.space.spaces}
 
 
 def _is_flat(space: Space) -> bool:
@@ -229,7 +182,61 @@ def _is_numbered(space: Space) -> bool:
 # --- The forms
 
 
-class AsDict:
+class ObservationForm:
+    """The form of an observation: the entries of the environment's that are seen, and the machine's part.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> inner, window = spaces.Dict({"x": spaces.Discrete(3)}), Window(catalogue("letter"), TopK(1))
+    >>> form = AsDict(spaces.Dict({"at": inner, "word": spaces.Text(9)}), window)
+    >>> form.put({"at": {"x": 2}, "word": "go"}, "u0", ("A", "#"))
+    {'at/x': 2, 'machine': 0, 'stack': array([2])}
+    """
+
+    space: Space
+
+    def __init__(
+        self, environment: Space, window: Window | None, keys: tuple[str, ...] | None = None
+    ) -> None:
+        """Choose the entries named by `keys` (default: all but texts and others without a fixed number of numbers)."""
+        self.environment, self.window = environment, window
+        self.nested = isinstance(environment, spaces.Dict)
+        found = list_entries(environment)
+        if keys is not None and not self.nested:
+            fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
+            raise BadSetting(fault, fix="leave it out")
+        for key in keys or ():
+            if key not in found:
+                fault = f"`keys` names `{key}`, which the observation does not have"
+                raise BadSetting(fault, fix=did_you_mean(str(key), found))
+        if keys is None:
+            keys = tuple(
+                name
+                for name, part in found.items()
+                if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
+            )
+        if not keys:
+            fault = (
+                f"an observation of {environment} has no entry that is a fixed number of numbers"
+            )
+            raise CannotWrap(fault, fix="name those that the agent shall see: keys=[...]")
+        self.entries = spaces.Dict([(name, found[name]) for name in keys])
+        self.make_space()
+
+    def make_space(self) -> None:
+        """Set the space of the observations."""
+        raise NotImplementedError
+
+    def pick(self, observation: Any) -> dict[str, Any]:
+        """The chosen entries of one observation."""
+        found = list_entries(observation)
+        return {name: found[name] for name in self.entries.spaces}
+
+    def put(self, observation: Any, state: str, stack: Stack) -> Any:
+        """One observation."""
+        raise NotImplementedError
+
+
+class AsDict(ObservationForm):
     """`{"observation": …, "machine": number of the state, "stack": numbers}`, without `stack` if no place is seen; for agents that
     do not see the machine, the environment's part alone.
 
@@ -239,37 +246,34 @@ class AsDict:
     ({'observation': 7, 'machine': 0, 'stack': array([2])}, 7)
     """
 
-    def __init__(
-        self, environment: Space, window: Window | None, keys: tuple[str, ...] | None = None
-    ) -> None:
-        self._entries, self._window = Entries(environment, keys), window
-        entries = self._entries.space
+    def make_space(self) -> None:
+        window, entries = self.window, self.entries.spaces
         if window is None:
-            self.space: Space = entries if self._entries.nested else environment
+            self.space = self.entries if self.nested else self.environment
             return
         own: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
         if window.places:
             own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
         for name in own:
-            if name in entries.spaces:
+            if name in entries:
                 fault = f"the environment's observation has an entry `{name}` already"
                 fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
                 raise CannotWrap(fault, fix=fix)
-        self.space = ProductDict([*entries.spaces.items(), *own.items()], window)
+        shown = ProductDict([*entries.items(), *own.items()])
+        self.space, shown.window = shown, window
 
     def put(self, observation: Any, state: str, stack: Stack) -> Any:
-        """One observation."""
-        if self._window is None and not self._entries.nested:
+        if self.window is None and not self.nested:
             return observation
-        seen = self._entries.pick(observation)
-        if self._window is not None:
-            seen[MACHINE], *shown = self._window.numbers(state, stack)
+        seen = self.pick(observation)
+        if self.window is not None:
+            seen[MACHINE], *shown = self.window.numbers(state, stack)
             if shown:
                 seen[STACK] = np.array(shown)
         return seen
 
 
-class AsVector:
+class AsVector(ObservationForm):
     """One vector of float32: the environment's part flattened as Gymnasium does, then one-hot state and symbols.
 
     >>> from pdrm.language.loading import catalogue
@@ -278,11 +282,8 @@ class AsVector:
     [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
 
-    def __init__(
-        self, environment: Space, window: Window | None, keys: tuple[str, ...] | None = None
-    ) -> None:
-        self._entries, self._window = Entries(environment, keys), window
-        own = self._entries.space
+    def make_space(self) -> None:
+        environment, window, own = self.environment, self.window, self.entries
         flat = spaces.flatten_space(own) if _is_flat(own) else None
         if not isinstance(flat, spaces.Box):
             fault = f"an observation of {environment} cannot be flattened"
@@ -292,26 +293,28 @@ class AsVector:
         self._numbered = {name: part for name, part in own.spaces.items() if _is_numbered(part)}
         self._width = math.prod(flat.shape)
         hot = np.zeros(0 if window is None else window.width)
-        self._length = self._width + len(hot)
         low = np.concatenate([flat.low, hot]).astype(np.float32)
         high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
-        plain = spaces.Box(low, high, dtype=np.float32)
-        self.space: Space = plain if window is None else ProductBox(low, high, window)
+        self._length = len(low)
+        if window is None:
+            self.space = spaces.Box(low, high, dtype=np.float32)
+        else:
+            shown = ProductBox(low, high, dtype=np.float32)
+            self.space, shown.window = shown, window
 
     def put(self, observation: Any, state: str, stack: Stack) -> Floats:
-        """One observation."""
-        vector, window = np.zeros(self._length, np.float32), self._window
+        vector, window = np.zeros(self._length, np.float32), self.window
         if self._number is not None:
             place = int(observation) - int(self._number.start)
             if not 0 <= place < self._number.n:
                 raise _outside(self._number, observation)
             vector[place] = 1
         else:
-            parts = self._entries.pick(observation)
+            parts = self.pick(observation)
             for name, space in self._numbered.items():  # Gymnasium would set another number's bit
                 if not space.contains(parts[name]):
                     raise _outside(space, parts[name])
-            flat: Any = spaces.flatten(self._entries.space, parts)
+            flat: Any = spaces.flatten(self.entries, parts)
             vector[: self._width] = flat
         if window is not None:
             for begin, number in zip(window.begins, window.numbers(state, stack), strict=True):
@@ -331,7 +334,7 @@ class Observing:
 
     >>> from pdrm.language.loading import catalogue
     >>> seen = Observing(TopK(2), flatten=True)
-    >>> seen.form(spaces.Discrete(4), seen.window(catalogue("letter"))).space.shape
+    >>> seen.form(spaces.Discrete(4), catalogue("letter")).space.shape
     (13,)
     """
 
@@ -344,14 +347,10 @@ class Observing:
     keys: tuple[str, ...] | None = None
     """The entries of an environment's dictionary that are seen (default: all but texts)."""
 
-    def window(self, machine: PushdownRewardMachine) -> Window | None:
-        """The part of a machine that is seen."""
-        return None if self.view is None else Window(machine, self.view, self.depth)
-
-    def form(self, environment: Space, window: Window | None) -> AsDict | AsVector:
-        """The form for an environment's observations and what is seen of a machine."""
-        kind = AsVector if self.flatten else AsDict
-        return kind(environment, window, self.keys)
+    def form(self, environment: Space, machine: PushdownRewardMachine) -> ObservationForm:
+        """The form for the observations of an environment with a machine."""
+        window = None if self.view is None else Window(machine, self.view, self.depth)
+        return (AsVector if self.flatten else AsDict)(environment, window, self.keys)
 
 
 # --- Observations, read

@@ -15,18 +15,19 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.labelling import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.guards import word_text
-from pdrm.machines.heads import replace_top, rule_at
-from pdrm.machines.paying_loops import (
+from pdrm.machines.findings import (
     BOTTOM,
     KNOWN,
+    LabelEffect,
     PaidStep,
+    Situation,
     View,
-    advance,
-    explore_situations,
     find_paying_cycle,
     find_paying_rule,
+    list_paid_steps,
 )
+from pdrm.machines.guards import word_text
+from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
@@ -110,27 +111,25 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-class _LabelEffect(NamedTuple):
-    """One outcome of an action: the next place, the label that is read, and what the environment pays."""
-
-    chance: float
-    place: int
-    label: int
-    reward: float
-
-
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[_LabelEffect]]:
+def _list_actions(domain: FiniteDomain, place: int) -> list[list[LabelEffect]]:
     """The outcomes of each action; none if the environment has ended. A start is an action at a place of its own."""
     arrays = domain.arrays
     start = place - domain.states
     if start >= 0:
-        where, label = arrays.start_state[start].item(), arrays.start_label[start].item()
-        return [[_LabelEffect(1.0, where, label, 0.0)]]
+        where, number = arrays.start_state[start].item(), arrays.start_label[start].item()
+        return [[LabelEffect(where, None if number == NO_LABEL else domain.labels[number])]]
     if arrays.terminal[place]:
         return []
-    columns = (arrays.probability, arrays.next, arrays.label, arrays.reward)
+    columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [[_LabelEffect(*one) for one in zip(*row, strict=True) if one[0] > 0] for row in rows]
+    return [
+        [
+            LabelEffect(there, domain.labels[number], reward, chance == 1)
+            for there, number, reward, chance in zip(*row, strict=True)
+            if chance > 0
+        ]
+        for row in rows
+    ]
 
 
 def _list_starts(domain: FiniteDomain) -> list[int]:
@@ -183,10 +182,10 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     if silent is not None:
         return [[_MachineEffect(place, *replace_top(here, silent), silent.reward)]]
 
-    def read(one: _LabelEffect) -> _MachineEffect | None:
-        if one.label == NO_LABEL:
+    def read(one: LabelEffect) -> _MachineEffect | None:
+        if one.label is None:
             return _MachineEffect(one.place, state, (top,), one.reward)
-        rule = rule_at(machine, here, domain.labels[one.label])
+        rule = rule_at(machine, here, one.label)
         if rule is None:
             return None
         return _MachineEffect(one.place, *replace_top(here, rule), rule.reward + one.reward)
@@ -205,29 +204,20 @@ def _may_continue(survey: dict[_Head, _Actions], machine: PushdownRewardMachine)
 
 # --- Loops that pay, among situations of which the topmost symbols are known
 
-_Node = tuple[int, View]
-"""A place, and what is known of the machine there."""
 
-
-def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[PaidStep[_Node]]:
+def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[PaidStep]:
     """The steps between the situations of a task: those that are known and do not end it."""
 
-    def steps_from(node: _Node) -> Iterator[PaidStep[_Node]]:
-        place, view = node
-        for action, effects in enumerate(_list_actions(domain, place)):
-            for one in effects:
-                label = domain.labels[one.label]
-                found = advance(machine, view, label) if one.label != NO_LABEL else (view, 0.0)
-                if found is not None and found[0].state not in machine.final:
-                    after, paid = found
-                    reward = one.reward + paid if one.chance == 1 else -inf
-                    there = one.place, View(after.state, after.known[:KNOWN])
-                    yield PaidStep(node, there, reward, label, action)
+    def keep(_: View, after: View) -> View | None:
+        return None if after.state in machine.final else View(after.state, after.known[:KNOWN])
+
+    def actions_at(node: Situation) -> list[list[LabelEffect]]:
+        return _list_actions(domain, node[0])
 
     begin = machine.begin().after
     view = View(begin.state, (*begin.stack, BOTTOM))
     starts = [(place, view) for place in _list_starts(domain)]
-    return explore_situations(starts, steps_from, MOST_NODES)
+    return list_paid_steps(machine, starts, actions_at, keep, MOST_NODES)
 
 
 def _find_loop(
@@ -251,5 +241,5 @@ def _find_loop(
     ends = "no step that ends the task was found"
     if ending > -inf:
         ends = f"the step that ends the task pays {ending:g}"
-    place = find_paying_rule(machine, ((step.source[1], step.label) for step in loop))
+    place = find_paying_rule(machine, loop)
     yield Finding("W0606", f"{said} {pays}; {ends}", place)

@@ -142,9 +142,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        window = observing.window(self.machine)
+        self._form = observing.form(env.observation_space, self.machine)
+        window = self._form.window
         self._fingerprint = "" if window is None else window.fingerprint
-        self._form = observing.form(env.observation_space, window)
         self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
@@ -367,7 +367,14 @@ def wrap_vector(
     *,
     mode: Literal["sync", "async"] = "sync",
     autoreset: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    **options: Any,
+    flatten: bool = False,
+    depth: int | None = None,
+    keys: Sequence[str] | None = None,
+    labels_at_reset: LabelsAtReset | None = None,
+    reward_weight: float = 1.0,
+    ignore_end: bool = False,
+    success: str | Sequence[str] = (),
+    remember: Remember | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """A vector environment of products.
 
@@ -378,7 +385,14 @@ def wrap_vector(
         k: As for `wrap`.
         mode: "sync" runs the environments in this process, "async" each in a process of its own.
         autoreset: The step in which Gymnasium resets an environment whose episode has ended.
-        options: The other arguments of `wrap`.
+        flatten: As for `wrap`.
+        depth: As for `wrap`.
+        keys: As for `wrap`.
+        labels_at_reset: As for `wrap`.
+        reward_weight: As for `wrap`.
+        ignore_end: As for `wrap`.
+        success: As for `wrap`.
+        remember: As for `wrap`.
 
     Returns:
         Gymnasium's vector environment.
@@ -397,7 +411,20 @@ def wrap_vector(
     if mode not in ("sync", "async"):
         raise BadSetting(f"`mode` is {mode!r}", fix='use "sync" or "async"')
     # a faulty machine is reported before a process is started
-    product = partial(wrap, machine=pushdown_machine(machine), labels=labels, k=k, **options)
+    product = partial(
+        wrap,
+        machine=pushdown_machine(machine),
+        labels=labels,
+        k=k,
+        flatten=flatten,
+        depth=depth,
+        keys=keys,
+        labels_at_reset=labels_at_reset,
+        reward_weight=reward_weight,
+        ignore_end=ignore_end,
+        success=success,
+        remember=remember,
+    )
     makers = [partial(_make, function, product) for function in functions]
     reset_mode = AutoresetMode(autoreset)
     if mode == "async":

@@ -10,8 +10,7 @@ from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
-from pdrm.learning.deep.deep_learner import check_fits
-from pdrm.learning.deep.deep_training import DeepTraining, check_numbers, make_algorithm
+from pdrm.learning.deep.deep_training import DeepTraining, check_fits, check_numbers, make_algorithm
 from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain

@@ -17,10 +17,11 @@ from pdrm.domains import domain
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, PdrmError
 from pdrm.language.loading import catalogue
-from pdrm.learning.agents import DQN, PPO
-from pdrm.learning.deep.deep_learner import batch_key, train_together
-from pdrm.learning.deep.deep_policy import load_deep_policy
+from pdrm.learning.agents import DQN, PPO, SAC
+from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
+from pdrm.learning.deep.deep_training import batch_key, make_algorithm, product_for, train_together
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
+from pdrm.learning.evaluation import play_policy
 from pdrm.learning.run import Run
 from pdrm.learning.run_folder import CHECKPOINT, RunSpec, is_done, read_checkpoint
 from pdrm.learning.run_loop import execute
@@ -148,6 +149,20 @@ def test_a_watch_is_told_of_every_test(whole):
     assert {status.total for status in told} == {384}
     assert Run.load(folder / "0").evaluate(episodes=3)["episodes"] == 3
     assert Run.load(folder / "0").episode()[-1].action in (0, 1)
+
+
+def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_chooses(
+    whole, tmp_path
+):
+    """Without the machine, with the whole stack, and pushes in any direction."""
+    execute(*runs(tmp_path, replace(TINY, k="full", depth=8)))
+    for folder in (whole[0] / "1", tmp_path / "0"):
+        assert Run.load(folder).episode()[-1].action in (0, 1)
+    task = Task(WaterWorld(step_limit=20), "water")
+    algorithm = make_algorithm(product_for(task, SAC()), SAC())
+    policy = DeepPolicy(algorithm, algorithm.new_network(np.random.default_rng(0)), about={})
+    (episode,) = play_policy(policy.env(task), policy, 1, seed=0)
+    assert episode.steps == 20
 
 
 def press(times):

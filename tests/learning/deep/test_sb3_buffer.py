@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNorm
 
 from pdrm import catalogue, parse, wrap
 from pdrm.domains import FiniteEnv
-from pdrm.domains.water_env import WaterEnv
+from pdrm.domains.environments import WaterEnv
 from pdrm.errors import BadSetting
 from pdrm.language import to_text
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer

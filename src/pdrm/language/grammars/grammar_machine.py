@@ -34,9 +34,8 @@ from pdrm.language.grammars.grammar_text import (
 )
 from pdrm.language.grammars.ll1 import NotLL1, TopDown
 from pdrm.language.grammars.lr1 import Automaton, BottomUp
-from pdrm.language.grammars.productions import NO_MORE, START, Grammar, expand
+from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Letters, expand
 from pdrm.language.grammars.shrinking import shrink
-from pdrm.language.letters import Letters
 from pdrm.language.task_text import (
     DONE,
     END,
@@ -140,10 +139,13 @@ class Translation:
         grammar, end = self.expand(lr=False)
         try:
             parser: TopDown | BottomUp = TopDown(grammar, end, self.options)
-            moves = shrink(parser.moves, parser.start)
+            moves = shrink(parser.moves, parser.start, {})
         except NotLL1:
             parser = self._read_bottom_up()
-            moves = shrink(parser.moves, parser.start)
+            # A merged parser may notice a wrong event after some reductions: these must not pay, and
+            # the event must not be skipped as if nothing had happened.
+            late = parser.pays or self.options.fail == IGNORE
+            moves = shrink(parser.moves, parser.start, {} if late else parser.alike)
         machine = self._write(parser, moves)
         if end is None and (found := find_prefix_word(grammar)) is not None:
             one, other = map(grammar.letters.spell, found)
@@ -208,18 +210,11 @@ class Translation:
         return grammar, None if ending is None else grammar.guards.index(ending)
 
     def _read_bottom_up(self) -> BottomUp:
-        """The moves of an LR(1) parser.
-
-        If a wrong event is noticed after some reductions, these must not pay, and the event must
-        not be skipped as if nothing had happened.
-        """
+        """An LR(1) parser."""
         grammar, end = self.expand(lr=True)
         automaton = Automaton(grammar, end)
         if automaton.find_conflicts():
             raise self._explain(automaton)
-        pays = any(one.reward for found in grammar.productions for one in found)
-        if not pays and self.options.fail != IGNORE:
-            automaton = automaton.merge() or automaton
         return BottomUp(automaton, self.options)
 
     def _explain(self, automaton: Automaton) -> Undecidable:

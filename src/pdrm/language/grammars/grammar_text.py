@@ -14,11 +14,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pdrm.errors import BadGrammar, DuplicateName, PdrmError, TooDeep, Where
-from pdrm.language.source import Line
-from pdrm.language.syntax import read_guard
-from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
-from pdrm.limits import DEEPEST, MOST_SYMBOLS
+from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
+from pdrm.language.reader import read_guard
+from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan
+from pdrm.limits import MOST_SYMBOLS
 from pdrm.machines.guards import Event, Guard, Silent
 from pdrm.machines.machine import NAME
 
@@ -142,7 +141,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
             fault = f"`{token.text}` is not in quotes"
             fix = f'write events in double quotes: `"{token.text}"` (only a grammar has rules)'
             raise BadGrammar(fault, where=token.where, fix=fix)
-    inner = parser.alternatives(0)
+    inner = parser.alternatives()
     if parser.here.kind != END_OF_TEXT:
         parser.fail()
     return inner
@@ -169,34 +168,34 @@ class _GrammarParser(Cursor):
             fault = "a rule begins with its name and a colon"
             raise BadGrammar(fault, where=name.where, fix=SHAPE)
         self.indent = name.where.column
-        return Definition(name.text, self.alternatives(0), name.where)
+        return Definition(name.text, self.alternatives(), name.where)
 
     def _begins_line(self) -> bool:
         where = self.here.where
         return not where.text[: where.column - 1].strip()
 
-    def alternatives(self, depth: int) -> Expression:
-        options = [self._sequence(depth)]
+    def alternatives(self) -> Expression:
+        options = [self._sequence()]
         while self.take("|"):
-            options.append(self._sequence(depth))
+            options.append(self._sequence())
         return options[0] if len(options) == 1 else Alternatives(tuple(options))
 
-    def _sequence(self, depth: int) -> Expression:
+    def _sequence(self) -> Expression:
         parts: list[Expression] = []
-        while not self._ends_sequence(depth):
-            parts.append(self._item(depth))
+        while not self._ends_sequence():
+            parts.append(self._item())
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
-    def _ends_sequence(self, depth: int) -> bool:
+    def _ends_sequence(self) -> bool:
         token = self.here
         if token.kind not in ("name", "string") and token.text not in ("(", "["):
             return True
-        if depth or not self._begins_line():
+        if self.depth or not self._begins_line():
             return False
         names_rule = self.tokens[self.position + 1].text == ":"
         return names_rule or token.where.column <= self.indent
 
-    def _item(self, depth: int) -> Expression:
+    def _item(self) -> Expression:
         token = self.next()
         inner: Expression
         if token.kind == "name":
@@ -204,17 +203,15 @@ class _GrammarParser(Cursor):
         elif token.kind == "string":
             inner = Terminal(_guard_of(token), token.where)
         else:
-            inner = self._group(token, depth + 1)
+            inner = self._group(token)
         while sign := self.take(*TIMES, "~"):
             least, most = self._times(sign) if sign.text == "~" else TIMES[sign.text]
             inner = _repeat(inner, least, most)
         return inner
 
-    def _group(self, opened: Token, depth: int) -> Expression:
-        if depth > DEEPEST:
-            fault = f"groups nested more than {DEEPEST} deep"
-            raise TooDeep(fault, where=opened.where, fix="give the inner one a name")
-        inner = self.alternatives(depth)
+    def _group(self, opened: Token) -> Expression:
+        with self.nested():
+            inner = self.alternatives()
         closing = ")" if opened.text == "(" else "]"
         if not self.take(closing):
             where = self.here.where if self.here.text else opened.where

@@ -7,7 +7,6 @@ language, however deep the reductions that would show it.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,6 +37,11 @@ class ParserState:
     reduce: dict[int, list[Production]] = field(default_factory=dict)
     goto: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def core(self) -> frozenset[Item]:
+        """The items of the kernel without their lookahead."""
+        return frozenset(self.kernel)
+
     def only_reduction(self) -> Production | None:
         """The production that is reduced whatever comes, if that is the only thing to do."""
         ways = {way for found in self.reduce.values() for way in found}
@@ -57,8 +61,15 @@ class Automaton:
         self._add({(self.whole, 0): frozenset([NO_MORE])}, begins=True)
         for state in self.states:
             self._complete(state)
-        self.ends = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
-        """States in which the word is complete, so that no more is read."""
+        complete = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
+        others = {state.core for n, state in enumerate(self.states) if n not in complete}
+        self.ends = {
+            n
+            for n in complete
+            if len(self.states[n].closure) > 1 or self.states[n].core not in others
+        }
+        """States in which the word is complete, so that no more is read; not those that reduce the
+        same production whatever comes, here and in other contexts."""
 
     def find_conflicts(self) -> list[tuple[int, int]]:
         """The states and letters with several things to do."""
@@ -68,45 +79,6 @@ class Automaton:
             for letter, ways in state.reduce.items()
             if len(ways) > 1 or letter in state.shift
         ]
-
-    def merge(self) -> Automaton | None:
-        """The automaton with one state for those that differ in lookahead alone (as in LALR(1)).
-
-        A wrong letter may be noticed only after some reductions. It is not one (None) if that is not
-        enough to decide, or to know that the word is complete.
-        """
-        merged = copy(self)
-        goes_on = {
-            frozenset(state.kernel)
-            for number, state in enumerate(self.states)
-            if number not in self.ends
-        }
-        ends = {
-            number
-            for number in self.ends
-            if len(self.states[number].closure) > 1
-            or frozenset(self.states[number].kernel) not in goes_on
-        }
-        """The others are merged with states that reduce the same production whatever comes."""
-        cores: dict[object, int] = {}
-        merged.states = []
-        becomes: list[int] = []
-        for number, state in enumerate(self.states):
-            core = frozenset(state.kernel), number in ends
-            becomes.append(cores.setdefault(core, len(cores)))
-        for state, number in zip(self.states, becomes, strict=True):
-            if number == len(merged.states):
-                merged.states.append(ParserState(state.kernel, state.begins, state.closure))
-            union = merged.states[number]
-            for mine, theirs in ((union.shift, state.shift), (union.goto, state.goto)):
-                for symbol, after in theirs.items():
-                    if mine.setdefault(symbol, becomes[after]) != becomes[after]:
-                        return None
-            for letter, ways in state.reduce.items():
-                known = union.reduce.setdefault(letter, [])
-                known += [way for way in ways if way not in known]
-        merged.ends = {becomes[number] for number in ends}
-        return None if merged.find_conflicts() else merged
 
     def _add(self, kernel: Items, begins: bool = False) -> int:
         """The number of the state with this kernel, which may be new."""
@@ -190,6 +162,11 @@ class BottomUp:
         self.states = automaton.states
         self.options = options
         self.start: Head = READ, 0
+        cores: dict[object, list[Symbol]] = {}
+        for number, one in enumerate(self.states):
+            cores.setdefault((one.core, number in automaton.ends), []).append(number)
+        self.alike = {number: numbers for numbers in cores.values() for number in numbers}
+        """States that differ in lookahead alone, which LALR(1) parsers merge."""
         self.pays = any(one.reward for found in self.grammar.productions for one in found)
 
     def moves(self, head: Head) -> list[DraftMove]:

@@ -1,30 +1,41 @@
 """Making a draft small without changing a word or a reward.
 
 Silent moves join the moves before them; a symbol below another that never occurs without it goes;
-symbols that do the same wherever both occur become one, and so do states. Only heads that occur
-are looked at.
+symbols that do the same at all heads become one, and so do states. Only heads that occur are
+looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from itertools import combinations, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from pdrm.errors import TooLarge
-from pdrm.language.draft import DraftMove, Head, Moves, State, Symbol
+from pdrm.language.draft import DraftMove, Head, Moves, State, Symbol, refine
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.reach import saturate
 
+Find = Callable[[Head], list[DraftMove]]
+FINAL = (DONE, LOST)
 LARGEST_DRAFT = 10 * MOST_RULES
 """Moves, and symbols that they push, at most."""
 
 
-def shrink(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
-    """The moves at the heads that occur, made fewer without changing a word or a reward."""
-    small = _simplify(_reach(find, start), start)
+def shrink(find: Find, start: Head, alike: Mapping[Symbol, list[Symbol]]) -> Moves:
+    """The moves at the heads that occur, made fewer without changing a word or a reward.
+
+    Args:
+        find: The moves at a head.
+        start: The first head.
+        alike: Symbols, by each of them, that become one if no two moves then read the same.
+    """
+    moves = _reach(_unite(find, alike), start)
+    if any(len({move.labels for move in found}) < len(found) for found in moves.values()):
+        moves = _reach(find, start)
+    small = _simplify(moves, start)
     before: Moves = {}
     while len(small) != len(before):
         before = small
@@ -39,17 +50,31 @@ def _change(moves: Moves, change: Callable[[Head, DraftMove], DraftMove]) -> Mov
 def _simplify(moves: Moves, start: Head) -> Moves:
     """Join what follows silently, and use one symbol or state for all that do the same."""
     joined = _change(moves, partial(_join, moves))
-    return _merge(_reach(joined.__getitem__, start))
+    return _merge(_merge(_reach(joined.__getitem__, start), 1), 0)
 
 
-def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
+def _unite(find: Find, alike: Mapping[Symbol, list[Symbol]]) -> Find:
+    """The moves with the first of the symbols that are alike for all of them."""
+
+    def find_all(head: Head) -> list[DraftMove]:
+        state, symbol = head
+        moves = (move for one in alike.get(symbol, [symbol]) for move in find((state, one)))
+        return list(dict.fromkeys(_rename(move, 1, name) for move in moves))
+
+    def name(symbol: Symbol) -> Symbol:
+        return alike[symbol][0] if symbol in alike else symbol
+
+    return find_all
+
+
+def _reach(find: Find, start: Head) -> Moves:
     """The moves at the heads that occur, those of the first head first."""
     known: Moves = {}
     size = 0
 
     def explore(head: Head) -> Iterable[tuple[State, tuple[Symbol, ...]]]:
         nonlocal size
-        known[head] = [] if head[0] in (DONE, LOST) else find(head)
+        known[head] = [] if head[0] in FINAL else find(head)
         size += sum(1 + len(move.push) for move in known[head])
         if size > LARGEST_DRAFT:
             fault = f"the machine of this grammar has more than {LARGEST_DRAFT:,} moves and symbols"
@@ -71,7 +96,7 @@ def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:
         (one,) = silent
         paid = add_rewards(move.reward, one.reward)
         move = DraftMove(move.labels, one.target, one.push + move.push[1:], paid)
-    if move.target in (DONE, LOST):
+    if move.target in FINAL:
         return move._replace(push=(head[1],))  # nothing looks at the stack any more
     return move
 
@@ -91,7 +116,7 @@ def _fuse(moves: Moves, start: Head) -> Moves:
     }
 
     def hide(head: Head, move: DraftMove) -> DraftMove:
-        if move.target in (DONE, LOST):
+        if move.target in FINAL:
             return move
         push = (*move.push, hidden[head[1]]) if head[1] in hidden else move.push
         over = (None, *push)
@@ -101,73 +126,34 @@ def _fuse(moves: Moves, start: Head) -> Moves:
     return _change(moves, hide)
 
 
-Kind = tuple[str, Hashable]
-"""A state or a symbol: ("state", name) or ("symbol", name)."""
-Roots = dict[Kind, Kind]
-"""States and symbols that are merged, each with one that it is merged with."""
+Naming = Callable[[Any], Any]
+"""The name of a state or symbol, or of its class."""
 
 
-def _find(roots: Roots, one: Kind) -> Kind:
-    while one in roots:
-        one = roots[one]
-    return one
+def _rename(move: DraftMove, part: int, name: Naming) -> DraftMove:
+    if part:
+        return move._replace(push=tuple(map(name, move.push)))
+    return move._replace(target=name(move.target))
 
 
-def _unite(
-    roots: Roots, rows: dict[Kind, dict[Kind, list[DraftMove]]], one: Kind, other: Kind
-) -> bool:
-    """Merge two and all that they lead to; return False if that meets a difference."""
-    waiting = [(one, other)]
-    while waiting:
-        left, right = (_find(roots, each) for each in waiting.pop())
-        if left == right:
-            continue
-        if {DONE, LOST} & {left[1], right[1]}:
-            return False
-        mine = {_find(roots, at): found for at, found in rows.get(left, {}).items()}
-        for at, theirs in rows.get(right, {}).items():
-            ours = mine.get(_find(roots, at), theirs)
-            if list(map(_outline, ours)) != list(map(_outline, theirs)):
-                return False
-            for first, second in zip(ours, theirs, strict=True):
-                waiting.append((("state", first.target), ("state", second.target)))
-                for above, below in zip(first.push, second.push, strict=True):
-                    waiting.append((("symbol", above), ("symbol", below)))
-        roots[right] = left
-        rows[left] = {**rows.get(right, {}), **rows.get(left, {})}
-    return True
+def _merge(moves: Moves, part: int) -> Moves:
+    """Merge the states (part 0 of a head) or symbols (part 1) that do the same at all heads."""
 
+    def describe(classes: Mapping[Any, int]) -> dict[Any, Hashable]:
+        rows: dict[Any, set[Hashable]] = {}
+        for head, found in moves.items():
+            does = tuple(_rename(move, part, classes.get) for move in found)
+            rows.setdefault(head[part], set()).add((head[1 - part], does))
+        return {one: (one if one in FINAL else None, frozenset(row)) for one, row in rows.items()}
 
-def _outline(move: DraftMove) -> tuple[int | None, float, int]:
-    """The part of a move that must be equal for it to be merged with another."""
-    return move.labels, move.reward, len(move.push)
+    classes = refine(describe)
+    first: dict[int | None, Any] = {}
 
+    def name(one: Any) -> Any:
+        return first.setdefault(classes.get(one), one)
 
-def _merge(moves: Moves) -> Moves:
-    """Merge symbols, then states, that do the same wherever both occur."""
-    rows: dict[Kind, dict[Kind, list[DraftMove]]] = {}
+    merged: Moves = {}
     for (state, symbol), found in moves.items():
-        rows.setdefault(("symbol", symbol), {})["state", state] = found
-        rows.setdefault(("state", state), {})["symbol", symbol] = found
-    roots: Roots = {}
-    merged = rows
-    for one, other in sorted(combinations(rows, 2), key=lambda pair: pair[0][0] == "state"):
-        met = {one, other} & roots.keys()
-        if one[0] == other[0] and not met and rows[one].keys() & rows[other].keys():
-            trial = dict(roots), dict(merged)
-            if _unite(*trial, one, other):
-                roots, merged = trial
-
-    def root(kind: str, name: Hashable) -> Any:
-        return _find(roots, (kind, name))[1]
-
-    return {
-        (root("state", state), root("symbol", symbol)): [
-            move._replace(
-                target=root("state", move.target),
-                push=tuple(root("symbol", one) for one in move.push),
-            )
-            for move in found
-        ]
-        for (state, symbol), found in moves.items()
-    }
+        head = (state, name(symbol)) if part else (name(state), symbol)
+        merged[head] = [_rename(move, part, name) for move in found]
+    return merged

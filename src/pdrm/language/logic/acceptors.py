@@ -7,13 +7,13 @@ minimises (Moore 1956), and pays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import eq
 
 from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, Where, warn_caller
-from pdrm.language.draft import Draft, DraftMove, Moves
+from pdrm.language.draft import Draft, DraftMove, Moves, refine
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.limits import MOST_RULES
 from pdrm.machines.labels import LabelSets
@@ -38,7 +38,7 @@ def reward_machine(
     acceptor: Acceptor, name: str, options: TaskOptions, where: Where
 ) -> PushdownRewardMachine:
     """The machine that reads words of the acceptor's language and pays as the options say."""
-    store = acceptor.sets.store
+    store = acceptor.sets
     followers = [
         [state for state in store.leaves(moves) if isinstance(state, int)]
         for moves in acceptor.moves
@@ -80,30 +80,6 @@ def reward_machine(
     return _draft(acceptor.sets, minimal, classes[0], options).write(name)
 
 
-def refine(describe: Callable[[dict[int, int]], Mapping[int, Hashable]]) -> dict[int, int]:
-    """Number the classes of states with equal descriptions, until the numbers change nothing (Moore 1956).
-
-    Args:
-        describe: The descriptions of all states, given their classes so far (none at first).
-
-    Example:
-        >>> after = {1: 2, 2: 4, 3: 4, 4: None}
-        >>> refine(lambda classes: {one: classes.get(then) for one, then in after.items()})
-        {1: 0, 2: 1, 3: 1, 4: 2}
-    """
-    classes: dict[int, int] = {}
-    count = 0
-    while True:
-        numbers: dict[Hashable, int] = {}
-        found: dict[int, int] = {}
-        for one, description in describe(classes).items():
-            found[one] = numbers.setdefault((classes.get(one), description), len(numbers))
-        if len(numbers) == count:
-            return found
-        count = len(numbers)
-        classes = found
-
-
 def _distances(followers: list[list[int]], goals: list[bool]) -> dict[int, int]:
     """The fewest labels from each state to a goal; states that lead to none are left out."""
     leading: list[list[int]] = [[] for _ in followers]
@@ -138,7 +114,7 @@ def _warn_of_early_acceptance(
 
 def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: TaskOptions) -> Draft:
     """The moves between states that differ; labels that change nothing are left out."""
-    store = sets.store
+    store = sets
     paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.paid_for_failing}
     moves: Moves = {}
     numbers = {start: 0}

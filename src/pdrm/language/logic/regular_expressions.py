@@ -13,12 +13,15 @@ from collections.abc import Hashable, Iterable
 from pdrm.errors import BadGrammar, BadSetting, TooLarge, Where
 from pdrm.language.grammars.grammar_machine import Translation
 from pdrm.language.grammars.grammar_text import Definition, read_expression
-from pdrm.language.grammars.productions import NO_MORE, START, Grammar
+from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
 from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
+
+LARGEST_FORMS = 1_000 * MOST_SYMBOLS
+"""Symbols of all forms at most."""
 
 
 def from_regex(
@@ -75,63 +78,48 @@ def build(task: TaskText) -> PushdownRewardMachine:
         return reward_machine(_explore(grammar), task.name, task.options, where)
 
 
-class _Forms:
-    """Sequences of grammar symbols, numbered; those that end alike share their end. 0 is empty."""
+Form = tuple[int, ...]
+"""Grammar symbols that are still to come."""
 
-    def __init__(self, grammar: Grammar) -> None:
-        self.grammar = grammar
-        self.numbers: dict[tuple[int, int], int] = {}
-        self.parts: list[tuple[int, int]] = [(NO_MORE, 0)]
-        """The first symbol of each form, and the form of the others."""
 
-    def add(self, symbols: Iterable[int], rest: int) -> int:
-        """The form of some symbols before another form."""
-        for symbol in reversed([*symbols]):
-            parts = symbol, rest
-            rest = self.numbers.setdefault(parts, len(self.parts))
-            if rest == len(self.parts):
-                self.parts.append(parts)
-        return rest
-
-    def derive(self, forms: Iterable[int]) -> list[int]:
-        """The forms, and all that come of them before an event is read."""
-        found = dict.fromkeys(forms)
-        for form in (order := list(found)):
-            symbol, rest = self.parts[form]
-            for production in self.grammar.productions[symbol] if form else ():
-                after = self.add(production.right, rest)
-                if after not in found:
-                    found[after] = None
-                    order.append(after)
-        return order
+def _derive(grammar: Grammar, forms: Iterable[Form]) -> list[Form]:
+    """The forms, and all that come of them before an event is read."""
+    found = dict.fromkeys(forms)
+    for form in (order := list(found)):
+        for production in grammar.productions[form[0]] if form else ():
+            after = production.right + form[1:]
+            if after not in found:
+                found[after] = None
+                order.append(after)
+    return order
 
 
 def _explore(grammar: Grammar) -> Acceptor:
     """The acceptor whose states are sets of forms; labels that nothing reads are skipped."""
     letters = grammar.letters
-    forms = _Forms(grammar)
-    start = frozenset([forms.add([grammar.start], 0)])
+    start: frozenset[Form] = frozenset([(grammar.start,)])
     numbers = {start: 0}
     moves: list[int] = []
     accepting: list[bool] = []
+    size = 0
     for state in (order := [start]):
-        derived = forms.derive(state)
-        reads = [forms.parts[form] for form in derived if form]
-        reads = [(symbol, rest) for symbol, rest in reads if grammar.is_terminal(symbol)]
+        derived = _derive(grammar, state)
+        reads = [form for form in derived if form and grammar.is_terminal(form[0])]
 
-        def lead(held: Hashable, reads: list[tuple[int, int]] = reads) -> Hashable:
+        def lead(held: Hashable, reads: list[Form] = reads) -> Hashable:
             """The state after a label for which some guards hold."""
             if not isinstance(held, int) or not held:
                 return None
-            after = frozenset(rest for terminal, rest in reads if held >> terminal & 1)
+            after = frozenset(form[1:] for form in reads if held >> form[0] & 1)
             if after not in numbers:
                 numbers[after] = len(order)
                 order.append(after)
             return numbers[after]
 
         moves.append(letters.store.rename_leaves(letters.holding, lead, {}))
-        accepting.append(0 in derived)
-        if len(order) > MOST_WORKED_OUT or len(forms.parts) > MOST_SYMBOLS:
+        accepting.append(() in derived)
+        size += sum(map(len, derived))
+        if len(order) > MOST_WORKED_OUT or size > LARGEST_FORMS:
             fault = f"the expression has more than {MOST_WORKED_OUT:,} states"
             fix = "repeat less often, split the task and combine its machines, or write a grammar"
             raise TooLarge(fault, fix=fix)

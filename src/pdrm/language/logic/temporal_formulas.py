@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, NoReturn
 
-from pdrm.errors import CannotRead, TooDeep, UnknownEvent, did_you_mean
-from pdrm.language.source import Line, split_lines
-from pdrm.language.tokens import END_OF_TEXT, Cursor, Token, scan
+from pdrm.errors import CannotRead, UnknownEvent, did_you_mean
+from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan, split_lines
 from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
 from pdrm.machines.machine import NAME, RESERVED_EVENTS
 
@@ -99,30 +98,28 @@ def dual(operator: Operator) -> Operator:
     return lambda *parts: negate(operator(*map(negate, parts)))
 
 
-def _kept(name: str) -> Operator:
-    """An operator of which nothing is left if its last part never holds."""
+def _operator(name: str) -> Operator:
+    """An operator of which its last part is left if that never holds; of two parts, also if it always does."""
 
     def make(*parts: Temporal) -> Temporal:
-        return FAILS if parts[-1] == FAILS else temporal(name, parts)
+        if parts[-1] == FAILS or parts[1:] == (HOLDS,):
+            return parts[-1]
+        return temporal(name, parts)
 
     return make
 
 
 either = dual(both)
-after = _kept("X")
+after = _operator("X")
 """There is a next label, and it holds there."""
-before = _kept("Y")
+before = _operator("Y")
 """There was a label before, and it held there."""
 
 
-def until(part: Temporal, goal: Temporal) -> Temporal:
-    """`part U goal`: the goal holds here or later, and the part until then."""
-    return goal if goal == HOLDS else _kept("U")(part, goal)
-
-
-def since(part: Temporal, goal: Temporal) -> Temporal:
-    """`part S goal`: the goal held here or before, and the part since then."""
-    return goal if goal == HOLDS else _kept("S")(part, goal)
+until = _operator("U")
+"""`until(part, goal)`: the goal holds here or later, and the part until then."""
+since = _operator("S")
+"""`since(part, goal)`: the goal held here or before, and the part since then."""
 
 
 def eventually(goal: Temporal) -> Temporal:
@@ -278,6 +275,8 @@ def parse_task(
 class _FormulaParser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
+    deepest = DEEPEST_FORMULA + 1
+
     def __init__(
         self,
         lines: list[Line],
@@ -302,60 +301,56 @@ class _FormulaParser(Cursor):
         return text if self.here.kind in ("sign", "name") else ""
 
     def parse(self) -> Temporal:
-        formula = self.binary(0, 0)
+        formula = self.binary()
         if self.here.kind != END_OF_TEXT:
             fix = "join the two by `&`, `|`, `->` or `U`, and close all parentheses once"
             self.fail(f"the formula is complete before `{self.here.text}`", fix)
         return formula
 
-    def binary(self, weakest: int, depth: int) -> Temporal:
+    def binary(self, weakest: int = 0) -> Temporal:
         """A formula up to an operator that binds less than `weakest`."""
-        if depth > DEEPEST_FORMULA:
-            fault = f"nested more than {DEEPEST_FORMULA} deep"
-            fix = "simplify the formula, or split the task and combine its machines"
-            raise TooDeep(fault, where=self.here.where, fix=fix)
-        if (sign := self.operator) in UNARY:
-            self.next()
-            self.written |= {sign} - {"!"}
-            left = UNARY[sign](self.binary(STRONGEST, depth + 1))
-        else:
-            left = self.single(depth + 1)
-        while STRENGTH.get(sign := self.operator, -1) >= weakest:
-            self.next()
-            self.written |= {sign} & TEMPORAL_BINARY.keys()
-            parts = [left, self.binary(STRENGTH[sign] + (sign in FROM_THE_LEFT), depth + 1)]
-            while sign in ("&", "|") and self.operator == sign:  # a long one costs its length only
+        with self.nested():
+            if (sign := self.operator) in UNARY:
                 self.next()
-                parts.append(self.binary(STRENGTH[sign] + 1, depth + 1))
-            left = BINARY[sign](*parts)
-        return left
+                self.written |= {sign} - {"!"}
+                left = UNARY[sign](self.binary(STRONGEST))
+            else:
+                left = self.single()
+            while STRENGTH.get(sign := self.operator, -1) >= weakest:
+                self.written |= {sign} & TEMPORAL_BINARY.keys()
+                parts = [left]
+                while self.operator == sign and (len(parts) < 2 or sign in ("&", "|")):
+                    self.next()
+                    parts.append(self.binary(STRENGTH[sign] + (sign in FROM_THE_LEFT)))
+                left = BINARY[sign](*parts)  # a long conjunction costs its length only
+            return left
 
-    def single(self, depth: int) -> Temporal:
+    def single(self) -> Temporal:
         token = self.next()
         text = token.text.strip('"')
         if token.kind == "sign" and text == "(":
-            inside = self.binary(0, depth)
+            inside = self.binary()
             self.expect(")", token)
             return inside
         if token.kind == "quoted" and NAME.fullmatch(text):
             return self.event(token)
         if token.kind == "name" and text not in TEMPORAL_BINARY:
             opened = self.take("(")
-            return self.event(token) if opened is None else self.call(token, opened, depth)
+            return self.event(token) if opened is None else self.call(token, opened)
         found = f"`{token.text}`" if token.text else "the end"
         fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
         return self.fail(f"a formula is missing before {found}", fix, token)
 
-    def call(self, name: Token, opened: Token, depth: int) -> Temporal:
+    def call(self, name: Token, opened: Token) -> Temporal:
         """A pattern and its arguments."""
         pattern = PATTERNS.get(name.text)
         if pattern is None:
             fix = did_you_mean(name.text, PATTERNS)
             self.fail(f"no pattern is called `{name.text}`", fix, name)
         self.written.add(name.text)
-        arguments = [self.binary(0, depth)]
+        arguments = [self.binary()]
         while self.take(","):
-            arguments.append(self.binary(0, depth))
+            arguments.append(self.binary())
         self.expect(")", opened)
         wanted = pattern.arguments.split()
         if len(arguments) != len(wanted):

@@ -103,7 +103,7 @@ class Progression:
 
     def __init__(self, formula: Temporal, alphabet: Alphabet) -> None:
         self.sets = LabelSets(alphabet)
-        self.store = self.sets.store
+        self.store = self.sets
         self.events = {event: number for number, event in enumerate(alphabet.events)}
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
+from pdrm.learning.deep.networks import select
+from pdrm.learning.evaluation import settle_returns
+from pdrm.learning.protocol import Test
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, UNDEFINED
+from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_product import JaxProduct, ProductState
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Carry = Any
 """The memory of a policy: a tree of arrays, or ()."""
@@ -32,13 +35,8 @@ class Algorithm(ABC):
 
     @property
     @abstractmethod
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-
-    @property
     def steps_per_iteration(self) -> int:
         """Steps of all environments in an iteration."""
-        return int(self.rollout * self.settings.n_envs)
 
     @abstractmethod
     def new_network(self, rng: np.random.Generator) -> Any:
@@ -69,8 +67,8 @@ class Algorithm(ABC):
 
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
 
-CHUNK = 500
-"""Steps between checks of whether all episodes are over."""
+TESTS = 0x7E57
+"""Keeps the keys of evaluations apart from those of training."""
 
 
 class Episodes(NamedTuple):
@@ -83,13 +81,38 @@ class Episodes(NamedTuple):
     cut_off: jax.Array  # whether the stack was full
     fault: jax.Array  # as in `Envs`
 
+    def of_run(self, run: int) -> Episodes:
+        """Those of one of several runs."""
+        return Episodes(*(part[run] for part in self))
+
+    def read(self, machine: PushdownRewardMachine) -> Test:
+        """The evaluation of one run; the machine names the last states."""
+        returns, steps, ends = (np.asarray(part) for part in (self.returns, self.steps, self.ends))
+        names = np.array((*machine.states, *machine.final))
+        return Test(settle_returns(returns), steps.astype(np.int64), names[ends])
+
+
+def check_followed(product: JaxProduct, fault: jax.Array) -> None:
+    """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
+    worst = int(fault.max())
+    if worst == FINISHED:
+        said = "the machine is in a final state before the first action"
+        raise FinishedAtReset(said, fix="let the first label, not the start, lead there")
+    if worst == OVERFLOW:
+        depth = product.machine.depth
+        said = f"the stack that an episode begins with does not fit a depth of {depth}"
+        raise BadSetting(said, fix="a larger depth")
+    if worst == UNDEFINED:
+        said = "the machine met a label for which it has no rule, and says `otherwise error`"
+        fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
+        raise UndefinedMove(said, fix=fix)
+
 
 class _Playing(NamedTuple):
     state: ProductState
     memory: Carry
     played: Episodes
     over: jax.Array
-    step: jax.Array
 
 
 def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episodes:
@@ -97,39 +120,27 @@ def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episode
     product = algorithm.product
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none = jnp.zeros(episodes, jnp.bool_)
-    played = Episodes(
-        paid, paid, jnp.zeros(episodes, jnp.int32), state.configuration.state, none, status
-    )
-    step_limit = product.domain.step_limit
+    first = Episodes(paid, paid, state.clock, state.configuration.state, none, status)
     fall = jnp.log1p(jnp.asarray(algorithm.settings.discount - 1.0, jnp.float32))
 
-    def step(playing: _Playing, _: None) -> tuple[_Playing, None]:
+    def step(playing: _Playing) -> _Playing:
+        before, clock = playing.played, playing.state.clock
         seen = jax.vmap(product.observe)(playing.state)
-        start = jnp.broadcast_to(playing.step == 0, none.shape)
-        memory, action = algorithm.act(network, playing.memory, seen, start)
+        memory, action = algorithm.act(network, playing.memory, seen, clock == 0)
         state, outcome = jax.vmap(product.step)(playing.state, action)
         # The power of the discount, closer than that of a rounded one.
-        counts = jnp.where(playing.step == 0, 1.0, jnp.exp(playing.step * fall))
-        before, ongoing = playing.played, ~playing.over
-        undefined = ongoing & (outcome.status == UNDEFINED)
-        played = Episodes(
-            before.returns + jnp.where(ongoing, outcome.reward, 0),
-            before.discounted + jnp.where(ongoing, outcome.reward * counts, 0),
-            before.steps + ongoing,
-            jnp.where(ongoing, state.configuration.state, before.ends),
-            before.cut_off | (ongoing & outcome.truncated & (outcome.status == OVERFLOW)),
-            jnp.maximum(before.fault, jnp.where(undefined, UNDEFINED, OK)),
+        counts = jnp.where(clock == 0, 1.0, jnp.exp(clock * fall))
+        after = Episodes(
+            before.returns + outcome.reward,
+            before.discounted + outcome.reward * counts,
+            state.clock,
+            state.configuration.state,
+            outcome.truncated & (outcome.status == OVERFLOW),
+            jnp.maximum(before.fault, jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)),
         )
         over = playing.over | outcome.terminated | outcome.truncated
-        return _Playing(state, memory, played, over, playing.step + 1), None
+        return _Playing(state, memory, select(playing.over, before, after), over)
 
-    def step_chunk(playing: _Playing) -> _Playing:
-        after: _Playing = jax.lax.scan(step, playing, None, length=min(CHUNK, step_limit))[0]
-        return after
-
-    done: _Playing = jax.lax.while_loop(
-        lambda now: ~now.over.all() & (now.step < step_limit),
-        step_chunk,
-        _Playing(state, algorithm.empty_memory(episodes), played, none, jnp.int32(0)),
-    )
+    start = _Playing(state, algorithm.empty_memory(episodes), first, none)
+    done: _Playing = jax.lax.while_loop(lambda now: ~now.over.all(), step, start)
     return done.played

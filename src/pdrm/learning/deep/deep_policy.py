@@ -39,23 +39,24 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import RecurrentPPO, kind_of
-from pdrm.learning.deep.algorithm import Algorithm
-from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
+from pdrm.learning.deep.algorithm import TESTS, Algorithm, check_followed, play
+from pdrm.learning.deep.deep_training import DeepTraining, domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
+from pdrm.learning.evaluation import Played
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
-from pdrm.product.jax_env.jax_domain import jax_domain
+from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import Seen, Window, read_seen
 from pdrm.product.views import TopK
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:
+    import gymnasium
+
     from pdrm.drawing.rows import Rows
 
 DOMAIN = ".domain.npz"
 """The ending of a file with the domain of the policy, next to it."""
-MOST_DEPTH = 2**24
-"""Symbols of a stack that a policy's file may ask room for."""
 
 
 @dataclass(eq=False)
@@ -64,11 +65,12 @@ class DeepPolicy:
 
     >>> import pdrm
     >>> from pdrm.learning.agents import PPO
-    >>> product = jax_product(jax_domain(pdrm.domain("echo")), pdrm.catalogue("echo"), TopK(1))
-    >>> algorithm = make_algorithm(product, PPO())
+    >>> from pdrm.learning.deep.deep_training import product_for
+    >>> task = pdrm.Task("echo")
+    >>> algorithm = make_algorithm(product_for(task, PPO()), PPO())
     >>> untrained = algorithm.new_network(np.random.default_rng(0))
     >>> policy = DeepPolicy(algorithm, untrained, about={})
-    >>> env = pdrm.Task("echo").env(k=1)
+    >>> env = policy.env(task)
     >>> policy.act(env.reset(seed=0)[0]) in range(2)
     True
     """
@@ -94,6 +96,24 @@ class DeepPolicy:
         """Forget: a new episode begins."""
         self.memory = self.algorithm.empty_memory(1)
         self._start = True
+
+    def env(self, task: Task) -> gymnasium.Env[Any, Any]:
+        """The task as an environment that shows what the policy sees and takes the actions that it chooses."""
+        continuous = task.continuous and self.product.domain.actions == 0
+        return task.env(self.product.k, continuous=continuous)
+
+    def play(self, task: Task, episodes: int, seed: int) -> Played:
+        """Episodes of the task it was learnt in, all at once."""
+        settings = replace(self.settings, discount=task.discount)
+        algorithm = replace(self.algorithm, settings=settings)
+        key = key_of(make_key(seed), TESTS)
+        played = jax.jit(lambda network: play(algorithm, network, key, episodes))(self.network)
+        check_followed(self.product, played.fault)
+        test, full = played.read(self.machine), np.asarray(played.cut_off)
+        limit = full | (test.steps >= self.product.domain.step_limit)
+        truncated = ~np.isin(test.ends, self.machine.final) & limit
+        discounted = np.asarray(played.discounted, np.float64)
+        return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
 
     def act(
         self,
@@ -186,11 +206,10 @@ class DeepPolicy:
         description = {
             "pdrm_deep_policy": 1,
             "agent": self.settings.name,
-            "settings": asdict(self.settings),
+            "settings": {**asdict(self.settings), "depth": self.product.machine.depth},
             "machine": to_text(self.machine),
             "k": self.product.k,
             "visible": float(self.product.visible),
-            "depth": self.product.machine.depth,
             "about": self.about,
         }
         text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
@@ -215,21 +234,14 @@ def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWo
     described = path.with_suffix(".json")
     try:
         description = parse_record(read_bytes(described))
-        k, depth, visible, settings, about = (
-            description[part] for part in ("k", "depth", "visible", "settings", "about")
-        )
-        need(
-            (isinstance(settings, dict) and isinstance(about, dict), "its settings are no record"),
-            (type(k) is int and k >= 0, "its k is not a number of symbols"),
-            (type(depth) is int and 1 <= depth <= MOST_DEPTH, "its depth is out of range"),
-            (visible in (0, 1), "what is visible is neither 0 nor 1"),
-        )
-        machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
+        about, settings = description["about"], description["settings"]
         agent: Any = kind_of(description["agent"])(**settings)
-        product = jax_product(jax_domain(domain), machine, TopK(k), depth=depth)
-        algorithm = make_algorithm(replace(product, visible=float(visible)), agent)
+        machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
+        view, visible = TopK(description["k"]), float(description["visible"])
+        product = jax_product(domain_for(domain, agent, {}), machine, view, depth=agent.depth)
+        algorithm = make_algorithm(replace(product, visible=visible), agent)
         arrays = read_arrays(path.read_bytes())
-        units = [max(k, 1), *agent.net_arch]
+        units = [product.observation_size, *agent.net_arch]
         if isinstance(agent, RecurrentPPO):
             units[1:1] = [agent.lstm_hidden_size] * 2
         largest = max((array.size for array in arrays.values()), default=0)

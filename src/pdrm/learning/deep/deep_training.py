@@ -1,26 +1,53 @@
-"""Training deep agents: the four algorithms by name, many runs at once as one compiled program, evaluations and checkpoints."""
+"""Runs of deep agents: the product that is compiled for a task, what is left to the task, and many runs as one compiled program.
+
+Runs of one batch are one program. They may differ in the seed, the learning rate, the scale of rewards, WaterWorld's box and
+physics, and whether they see the machine.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import BadSetting, Diverged, FinishedAtReset, UndefinedMove
+from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.water import WaterWorld
+from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.files import Arrays
-from pdrm.learning.agents import Deep
-from pdrm.learning.deep.algorithm import Algorithm, Episodes, play
+from pdrm.language.loading import catalogue
+from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
+from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_followed, play
 from pdrm.learning.deep.dqn import DQNAlgorithm
+from pdrm.learning.deep.many_envs import HEIGHTS
 from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
 from pdrm.learning.deep.ppo import PPOAlgorithm
 from pdrm.learning.deep.recurrent_ppo import RecurrentAlgorithm
+from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.deep.sac import SACAlgorithm
-from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
-from pdrm.product.jax_env.jax_machine import FINISHED, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.jax_product import JaxProduct
+from pdrm.learning.settings import FULL, NOTHING
+from pdrm.machines.guards import Label
+from pdrm.machines.stack_bounds import highest_stack
+from pdrm.machines.tables import tabulate
+from pdrm.product.jax_env.jax_domain import (
+    JaxDomain,
+    finite_domain,
+    key_of,
+    make_key,
+    own_domain,
+    water_domain,
+)
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.views import TopK
+from pdrm.task import Task, largest_reward
+
+# --- The algorithm of a task
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "ppo": PPOAlgorithm,
@@ -38,8 +65,151 @@ def make_algorithm(product: JaxProduct, agent: Deep) -> Algorithm:
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
 
-TESTS = 0x7E57
-"""Keeps the keys of evaluations apart from those of training."""
+LEAST = 32
+"""Symbols that a stack always has room for."""
+MOST, MOST_SEEN = 1024, 512
+"""Symbols at most, and if the whole stack is seen; higher stacks end their episode, and are reported."""
+WATER_MACHINES = ("water", "water-strict")
+"""Their stacks have at most nine symbols, because WaterWorld's balls 2 to 9 are touched once each."""
+PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
+"""Numbers of WaterWorld that may differ from run to run."""
+SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
+"""Settings that may differ from run to run if they are numbers."""
+LARGEST_REWARD = 1e30
+"""The largest reward: sums of an episode are numbers of 32 bits."""
+LARGEST_TARGET = 1e15
+"""The largest reward that networks see: the squares of its sums are, too."""
+
+
+@lru_cache(maxsize=100)
+def needed_depth(task: Task, agent: Deep) -> int:
+    """Room for the highest stack of an episode (one label per step, one at reset), as far as it is affordable.
+
+    >>> from pdrm.learning.agents import PPO
+    >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
+    [334, 41]
+    """
+    agent = agent.settled(task)
+    if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
+        return LEAST
+    most = MOST_SEEN if agent.k == FULL else MOST
+    highest = highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most)
+    if isinstance(agent, PPO) and agent.restarts:
+        highest = min(most, highest) + HEIGHTS  # an episode may begin with as many symbols
+    return max(LEAST, min(most, highest))
+
+
+IMAGINED = 8
+"""Counterfactual experiences for each sampled one, if an agent leaves it to the task."""
+LARGEST_SEEN = 10.0
+"""The largest reward that networks see, likewise."""
+
+
+def settle(task: Task, agent: Deep) -> Deep:
+    """The agent with what it leaves to the task: also depth, the scale of rewards, shaping, restarts and counterfactual experiences.
+
+    >>> from pdrm.learning.agents import DQN
+    >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
+    [(0.0001, 8), (0.0001, 0)]
+    """
+    agent = agent.settled(task)
+    settled: dict[str, Any] = {}
+    if agent.depth is None:
+        settled["depth"] = needed_depth(task, agent)
+    if agent.reward_scale is None:
+        largest = max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
+        settled["reward_scale"] = LARGEST_SEEN / largest
+    if agent.shaping == AUTO:
+        imagines = isinstance(agent, OffPolicy) and agent.counterfactuals
+        settled["shaping"] = NOTHING if imagines else EMITTED
+    if isinstance(agent, PPO) and agent.k == NOTHING:
+        settled["restarts"] = 0.0  # it could not tell where an episode has begun
+    agent = replace(agent, **settled)
+    if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
+        return replace(agent, counterfactuals=IMAGINED if _can_imagine(task, agent) else 0)
+    return agent
+
+
+def _can_imagine(task: Task, agent: OffPolicy) -> bool:
+    """Return True if there are counterfactual experiences that would teach the agent something."""
+    if agent.k == NOTHING or agent.shaping != NOTHING:
+        return False
+    depth = agent.depth
+    assert depth is not None  # it is settled
+    seen = depth if agent.k == FULL else int(agent.k)
+    try:
+        choose_symbols(task.pushdown, seen, depth, agent.n_steps)
+    except BadSetting:
+        return False
+    return True
+
+
+def domain_for(world: Any, agent: Deep, physics: Numbers) -> JaxDomain:
+    """A task's domain, with the kind of action that the agent chooses; physics: numbers of WaterWorld that are others."""
+    if isinstance(world, WaterWorld):
+        return water_domain(replace(world, continuous=agent.continuous is True, **physics))
+    return own_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
+
+
+def product_for(task: Task, agent: Deep) -> JaxProduct:
+    """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
+    agent = settle(task, agent)
+    assert agent.depth is not None
+    domain, machine = domain_for(task.domain, agent, {}), task.pushdown
+    product = jax_product(domain, machine, agent.view or TopK(1), depth=agent.depth)
+    product = replace(product, visible=float(agent.view is not None))
+    shaping = shaping_of(agent)
+    if shaping is None:
+        return product
+    from pdrm.product.jax_env.jax_potentials import jax_potential
+    from pdrm.product.shaping import find_labels
+
+    labels: Sequence[Label] = find_labels(machine)
+    if agent.shaping == EMITTED:
+        world = task.domain
+        labels = world.find_labels() if isinstance(world, FiniteDomain) else domain.labels
+    scale, clip = agent.reward_scale, agent.reward_clip
+    potential = jax_potential(product.machine, shaping, tabulate(machine, labels), scale, clip)
+    return replace(product, potential=potential)
+
+
+def batch_key(task: Task, agent: Deep) -> str:
+    """Runs with equal keys can be trained side by side."""
+    agent = settle(task, agent)
+    where, settings = task.record(), agent.record()
+    for name in SCALES:
+        is_in_potential = name == "reward_scale" and agent.shaping != NOTHING
+        if settings.get(name) is not None and not is_in_potential:
+            settings[name] = name
+    if agent.k == NOTHING:
+        settings["k"] = 1
+    if isinstance(task.domain, WaterWorld):
+        where.pop("world", None)
+        alike: dict[str, Any] = dict.fromkeys(PHYSICS, 1.0)
+        where["domain"] = repr(replace(task.domain, **alike))
+    return json.dumps([agent.name, where, settings], sort_keys=True)
+
+
+def check_fits(task: Task, agent: Deep) -> None:
+    """Raise unless the agent can learn the task: it can choose the actions, and rewards are not too large for 32 bits."""
+    settled = settle(task, agent)
+    largest = largest_reward(task.domain, task.pushdown)
+    seen = largest * float(settled.reward_scale)
+    if settled.reward_clip is not None:
+        seen = min(seen, float(settled.reward_clip))
+    if largest > LARGEST_REWARD or seen > LARGEST_TARGET:
+        fault = f"a reward of ±{largest:g} is too large for a network, whose numbers have 32 bits"
+        scaled = f"rewards of up to {LARGEST_REWARD:g}, with reward_scale={1 / largest:.0e}"
+        raise BadSetting(fault, fix=f"{scaled}; or an agent that learns a table, as cprm")
+    vectors = product_for(task, settled).domain.actions == 0
+    if agent.continuous not in (None, vectors):
+        own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
+        fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
+        fault = f"`{agent.name}` chooses {own} actions, and those of `{task.name}` are {theirs}"
+        raise DoesNotApply(fault, fix=fix)
+
+
+# --- Many runs
 
 
 class DeepTraining:
@@ -64,11 +234,8 @@ class DeepTraining:
         self.algorithm = algorithm_of({name: own[0] for name, own in self.numbers.items()})
         networks = [self.algorithm.new_network(np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
-
-        def begin(own: Numbers, network: Any, key: Key) -> Any:
-            return algorithm_of(own).begin(network, key)
-
-        self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
+        begin = jax.vmap(lambda own, network, key: algorithm_of(own).begin(network, key))
+        self.state = jax.jit(begin)(self.numbers, stack_trees(networks), keys)
         self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
         self._test_compiled = jax.jit(self._test, static_argnums=0)
         self._tested: tuple[tuple[int, int, int], Episodes] | None = None
@@ -96,7 +263,7 @@ class DeepTraining:
     def iterate(self, iterations: int) -> None:
         """Train for more iterations."""
         self.state = self._advance_compiled(iterations, self.numbers, self.state)
-        self._check_followed(self.state.envs.fault)
+        check_followed(self.algorithm.product, self.state.envs.fault)
         check_numbers(self.state.network, self.seeds)
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
@@ -105,7 +272,7 @@ class DeepTraining:
         if self._tested is None or self._tested[0] != asked:
             key = key_of(make_key(seed), TESTS)
             played = self._test_compiled(episodes, self.numbers, self.state.network, key)
-            self._check_followed(played.fault)
+            check_followed(self.algorithm.product, played.fault)
             self._tested = asked, played
         return self._tested[1]
 
@@ -123,33 +290,17 @@ class DeepTraining:
         """Iterations: one program for every number of them."""
 
         def advance(numbers: Numbers, state: Any) -> Any:
+            # Compiled as a function of its own: inlined, XLA rounds some sums differently.
             iterate = jax.jit(self.algorithm_of(numbers).iterate)
             return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
 
         return jax.vmap(advance)(numbers, state)
 
     def _test(self, episodes: int, numbers: Numbers, network: Any, key: jax.Array) -> Episodes:
-        def test(numbers: Numbers, network: Any) -> Episodes:
-            return play(self.algorithm_of(numbers), network, key, episodes)
+        def test(own: Numbers, network: Any) -> Episodes:
+            return play(self.algorithm_of(own), network, key, episodes)
 
         return jax.vmap(test)(numbers, network)
-
-    def _check_followed(self, fault: jax.Array) -> None:
-        """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
-        worst = int(fault.max())
-        if worst == FINISHED:
-            fix = "let the first label, not the start, lead there"
-            raise FinishedAtReset(
-                "the machine is in a final state before the first action", fix=fix
-            )
-        if worst == OVERFLOW:
-            depth = self.algorithm.product.machine.depth
-            said = f"the stack that an episode begins with does not fit a depth of {depth}"
-            raise BadSetting(said, fix="a larger depth")
-        if worst == UNDEFINED:
-            fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-            said = "the machine met a label for which it has no rule, and says `otherwise error`"
-            raise UndefinedMove(said, fix=fix)
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
@@ -165,3 +316,28 @@ def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
         error = Diverged(fault, fix="a smaller learning_rate or reward_scale, or a reward_clip")
         error.runs = tuple(broken)
         raise error
+
+
+def train_together(
+    tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
+) -> DeepTraining:
+    """Runs that have one `batch_key`, before their first step."""
+    settled = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
+    task, agent = tasks[0], settled[0]
+    product = product_for(task, agent)
+    columns: dict[str, list[float]] = {"visible": [float(one.k != NOTHING) for one in settled]}
+    for name in SCALES:
+        columns[name] = [float(getattr(one, name, None) or 0.0) for one in settled]
+    for name in PHYSICS:
+        columns[name] = [float(getattr(one.domain, name, 0.0)) for one in tasks]
+    varying = {name: values for name, values in columns.items() if len(set(values)) > 1}
+
+    def algorithm_of(own: Numbers) -> Algorithm:
+        """The algorithm of one run, from the numbers that are its own."""
+        physics = {name: own[name] for name in PHYSICS if name in own}
+        scales = {name: own[name] for name in SCALES if name in own}
+        domain = domain_for(task.domain, agent, physics)
+        one = replace(product, domain=domain, visible=own.get("visible", product.visible))
+        return make_algorithm(one, replace(agent, **scales))
+
+    return DeepTraining(algorithm_of, seeds, varying)

@@ -36,7 +36,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
 
     def begin_learning(self, network: nn.Layers) -> Learnt:
         """Before the first update."""
-        return network, network, nn.ADAM_SMALL.init(network)
+        return Learnt(network, network, nn.ADAM_SMALL.init(network))
 
     def act(
         self, network: nn.Layers, memory: Carry, seen: jax.Array, start: jax.Array
@@ -75,13 +75,17 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         gradient = jax.grad(loss)(network)
         rate = nn.learning_rate(self.settings, state.timesteps)
         norm = self.settings.max_grad_norm
-        after = nn.apply_gradient(nn.ADAM_SMALL, network, optimiser, gradient, rate, norm)
-        return after[0], target, after[1]
+        network, optimiser = nn.apply_gradient(
+            nn.ADAM_SMALL, network, optimiser, gradient, rate, norm
+        )
+        return Learnt(network, target, optimiser)
 
     def iterate(self, state: OffPolicyState) -> OffPolicyState:
         """Collect, then learn; the target network is moved by τ every `target_update_interval` steps."""
         after = OffPolicyAlgorithm.iterate(self, state)
         interval = max(1, self.settings.target_update_interval // self.steps_per_iteration)
         due = after.timesteps // self.steps_per_iteration % interval == 0
-        moved = optax.incremental_update(after.network, after.target, self.settings.tau)
-        return after._replace(target=nn.select(due, moved, after.target))
+        network, target, _ = after.learnt
+        moved = optax.incremental_update(network, target, self.settings.tau)
+        learnt = after.learnt._replace(target=nn.select(due, moved, target))
+        return after._replace(learnt=learnt)

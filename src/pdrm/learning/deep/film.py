@@ -15,13 +15,15 @@ from pdrm.task import Task
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy
 
+COLOURS = 32
+"""Of a film."""
+
 
 def film_run(
     policy: DeepPolicy, task: Task, seed: int, every: int
 ) -> tuple[list[Pixels], dict[str, Any]]:
     """An episode's pictures in WaterWorld, one every few steps, and how it went."""
-    product = policy.product
-    env: Any = task.env(product.k, flatten=True, continuous=product.domain.actions == 0)
+    env: Any = policy.env(task)
     bare = env.unwrapped
     pictures: list[Pixels] = []
 
@@ -42,17 +44,13 @@ def film_run(
     return pictures, {"return": gained, "steps": bare.steps, "end": env.configuration.state}
 
 
-def save_film(path: Path, pictures: list[Pixels], *, milliseconds: int, colours: int = 32) -> None:
-    """Write an animated GIF, whole or not at all."""
-    frames = [Image.fromarray(picture).quantize(colours) for picture in pictures]
-    timing = {"duration": milliseconds, "loop": 0}
+def save_film(path: Path, pictures: list[Pixels], milliseconds: int) -> None:
+    """Write an animated GIF, or the last picture if the path ends in .png; whole or not at all."""
     buffer = io.BytesIO()
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], **timing)
-    write_atomically(path, buffer.getvalue())
-
-
-def save_picture(path: Path, picture: Pixels) -> None:
-    """Write one picture as PNG."""
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "PNG", optimize=True)
+    if path.suffix == ".png":
+        Image.fromarray(pictures[-1]).save(buffer, "PNG", optimize=True)
+    else:
+        first, *others = [Image.fromarray(picture).quantize(COLOURS) for picture in pictures]
+        timing = {"duration": milliseconds, "loop": 0}
+        first.save(buffer, "GIF", save_all=True, append_images=others, **timing)
     write_atomically(path, buffer.getvalue())

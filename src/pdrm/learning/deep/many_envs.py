@@ -55,11 +55,6 @@ def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool 
     return envs._replace(visited=Visited(first, jnp.zeros(ROOM, jnp.bool_)))
 
 
-def observe_envs(product: JaxProduct, envs: Envs) -> jax.Array:
-    """The observation of each, [N, observation size]."""
-    return jax.vmap(product.observe)(envs.state)
-
-
 def action_keys(envs: Envs) -> Key:
     """[N]: a key for each environment's next action."""
     return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)

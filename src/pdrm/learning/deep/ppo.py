@@ -20,7 +20,6 @@ from pdrm.learning.deep.many_envs import (
     Envs,
     action_keys,
     begin_envs,
-    observe_envs,
     scale_reward,
     step_envs,
 )
@@ -149,9 +148,9 @@ class PPOAlgorithm(Algorithm):
     settings: PPO
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-        return self.settings.n_steps
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
+        return self.settings.n_steps * self.settings.n_envs
 
     # What a memory changes.
 
@@ -162,7 +161,8 @@ class PPOAlgorithm(Algorithm):
 
     def new_network(self, rng: np.random.Generator) -> Any:
         """The first parameters."""
-        return self.new_head(rng, self.product.observation_size)
+        inputs = self.product.observation_size
+        return nn.new_actor_critic(rng, inputs, self.settings.net_arch, self.product.domain)
 
     def head(self, network: Any) -> nn.ActorCritic:
         """The actor and the critic."""
@@ -180,10 +180,6 @@ class PPOAlgorithm(Algorithm):
         return nn.judge(network, _merge(sequences.rows.observation))
 
     # What it does not.
-
-    def new_head(self, rng: np.random.Generator, inputs: int) -> nn.ActorCritic:
-        """The first parameters of the actor and the critic."""
-        return nn.new_actor_critic(rng, inputs, self.settings.net_arch, self.product.domain)
 
     def act(
         self, network: Any, memory: Carry, seen: jax.Array, start: jax.Array
@@ -208,16 +204,14 @@ class PPOAlgorithm(Algorithm):
     def collect(self, state: PPOState) -> tuple[PPOState, Sequences]:
         """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
         product, settings, count = self.product, self.settings, self.settings.n_envs
-        head = self.head(state.network)
+        head, observe = self.head(state.network), jax.vmap(product.observe)
 
         def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
             action = nn.sample_action(head, now.judged, action_keys(now.envs))
             stepped = step_envs(product, now.envs, action, settings.restarts)
             outcome = stepped.outcome
             # One pass for both: the rows of the next step, and the last ones of truncated episodes.
-            seen = jnp.concatenate(
-                (observe_envs(product, stepped.envs), jax.vmap(product.observe)(stepped.last))
-            )
+            seen = jnp.concatenate((observe(stepped.envs.state), observe(stepped.last)))
             start = jnp.concatenate((stepped.over, jnp.zeros_like(stepped.over)))
             twice = jax.tree.map(lambda part: jnp.concatenate((part, part), axis=1), now.after)
             memory, both = self.judge(state.network, twice, seen, start)
@@ -240,10 +234,11 @@ class PPOAlgorithm(Algorithm):
             return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
 
         def sequence(now: Between, _: None) -> tuple[Between, Any]:
+            # XLA makes a scan of one step the step itself.
             after, rows = jax.lax.scan(step, now, None, length=self.length)
             return after, (rows, now.before)
 
-        seen = observe_envs(product, state.envs)
+        seen = observe(state.envs.state)
         after, judged = self.judge(state.network, state.memory, seen, state.start)
         first = Between(state.envs, seen, state.start, state.memory, after, judged)
         last, (rows, memory) = jax.lax.scan(

@@ -160,7 +160,8 @@ class RecurrentAlgorithm(PPOAlgorithm):
         """The first parameters."""
         inputs, units = self.product.observation_size, self.settings.lstm_hidden_size
         lstm = nn.stack_trees([new_lstm(rng, inputs, units) for _ in (nn.ACTOR, nn.CRITIC)])
-        return Recurrent(lstm, self.new_head(rng, units))
+        head = nn.new_actor_critic(rng, units, self.settings.net_arch, self.product.domain)
+        return Recurrent(lstm, head)
 
     def empty_memory(self, count: int) -> Memory:
         """The memory at the start, [2, count, units]."""

@@ -28,7 +28,6 @@ from pdrm.learning.deep.many_envs import (
     Envs,
     action_keys,
     begin_envs,
-    observe_envs,
     scale_reward,
     step_envs,
 )
@@ -144,21 +143,29 @@ def choose_symbols(
 
 # --- The agents that learn from it.
 
-Learnt = tuple[Any, Any, Any]
-"""The network, its slow copy, and the state of the optimiser."""
+
+class Learnt(NamedTuple):
+    """What an update changes."""
+
+    network: Any
+    target: Any  # the slow copy
+    optimiser: Any
 
 
 class OffPolicyState(NamedTuple):
     """The state of a run."""
 
-    network: Any
-    target: Any  # the slow copy
-    optimiser: Any
+    learnt: Learnt
     envs: Envs
     replay: Row  # [capacity, N, ...]: the buffer
-    tops: jax.Array  # [tops]: which tops of stacks were observed; empty without counterfactuals
+    tops: jax.Array  # [tops]: which tops of stacks were observed
     key: Key
     timesteps: jax.Array
+
+    @property
+    def network(self) -> Any:
+        """The network."""
+        return self.learnt.network
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,19 +191,17 @@ class OffPolicyAlgorithm(Algorithm):
         """The result of one update, told apart by `one`."""
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment in an iteration."""
-        return self.settings.train_freq
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
+        return self.settings.train_freq * self.settings.n_envs
 
     @cached_property
-    def tops(self) -> Tops | None:
-        """The tops of stacks that matter to the policy; None without counterfactuals."""
+    def tops(self) -> Tops:
+        """The tops of stacks that matter to the policy; without counterfactuals one, of no symbols."""
+        product, machine, steps = self.product, self.product.machine, self.settings.n_steps
         if not self.settings.counterfactuals:
-            return None
-        product, machine = self.product, self.product.machine
-        steps = self.settings.n_steps
-        kept, needed = choose_symbols(product.readable, product.k, machine.depth, steps)
-        return Tops(machine, kept, needed)
+            return Tops(machine, 0, 0)
+        return Tops(machine, *choose_symbols(product.readable, product.k, machine.depth, steps))
 
     def begin(self, network: Any, key: Key) -> OffPolicyState:
         """The state before the first step."""
@@ -208,12 +213,10 @@ class OffPolicyAlgorithm(Algorithm):
         row = jax.eval_shape(self.step, envs, action)[1]
         capacity = max(1, settings.buffer_size // count)
         replay: Row = jax.tree.map(lambda part: jnp.zeros((capacity, *part.shape), part.dtype), row)
-        tops = jnp.zeros(0, jnp.bool_)
-        if self.tops is not None:
-            tops = jnp.zeros(self.tops.count, jnp.bool_)
-            tops = self.tops.note(tops, envs.state.configuration)
+        tops = jnp.zeros(self.tops.count, jnp.bool_)
+        tops = self.tops.note(tops, envs.state.configuration)
         learnt = self.begin_learning(network)
-        return OffPolicyState(*learnt, envs, replay, tops, key_of(key, 2), jnp.int32(0))
+        return OffPolicyState(learnt, envs, replay, tops, key_of(key, 2), jnp.int32(0))
 
     def iterate(self, state: OffPolicyState) -> OffPolicyState:
         """Collect, then learn, once `learning_starts` steps have been taken."""
@@ -222,13 +225,10 @@ class OffPolicyAlgorithm(Algorithm):
         def update(learnt: Learnt, one: jax.Array) -> tuple[Learnt, None]:
             return self.update(state, learnt, one), None
 
-        before = (state.network, state.target, state.optimiser)
-        after, _ = jax.lax.scan(update, before, self.update_inputs(state.key))
+        after, _ = jax.lax.scan(update, state.learnt, self.update_inputs(state.key))
         learning = state.timesteps > self.settings.learning_starts
-        network, target, optimiser = nn.select(learning, after, before)
-        return state._replace(
-            network=network, target=target, optimiser=optimiser, key=key_of(state.key, 0)
-        )
+        learnt = nn.select(learning, after, state.learnt)
+        return state._replace(learnt=learnt, key=key_of(state.key, 0))
 
     def step(self, envs: Envs, action: jax.Array) -> tuple[Envs, Row, Packed]:
         """One action for each environment, [N, ...]; the transitions, and the machine's configurations after them."""
@@ -251,17 +251,19 @@ class OffPolicyAlgorithm(Algorithm):
         capacity = len(state.replay.label)
 
         def step(now: OffPolicyState, _: None) -> tuple[OffPolicyState, None]:
-            seen, keys = observe_envs(self.product, now.envs), action_keys(now.envs)
-            envs, row, configurations = self.step(now.envs, self.explore(state, seen, keys))
+            seen = jax.vmap(self.product.observe)(now.envs.state)
+            action = self.explore(state, seen, action_keys(now.envs))
+            envs, row, configurations = self.step(now.envs, action)
             place = now.timesteps // self.settings.n_envs % capacity
             replay: Row = jax.tree.map(
                 lambda whole, part: whole.at[place].set(part), now.replay, row
             )
-            tops = now.tops if self.tops is None else self.tops.note(now.tops, configurations)
+            tops = self.tops.note(now.tops, configurations)
             timesteps = now.timesteps + self.settings.n_envs
             return now._replace(envs=envs, replay=replay, tops=tops, timesteps=timesteps), None
 
-        collected: OffPolicyState = jax.lax.scan(step, state, None, length=self.rollout)[0]
+        length = self.settings.train_freq
+        collected: OffPolicyState = jax.lax.scan(step, state, None, length=length)[0]
         return collected
 
     def sample(self, state: OffPolicyState, key: jax.Array) -> Experience:
@@ -277,11 +279,10 @@ class OffPolicyAlgorithm(Algorithm):
         )
         first: Packed = jax.tree.map(lambda part: part[:, 0], rows.configuration)
         real = (rows, first, jnp.zeros_like(rows.label[:, 0]))
-        if tops is None:
+        copies = settings.counterfactuals
+        if not copies:
             return jax.vmap(self.replay_window)(*real)
-        again: Row = jax.tree.map(
-            lambda part: jnp.repeat(part, settings.counterfactuals or 0, axis=0), rows
-        )
+        again: Row = jax.tree.map(lambda part: jnp.repeat(part, copies, axis=0), rows)
         count = len(again.label)
         for_state, for_top = jax.random.split(for_others)
         state_number = jax.random.randint(for_state, (count,), 0, tops.machine.table.first_final)

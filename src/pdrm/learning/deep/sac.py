@@ -74,7 +74,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
 
     def begin_learning(self, network: Networks) -> Learnt:
         """Before the first update."""
-        return network, network.critics, Networks(*map(nn.ADAM_SMALL.init, network))
+        return Learnt(network, network.critics, Networks(*map(nn.ADAM_SMALL.init, network)))
 
     def act(
         self, network: Networks, memory: Carry, seen: jax.Array, start: jax.Array
@@ -98,6 +98,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
     def update(self, state: OffPolicyState, learnt: Learnt, number: jax.Array) -> Learnt:
         """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
         network, target, optimiser = learnt
+        # Made here, not before the scan: the compiler would join operations in another way, and round others.
         key = key_of(state.key, number + 1)
         batch = self.sample(state, jax.random.key(key))
         keys = key_of(key, jnp.arange(2 * len(batch.reward))).reshape(2, -1)
@@ -135,4 +136,4 @@ class SACAlgorithm(OffPolicyAlgorithm):
         actor, actor_optimiser = descend(network.actor, optimiser.actor, gradients)
         moved = optax.incremental_update(critics, target, self.settings.tau)
         optimisers = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
-        return Networks(actor, critics, log_weight), moved, optimisers
+        return Learnt(Networks(actor, critics, log_weight), moved, optimisers)

@@ -10,6 +10,7 @@ the rest of the stack as often as it was observed there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,50 +152,40 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         infos: list[dict[str, Any]],
     ) -> None:
         """Store one step of every environment."""
-        records = [self._read_record(info) for info in infos]
-        shown = [self._window.numbers(record["state"], record["stack"]) for record in records]
-        exact = _each(np.copy, next_obs)
-        self._replace(exact, np.arange(self.n_envs), np.array(shown))
-        # VecNormalize hands over the last observation of an episode after a detour that is not exact.
-        going = np.flatnonzero(~done)
-        alike = _each(lambda *both: np.array_equal(*(one[going] for one in both)), next_obs, exact)
-        if not np.all([*alike.values()] if isinstance(alike, dict) else alike):
-            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation"
-            raise BadSetting(fault, fix=INSIDE)
-        for env, (record, info) in enumerate(zip(records, infos, strict=True)):
+        shown = []
+        for env, info in enumerate(infos):
+            record: dict[str, Any] = info.get("machine", {})
+            own, theirs = self._window.fingerprint, record.get("shows", "no machine")
+            if own != theirs:
+                fault = f"the environment shows {theirs}; the buffer was made for {own}"
+                raise BadSetting(fault, fix="a new machine or k needs a new agent")
             if self.counterfactuals:
-                self._check_outcome(record, float(reward[env]), bool(done[env]), info)
+                self._check_outcome(info, float(reward[env]), bool(done[env]))
             self.label[self.pos, env] = self._same.setdefault(record["label"], record["label"])
             self.environment_reward[self.pos, env] = record["environment_reward"]
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
+            shown.append(self._window.numbers(record["state"], record["stack"]))
             self.note(record["state"], record["stack"])
             if done[env]:
                 self.note(*self._machine_rows.begin()[:2])
+        exact = _each(np.copy, next_obs)
+        self._show(exact, np.array(shown))
+        # VecNormalize hands over the last observation of an episode after a detour that is not exact.
+        both = zip(self._parts(next_obs), self._parts(exact), strict=True)
+        if not all(np.array_equal(one[~done], other[~done]) for one, other in both):
+            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation"
+            raise BadSetting(fault, fix=INSIDE)
         self._parent.add(self, obs, exact, action, reward, done, infos)
 
-    def _read_record(self, info: dict[str, Any]) -> dict[str, Any]:
-        """The entry `machine` of an info, about the machine of this buffer."""
-        record: dict[str, Any] = info.get("machine", {})
-        if record.get("shows") != self._window.fingerprint:
-            shown = record.get("shows", "no machine")
-            fault = (
-                f"the environment shows {shown}; the buffer was made for {self._window.fingerprint}"
-            )
-            raise BadSetting(fault, fix="a new machine or k needs a new agent")
-        return record
-
-    def _check_outcome(
-        self, record: dict[str, Any], reward: float, done: bool, info: dict[str, Any]
-    ) -> None:
+    def _check_outcome(self, info: dict[str, Any], reward: float, done: bool) -> None:
         """Raise if a wrapper outside has changed a reward or ended an episode: counterfactual rows would not have it."""
+        record = info["machine"]
         paid, own = record["reward"], record["environment_reward"]
-        if abs(reward - (paid + own)) > ROUNDING * (abs(paid) + abs(own)):
-            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}"
+        is_paid = abs(reward - (paid + own)) <= ROUNDING * (abs(paid) + abs(own))
+        by_itself = record["environment_terminated"] or record["state"] in self.machine.final
+        if not is_paid or (done and not by_itself and not info.get("TimeLimit.truncated")):
+            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, or ended the episode"
             raise BadSetting(fault, fix=f"{INSIDE}; or counterfactuals=0")
-        ended = record["environment_terminated"] or record["state"] in self.machine.final
-        if done and not ended and not info.get("TimeLimit.truncated"):
-            fault = "a wrapper outside pdrm.wrap ended the episode, and counterfactual ones would not end"
-            raise BadSetting(fault, fix=INSIDE)
 
     def note(self, state: str, stack: Stack) -> None:
         """Count an observed configuration."""
@@ -224,27 +215,23 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
 
     def imagine(self, steps: Array, envs: Array) -> tuple[Any, ...]:
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
-        rows, before, after, reward, final = [], [], [], [], []
+        shown, outcomes = [], []
         for row, (state, stack) in enumerate(self.draw(len(steps))):
             label = self.label[steps[row], envs[row]]
-            try:
+            with suppress(UndefinedMove, StackTooHigh):
                 there, above, paid = self._machine_rows.step(state, stack, label)
-                shown = self._window.numbers(state, stack), self._window.numbers(there, above)
-            except (UndefinedMove, StackTooHigh):
-                continue
-            rows.append(row)
-            before.append(shown[0])
-            after.append(shown[1])
-            reward.append(paid)
-            final.append(there in self.machine.final)
-        steps, envs = steps[rows], envs[rows]
-        real = self._rows(steps, envs)
-        everyone = np.arange(len(rows))
-        self._replace(real[0], everyone, np.array(before))
-        self._replace(real[2], everyone, np.array(after))
-        ended = self.environment_terminated[steps, envs] | np.array(final, np.bool_)
-        paid_here = self.environment_reward[steps, envs] + np.array(reward, np.float32)
-        return *real[:3], ended.astype(np.float32), paid_here
+                numbers = self._window.numbers
+                shown.append((numbers(state, stack), numbers(there, above)))
+                outcomes.append((row, paid, there in self.machine.final))
+        rows, reward, final = np.array(outcomes).reshape(-1, 3).T
+        steps, envs = steps[rows.astype(int)], envs[rows.astype(int)]
+        before, action, after, *_ = self._rows(steps, envs)
+        pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.places)
+        self._show(before, pairs[:, 0])
+        self._show(after, pairs[:, 1])
+        ended = self.environment_terminated[steps, envs] | final.astype(bool)
+        paid_here = self.environment_reward[steps, envs] + reward.astype(np.float32)
+        return before, action, after, ended.astype(np.float32), paid_here
 
     def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
         """The rows with these numbers, each of one environment drawn at random, and counterfactual ones."""
@@ -273,16 +260,19 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
 
     # --- Rows
 
-    def _replace(self, seen: Observations, rows: Array, shown: Array) -> None:
-        """Write the machine's part into some rows of observations."""
-        if not len(rows):
-            return
-        if isinstance(seen, dict):
-            seen[MACHINE][rows] = shown[:, 0].reshape(seen[MACHINE][rows].shape)
-            if STACK in seen:
-                seen[STACK][rows] = shown[:, 1:]
-        else:
-            seen[rows, -self._window.width :] = self._window.one_hot(shown)
+    def _parts(self, seen: Observations) -> list[Array]:
+        """Views of the machine's part of observations, [rows, columns] each."""
+        if not isinstance(seen, dict):
+            return [seen[:, -self._window.width :]]
+        names = [name for name in (MACHINE, STACK) if name in seen]
+        return [seen[name].reshape(len(seen[name]), -1) for name in names]
+
+    def _show(self, seen: Observations, numbers: Array) -> None:
+        """Write the machine's part into observations."""
+        by_name = isinstance(seen, dict)
+        shown = [numbers[:, :1], numbers[:, 1:]] if by_name else [self._window.one_hot(numbers)]
+        for part, values in zip(self._parts(seen), shown, strict=False):
+            part[:] = values
 
     def _rows(self, steps: Array, envs: Array) -> tuple[Any, ...]:
         """Copies of the rows (before, action, after, terminated, reward) at these places."""

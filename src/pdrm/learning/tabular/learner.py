@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
     BadSetting,
@@ -50,6 +49,7 @@ from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
 from pdrm.learning.tabular.q_learning import AnyMemory, find_potential, first_vectors, no_rule
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import lengthen
 from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.explore_kernel import (
     BEYOND,

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.arrays import lengthen
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.files import Arrays
@@ -19,6 +18,7 @@ from pdrm.learning.tabular.q_learning import AnyMemory, class_depth
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.exploration import UNKNOWN, Explored, Potentials
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows

@@ -96,13 +96,6 @@ class JaxDomain:
     """Steps after which an episode is truncated."""
 
 
-def jax_domain(domain: FiniteDomain | JaxWorld | water.WaterWorld) -> JaxDomain:
-    """The domain in JAX."""
-    if isinstance(domain, FiniteDomain):
-        return finite_domain(domain)
-    return own_domain(domain) if isinstance(domain, JaxWorld) else water_domain(domain)
-
-
 def water_domain(world: water.WaterWorld) -> JaxDomain:
     """WaterWorld; its numbers may be traced, so that boxes of several sizes run in one program."""
 

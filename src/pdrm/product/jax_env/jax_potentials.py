@@ -1,6 +1,7 @@
 """The potential of a machine (`pdrm.product.shaping`) in JAX: Φ of a packed configuration.
 
 Packed stacks have no node to keep values on: the operators are applied symbol by symbol, from the bottom of the stack to its top.
+Imported only when rewards are shaped, because the operators are solved with Numba.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pdrm.product.shaping import MachineOperators, Shaping, solve_machine
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JaxPotential:
-    """Φ of a machine's configurations, 32-bit.
+    """Φ of a machine's configurations (`pdrm.product.shaping`), 32-bit.
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
@@ -38,10 +39,7 @@ class JaxPotential:
     def of(self, configuration: Packed) -> jax.Array:
         """Φ before the end of an episode."""
         machine, height = self.machine, configuration.height
-        constant = jnp.asarray(self.operators.constant, jnp.float32)
-        gain = jnp.asarray(self.operators.gain, jnp.float32)
-        weight = jnp.asarray(self.operators.weight, jnp.float32)
-        exit_state = jnp.asarray(self.operators.exit_state)
+        constant, exit_state, gain, weight = map(jnp.asarray, self.operators)
 
         def push(place: jax.Array, below: jax.Array) -> jax.Array:
             """[state]: the values with one more symbol on the stack; the topmost is at place 0."""
@@ -53,9 +51,8 @@ class JaxPotential:
         values: jax.Array = jax.lax.fori_loop(0, height, push, constant[0])
         discount = self.shaping.value_discount
         factor = self.shaping.scale / discount if discount > 0 else 0.0
-        phi: jax.Array = jnp.float32(factor) * values[configuration.state] + jnp.float32(
-            self.shaping.shift
-        )
+        shift = jnp.float32(self.shaping.shift)
+        phi: jax.Array = jnp.float32(factor) * values[configuration.state] + shift
         return phi
 
     def reward(

@@ -1,0 +1,420 @@
+"""The commands about what can be proved of a task: solve, sizes, check-k, verify."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+import pdrm
+import pdrm.analysis
+import pdrm.machines
+from pdrm.cli.arguments import (
+    MACHINES,
+    MAPS,
+    Discount,
+    DomainName,
+    Json,
+    MachineName,
+    complete,
+    complete_domain,
+    machine_names,
+    read_ks,
+    task_names,
+)
+from pdrm.cli.output import (
+    INTERRUPTED,
+    coloured,
+    end_with_json,
+    name_task,
+    next_command,
+    print_json,
+    warn_of_task,
+)
+from pdrm.errors import BadRunFolder, BadSetting, ConflictingOptions, PdrmError
+
+if TYPE_CHECKING:
+    from pdrm.analysis.k_report import KReport
+    from pdrm.analysis.sizes import Sizes
+    from pdrm.machines.pushdown import PushdownRewardMachine
+    from pdrm.task import Task
+
+
+# --- `pdrm solve`: the optimal value and actions with the whole stack in view, at the starts or at any stack.
+
+SHOWN = 10
+"""Starts that are printed."""
+
+
+def solve(
+    domain: DomainName,
+    machine: MachineName = None,
+    discount: Discount = None,
+    stack: Annotated[
+        str | None, Option(help="A stack, top first: `d d l #`. [the starts' own]")
+    ] = None,
+    state: Annotated[
+        str | None, Option(help="The environment state: its number or name. [the first start's]")
+    ] = None,
+    machine_state: Annotated[
+        str | None, Option("--in", help="The machine state, by name. [the first start's]")
+    ] = None,
+    precision: Annotated[
+        float, Option(help="The error to aim at, as a share of the largest value.")
+    ] = 1e-12,
+    seconds: Annotated[float, Option(help="How long it may take; then it is an error.")] = 60.0,
+    as_json: Json = False,
+) -> None:
+    """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
+
+    If moves have chance, the configurations that can be reached must be finitely many. A step limit is not part of the problem.
+
+    Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
+    """
+    from pdrm.analysis.witness import follow_solution
+
+    task = pdrm.Task(domain, machine)
+    warned = warn_of_task(task, quiet=as_json)
+    begun = monotonic()
+    solution = pdrm.solve(task, discount=discount, precision=precision, seconds=seconds)
+    followed = follow_solution(solution)
+    record = solution.record()
+    asked = (state, machine_state, stack) != (None, None, None)
+    if asked:
+        if not solution.begins:
+            fix = "name all three: --state 0 --in u0 --stack '#'"
+            raise BadSetting("no start has a chance", fix=fix)
+        first = solution.begins[0]
+        record["asked"] = solution.record_at(
+            first.s if state is None else state,
+            machine_state or first.u,
+            first.stack if stack is None else _read_stack(task.pushdown, stack),
+        )
+    record["optimal_steps"] = followed.steps if followed is not None and followed.ends else None
+    record["seconds"] = round(monotonic() - begun, 3)
+    record["step_limit"] = None
+    record["warnings"] = warned
+    if as_json:
+        print_json(record)
+        return
+    limit = task.finite.step_limit
+    _print(record, [record["asked"]] if asked else record["starts"], limit)
+    if followed is not None and followed.exceeds(limit):
+        said = f"optimal play takes more than the domain's {limit:,} steps"
+        typer.echo(f"{said}: raise the step limit to train")
+    agent = "--k full" if followed is None else "--agent summary"
+    next_command(f"pdrm train {name_task(domain, machine, discount)} {agent}")
+
+
+def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
+    """A stack as it is given, top first; the bottom symbol is added if it was left out and no rule removes it."""
+    symbols, bottom = tuple(text.split()), machine.begin().after.stack[-1:]
+    if not bottom or symbols[-1:] == bottom:
+        return symbols
+    rules = (rule for rule in machine.transitions if rule.looks_at(bottom[0]))
+    if any(rule.replacement(bottom[0])[-1:] != bottom for rule in rules):
+        return symbols
+    if bottom[0] in symbols:
+        fault = f"`{bottom[0]}` is the bottom of the stack, and stands above others in {text!r}"
+        raise BadSetting(fault, fix=f"top first, and `{bottom[0]}` last")
+    typer.echo(f"`{bottom[0]}` lies under every stack: it was added to --stack", err=True)
+    return symbols + bottom
+
+
+def _print(record: dict[str, Any], places: list[dict[str, Any]], limit: int) -> None:
+    """The value from the start, and the values and best actions at some places."""
+    from pdrm.drawing.trace import write_stack
+
+    task = f"{record['domain']} with machine {record['machine']}"
+    limited = f"no step limit (the domain's is {limit:,})"
+    typer.echo(f"{task}, discount {record['discount']:g}, {limited}")
+    value = coloured(_number(record["value_from_start"]), bold=True)
+    error = f"± {record['error']:.2g} ({record['relative_error']:.1g} of it)"
+    typer.echo(f"value from the start {value}, proved to {error}")
+    for one in places[:SHOWN]:
+        best = coloured(" or ".join(one["actions"]) or "(the episode is over)", fg="green")
+        chance = f"{one['chance']:.3g} of episodes: " if one.get("chance", 1.0) < 1 else ""
+        where = f"state {one['s']} ({one['where']}), {one['state']}"
+        typer.echo(f"  {chance}{where}, stack {write_stack(one['stack'])}")
+        typer.echo(f"    value {_number(one['value'])}; best: {best}")
+        if len(places) == 1:
+            values = one["action_values"].items()
+            shown = (f"{name} {_number(value)}" for name, value in values)
+            typer.echo(f"    {', '.join(shown)}")
+    if len(places) > SHOWN:
+        typer.echo(f"  … ({len(places)} starts)")
+    kept = ", ".join(f"{count:,} {name}" for name, count in record["size"].items())
+    typer.echo(f"kept: {kept}; {record['seconds']:.1f} s")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.3f}"
+
+
+# --- `pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what training reached.
+
+MOST_ASKED = 3
+"""The largest k that is counted unasked."""
+
+
+def sizes(
+    task: Annotated[
+        str,
+        Argument(
+            help="A domain, a domain's file, or a machine (then every word can happen).",
+            autocompletion=complete(task_names, *MAPS, *MACHINES),
+        ),
+    ],
+    machine: MachineName = None,
+    steps: Annotated[int | None, Option(help="Steps of an episode. [the domain's limit]")] = None,
+    k: Annotated[
+        str | None,
+        Option(help="The k-policies: 0,1,2. [up to the highest stack, at most 3]"),
+    ] = None,
+    runs: Annotated[
+        Path | None, Option(help="A folder of trained runs, to count their tables.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count table rows: bounds, reachable, seen in training.
+
+    What Theorems 1 to 4 allow, what can be reached, and what the tables of trained runs hold.
+
+    Example: pdrm sizes maze-10x10 --k 0,1,2 --runs runs
+    """
+    from dataclasses import asdict
+
+    from pdrm.analysis.size_claims import MACHINE, measure_blowup
+
+    found = _find_task(task, machine)
+    if k is not None:
+        ks = read_ks(k)
+    else:
+        within = found.domain.step_limit if steps is None else steps
+        ks = list(range(pdrm.machines.highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
+    seen = [] if runs is None else count_tables(runs, found)
+    record = pdrm.sizes(found, steps=steps, k=ks, seen=seen)
+    is_measured = found.pushdown == pdrm.catalogue(MACHINE)  # the machine that Theorem 4 is about
+    record["blowup"] = [asdict(row) for row in measure_blowup()] if is_measured else None
+    if as_json:
+        print_json(record)
+        return
+    print_sizes(record)
+    verb = "check" if found.domain.name == "all words" else "check-k"
+    next_command(f"pdrm {verb} {name_task(task, machine)}")
+
+
+def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
+    """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
+    `sizes` takes them. The strings of a table that sees only the top of the stack are not its own."""
+    from pdrm.learning.run_folder import POLICY, read_spec
+    from pdrm.learning.saved_policy import load_table
+    from pdrm.learning.tabular.policy import QPolicy
+    from pdrm.product.views import FullStack
+
+    if not folder.is_dir():
+        fix = "train some: pdrm train letter -o runs"
+        raise BadRunFolder(f"there is no folder {folder}", fix=fix)
+    found = []
+    for file in sorted(folder.rglob(POLICY)):
+        spec = read_spec(file.parent)
+        if spec.agent.deep or spec.task.record() != task.record():
+            continue
+        learnt = load_table(file)
+        counted = {"agent": spec.agent.name, "k": spec.agent.k, "rows": len(learnt)}
+        if isinstance(learnt, QPolicy):
+            table = learnt.q_table
+            memories = len(set(table.node.tolist()))
+            if table.memory.counts:
+                counted["counters"] = memories
+            elif isinstance(table.view, FullStack):
+                counted["strings"] = memories
+        found.append(counted)
+    return found
+
+
+def _find_task(name: str, machine: str | None) -> Task:
+    """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
+    from pdrm.analysis.size_claims import all_words
+    from pdrm.domains import names
+    from pdrm.task import Task, find_machine, pushdown_machine
+
+    is_machine = name in machine_names() or Path(name).suffix in MACHINES
+    if name in names() or not is_machine:
+        return Task(name, machine)
+    if machine is not None:
+        fix = "leave --machine out, or name a domain"
+        raise BadSetting(f"`{name}` is already a machine", fix=fix)
+    given = find_machine(name)
+    return Task(all_words(pushdown_machine(given)), given)
+
+
+def print_sizes(record: Sizes) -> None:
+    """The record as tables."""
+    from pdrm.drawing.trace import align
+
+    counts = {
+        "|S|": f"{record['environment_states']:,}",
+        "|U|": record["machine_states"],
+        "|Γ|": record["symbols"],
+        "m": record["added"],
+        "e": "∞" if record["silent_pushes"] is None else record["silent_pushes"],
+    }
+    shown = ", ".join(f"{name} = {count}" for name, count in counts.items())
+    episodes = f"episodes of {record['steps']:,} steps"
+    counters = record["counting"] or "the two that simulate the stack"
+    typer.echo(f"{record['domain']} with machine {record['machine']}, {episodes}: {shown}")
+    typer.echo(f"counters: {counters}\n\n{record}")
+    if record["blowup"]:
+        heads = ["letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "1-policy"]
+        names = ("n", "least", "configurations", "counters", "counters_within", "one_policy_rows")
+        rows = [[f"{row[name]:,}" for name in names] for row in record["blowup"]]
+        typer.echo("\nTheorem 4: two counters that simulate the stack")
+        typer.echo(align([heads, *rows]))
+
+
+# --- `pdrm check-k`: what the best k-policy loses, for each k; and `pdrm verify`, which checks a saved certificate.
+
+COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
+
+
+def check_k(
+    domain: Annotated[
+        str | None,
+        Argument(help="A domain of the catalogue, or its file.", autocompletion=complete_domain),
+    ] = None,
+    domain_file: Annotated[str | None, Option("--domain", help="The same, for a file.")] = None,
+    machine: MachineName = None,
+    k: Annotated[
+        str | None, Option(help="The k to ask about: 0..4, or 0,1,5. [0..4, and upwards]")
+    ] = None,
+    seconds: Annotated[
+        float, Option(help="The time to search; then the best bounds so far.")
+    ] = 60.0,
+    depth: Annotated[
+        int | None, Option(help="Explore the states within so many steps only.")
+    ] = None,
+    discount: Discount = None,
+    from_: Annotated[
+        str | None, Option("--from", help="`start`: ask only what is lost from the start.")
+    ] = None,
+    height: Annotated[int | None, Option(help="The highest stack that is explored.")] = None,
+    rule: Annotated[
+        str,
+        Option(help="Beyond --height: open, block or fail (the last two change the task)."),
+    ] = "open",
+    most: Annotated[int, Option(help="States to explore at most.")] = 1_500_000,
+    memory: Annotated[float, Option(help="GiB for them at most.")] = 4.0,
+    draw: Annotated[Path | None, Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
+    certificate: Annotated[
+        Path | None, Option(help="Write a proof of the recommended k (JSON).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bound what the best policy that sees the top k symbols loses, for each k.
+
+    Stopped by --seconds or Ctrl-C, it prints what is known by then.
+
+    Example: pdrm check-k maze-5x5 --draw witness.svg
+    """
+    place = domain or domain_file
+    if place is None or None not in (domain, domain_file):
+        fix = "pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
+        raise ConflictingOptions("name one domain", fix=fix)
+    from pdrm.analysis.k_search import run_search, start_search
+    from pdrm.product.finite_product import Bound
+
+    written = _check_paths(draw, certificate)
+    task, ks = pdrm.Task(place, machine), None if k is None else read_ks(k)
+    search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
+    warned = warn_of_task(task, quiet=as_json)
+    begun = monotonic()
+    report, stopped = run_search(search, seconds, quiet=as_json)
+    if as_json:
+        spent = round(monotonic() - begun, 3)
+        print_json({**report.record(), "warnings": warned, "seconds": spent, "stopped": stopped})
+    else:
+        for line in report.lines(lambda text, verdict: coloured(text, fg=COLOURS[verdict])):
+            typer.echo(line)
+    if draw is not None:
+        report.draw().save(draw)
+    if certificate is not None:
+        files = {
+            name: _name_from(certificate, where)
+            for name, where in (("domain", place), ("machine", machine))
+            if where is not None
+        }
+        replace(report.certificate(), files=files).save(certificate)
+    for path in written:
+        typer.echo(f"wrote {path}", err=as_json)
+    if not as_json:
+        _say_next(report, place, machine, discount)
+    if stopped:
+        typer.echo("stopped; this is what was known by then", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
+    """The files to write; those that cannot be written are refused before all the work."""
+    from pdrm.files import check_writable
+
+    if draw is not None:
+        from pdrm.drawing.plots import check_plot_format
+
+        check_plot_format(draw)
+    paths = [path for path in (draw, certificate) if path is not None]
+    for path in paths:
+        check_writable(path)
+    return paths
+
+
+def _name_from(certificate: Path, name: str) -> str:
+    """A file of the task, relative to the certificate's folder; or a name of the catalogue."""
+    is_file = Path(name).is_file()
+    return os.path.relpath(name, certificate.parent) if is_file else name
+
+
+def _say_next(report: KReport, place: str, machine: str | None, discount: float | None) -> None:
+    """The training that is recommended."""
+    task = name_task(place, machine, discount)
+    if report.capped:
+        next_command(f"pdrm check-k {task}")
+        return
+    agent = " --agent cprm" if report.certain else ""
+    k = f" --k {report.recommended}"
+    if report.recommended is None:
+        agent, k = (" --agent summary", "") if report.certain else ("", " --k full")
+    next_command(f"pdrm train {task}{agent}{k}")
+
+
+def verify(
+    certificate: Annotated[Path, Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
+    domain: Annotated[
+        str | None, Option(help="The domain, or its file. [the one it names]")
+    ] = None,
+    machine: MachineName = None,
+    as_json: Json = False,
+) -> None:
+    """Check a certificate of `pdrm check-k`, and print what it proves.
+
+    Every step is taken with the readable machine and computed in fractions. Exit code 2: it proves nothing.
+
+    Example: pdrm verify proof.json
+    """
+    try:
+        said = pdrm.verify(certificate, domain, machine)
+    except PdrmError as error:
+        if as_json:
+            end_with_json(error)
+        raise
+    if as_json:
+        about = pdrm.analysis.load_certificate(certificate).describe()
+        print_json({"ok": True, "errors": [], "says": said, **about})
+    else:
+        typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
+        typer.echo(f"  {said}")
