@@ -2,7 +2,7 @@
 
 All on WaterWorld with its machine. On a processor, seconds are its own, and our PPO takes turns with Stable-Baselines3's: the
 same settings, task and observations. On a GPU, seconds are the wall clock's, with as many environments as fill it and no
-peer; NumPy, JAX, optax, Gymnasium, Lark and typer are then all that is needed.
+peer; NumPy, Numba, JAX, optax, Gymnasium and typer are then all that is needed.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from benchmarks.deep import (
     water_task,
 )
 
-NOT_THERE = ("numba", "joblib", "matplotlib", "PIL", "pygraphviz", "torch", "stable_baselines3")
+NOT_THERE = ("joblib", "matplotlib", "PIL", "pygraphviz", "torch", "stable_baselines3")
 
 
 def test_it_can_be_recorded_where_little_is_installed():

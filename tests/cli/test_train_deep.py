@@ -115,7 +115,6 @@ def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path, m
     for words in (
         (folder, "-o", tmp_path / "water.mov"),
         (tmp_path / "nowhere",),
-        (folder, "--seed", -1),
     ):
         refused = pdrm("film", *words)
         assert (refused.code, refused.err[:7]) == (2, "error[E")
