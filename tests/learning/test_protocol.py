@@ -1,5 +1,8 @@
 """Agents and environments of others: trained, tested, kept and compared as ours are."""
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import gymnasium
@@ -8,7 +11,14 @@ import pytest
 
 import pdrm
 from examples.double_q import DoubleQ
-from pdrm.errors import BadPolicyFile, BadRunFolder, BadSetting, DoesNotApply, WrongKind
+from pdrm.errors import (
+    BadPolicyFile,
+    BadRunFolder,
+    BadSetting,
+    DoesNotApply,
+    UnknownAgent,
+    WrongKind,
+)
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
@@ -219,6 +229,103 @@ def test_a_learner_that_does_not_train_is_told():
         pdrm.train("letter", Lazy(), epsilon=0.1)
 
 
+def test_what_cannot_be_loaded_again_is_told_at_the_first_save(tmp_path):
+    class Objects(RemembersLearner):
+        def save(self):
+            return {"table": np.array([{}, None])}
+
+    class Kept(Remembers):
+        def learner(self, task, seed):
+            return Objects(task, seed)
+
+    with pytest.raises(BadSetting, match="`save` of agent `turns`"):
+        pdrm.train("letter", Kept(), folder=tmp_path, **SHORT)
+    assert not list(tmp_path.glob("*/result.json"))
+
+
+@dataclass(frozen=True)
+class Trains(Remembers):
+    """Says how long it trains."""
+
+    episodes: int = 500
+
+
+def test_a_run_is_loaded_with_its_own_length_and_a_difference_is_named(tmp_path):
+    run = pdrm.train("letter", Trains(), folder=tmp_path, **SHORT)
+    assert pdrm.Run.load(run.folder, agent=Trains()).spec == run.spec
+    with pytest.raises(BadRunFolder, match="differ in settings/fields/k"):
+        pdrm.Run.load(run.folder, agent=Trains(k=2))
+
+
+MAIN = """
+from dataclasses import dataclass
+import sys, pdrm
+from tests.learning.test_protocol import SHORT, RemembersLearner
+
+@dataclass(frozen=True)
+class Own:
+    name: str = "own"
+    def learner(self, task, seed):
+        return RemembersLearner(task, seed)
+
+if __name__ == "__main__":
+    results = pdrm.Study(["letter"], [Own()], seeds=2, settings=SHORT).run(sys.argv[1], workers=2)
+    assert not results.failures, results.failures
+"""
+
+
+def test_an_agent_of_a_script_trains_in_other_processes(tmp_path):
+    (tmp_path / "own.py").write_text(MAIN)
+    command = [sys.executable, tmp_path / "own.py", tmp_path / "study"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": "."}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# --- Agents of Stable-Baselines3
+
+TINY = {"total_timesteps": 64, "n_steps": 32, "batch_size": 32, "test_episodes": 1}
+
+
+def test_agents_of_stable_baselines_take_lengths_and_objects(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    task = Task("echo")
+    ppo = pdrm.SB3("PPO", n_steps=32, batch_size=32)
+    run = pdrm.train(task, ppo, total_timesteps=64, test_episodes=2, folder=tmp_path)
+    assert run.curve.returns.shape[1] == 2
+    assert run.curve.at[-1] == 64
+    kept = pdrm.Run.load(run.folder)
+    assert kept.spec == run.spec
+    for flatten in (False, True):
+        seen, _ = task.env(1, flatten=flatten).reset(seed=0)
+        assert kept.policy.act(seen, deterministic=True) in range(len(task.finite.actions))
+
+    def made():
+        own = {"activation_fn": torch.nn.ReLU}
+        return pdrm.SB3("PPO", learning_rate=lambda _: 1e-3, policy_kwargs=own, **TINY)
+
+    agent = made()
+    run = pdrm.train(task, agent, folder=tmp_path)
+    assert run.spec.id == RunSpec(task, made(), 0).id
+    with pytest.raises(BadRunFolder, match="cannot hold"):
+        pdrm.Run.load(run.folder)
+    assert pdrm.Run.load(run.folder, agent=agent).evaluate(1)["episodes"] == 1
+
+
+def test_agents_of_stable_baselines_that_cannot_be_made():
+    pytest.importorskip("stable_baselines3")
+    with pytest.raises(UnknownAgent):
+        pdrm.SB3(pdrm.PPO)
+    with pytest.raises(BadSetting, match="not a name"):
+        pdrm.SB3("PPO", pdrm.PPO)
+    for agent in (pdrm.SB3("RecurrentPPO"), pdrm.SB3("PPO", wrong=1), pdrm.SB3("PPO", k="none")):
+        with pytest.raises(BadSetting):
+            pdrm.train("echo", agent)
+    pdrm.train("echo", pdrm.SB3("PPO", "MlpPolicy", k="none", verbose=0, seed=3, **TINY))
+
+
 # --- Environments of others
 
 LAKE = "name goal\nevents goal\nstart u\nfinal done\notherwise stay 0\nu -> done : goal, 1"
@@ -230,6 +337,25 @@ def lake_events(_before, _action, after, _info):
 
 def lake():
     return gymnasium.make("FrozenLake-v1", is_slippery=False)
+
+
+def test_an_environment_whose_observation_is_a_dictionary():
+    class Room(gymnasium.ObservationWrapper):
+        """Shows a dictionary, as MiniGrid does."""
+
+        observation_space = gymnasium.spaces.Dict(
+            {"at": gymnasium.spaces.Discrete(16), "image": gymnasium.spaces.Box(0, 1, (2,))}
+        )
+
+        def observation(self, observation):
+            return {"at": observation, "image": np.zeros(2, np.float32)}
+
+    def labels(_before, _action, after, _info):
+        return {"goal"} if after["at"] == 15 else set()
+
+    task = Task(lambda: Room(lake()), LAKE, labels=labels, name="room")
+    run = pdrm.train(task, DoubleQ(), total_timesteps=200, test_every=100)
+    assert set(run.episode()[0].state) == {"at", "image", "machine", "stack"}
 
 
 def test_a_task_in_an_environment_of_your_own(tmp_path):

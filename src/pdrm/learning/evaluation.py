@@ -12,6 +12,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -329,9 +330,9 @@ def play_policy(env: Any, policy: Policy, episodes: int, seed: int) -> Iterator[
 
 def _moment(observation: Any, action: Any, info: Any) -> Moment:
     record = info["machine"]
-    seen = observation["observation"] if isinstance(observation, Mapping) else observation
+    seen = observation.get("observation") if isinstance(observation, Mapping) else observation
     return Moment(
-        int(seen) if np.ndim(seen) == 0 else observation,
+        int(seen) if isinstance(seen, Integral) else observation,
         Configuration(record["state"], record["stack"]),
         int(action) if action is not None and np.ndim(action) == 0 else action,
         record["label"],

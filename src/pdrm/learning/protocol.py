@@ -7,7 +7,8 @@ below, and is used if it is there. Last comes how a run sees an agent of others:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pdrm.domains.finite_domain import FiniteDomain
@@ -16,6 +17,7 @@ from pdrm.files import Arrays
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
     PAPER_SETTINGS,
+    SOURCE,
     TESTS_PER_RUN,
     BuiltInAgent,
     check_count,
@@ -159,6 +161,17 @@ class GuestAgent:
     """Training between two evaluations (default: a twentieth)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
+    identity: dict[str, Any] = field(init=False, compare=False)
+    """The class with a hash of its source, and the fields. Another process may see another source, so it travels with the agent."""
+
+    def __post_init__(self) -> None:
+        kind = type(self.agent)
+        identity = {
+            "class": f"{kind.__module__}.{kind.__qualname__}",
+            SOURCE: hash_source(kind),
+            "fields": plain(vars_of(self.agent)),
+        }
+        object.__setattr__(self, "identity", identity)
 
     def __repr__(self) -> str:
         return repr(self.agent)
@@ -204,16 +217,8 @@ class GuestAgent:
         return self.test_every or max(1, self.total // TESTS_PER_RUN)
 
     def record(self) -> dict[str, Any]:
-        """The fields, the class with a hash of its source, and the length of training, as JSON values."""
-        kind = type(self.agent)
-        own = {name: plain(value) for name, value in vars_of(self.agent).items()}
-        schedule = {name: value for name, value in vars_of(self).items() if name in SCHEDULE}
-        return {
-            "class": f"{kind.__module__}.{kind.__qualname__}",
-            "source": hash_source(kind),
-            "fields": own,
-            **schedule,
-        }
+        """What identifies the agent, and the length of training, as JSON values."""
+        return self.identity | {name: vars_of(self)[name] for name in SCHEDULE}
 
 
 AnyAgent = BuiltInAgent | GuestAgent
@@ -245,8 +250,8 @@ def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAg
 
 
 def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
-    """Change the length of training, and fields of the agent if it is a dataclass."""
-    agent: Any = guest.agent
+    """Change the length of training, and other fields of the agent if it is a dataclass."""
+    agent: Any = copy(guest.agent)
     known = vars_of(agent)
     own = {name: value for name, value in given.items() if name in known}
     schedule = {name: value for name, value in given.items() if name in SCHEDULE}
@@ -255,8 +260,13 @@ def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
         raise UnknownSetting(fault, fix=did_you_mean(name, [*known, *SCHEDULE]))
     for name, value in schedule.items():
         check_count(name, value, 1)
-    if own and not is_dataclass(agent):
+    has_fields = is_dataclass(agent)
+    if own.keys() - schedule.keys() and not has_fields:
         raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
+    if has_fields:
+        agent = replace(agent, **own)
+    else:
+        vars(agent).update(own)
     if "episodes" in schedule:
         schedule["total_timesteps"] = None
-    return replace(guest, agent=replace(agent, **own) if own else agent, **schedule)
+    return replace(guest, agent=agent, **schedule)

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +38,8 @@ from pdrm.files import (
 from pdrm.learning.agents import Deep, kind_of
 from pdrm.learning.learners import begin
 from pdrm.learning.protocol import SCHEDULE, Agent, AnyAgent, GuestAgent, agent_for
+from pdrm.learning.settings import SOURCE
+from pdrm.product.observation import list_entries
 from pdrm.task import DomainLike, Task
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
@@ -253,8 +255,9 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
     except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     record.pop("success", None)
-    if json.loads(json.dumps(spec.record())) != record:
-        fault = f"{folder} is a run of another task or agent, or a file in it has changed"
+    kept, given = list_entries(record), list_entries(json.loads(json.dumps(spec.record())))
+    if differ := [name for name in kept | given if kept.get(name) != given.get(name)]:
+        fault = f"{folder} is a run of another task or agent, or a file in it has changed: they differ in {', '.join(differ)}"
         raise BadRunFolder(fault, fix="restore its files, or give its own `task` and `agent`")
     return spec
 
@@ -274,17 +277,21 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
 
 def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
     """The agent of a record; somebody else's is given."""
-    if "source" not in settings:
+    if SOURCE not in settings:
         return kind_of(name)(**settings) if given is None else agent_for(given)
-    own = given
-    if settings["class"].endswith("sb3_agent.SB3"):
+    own, fields = given, settings["fields"]
+    is_ours = settings["class"].endswith("sb3_agent.SB3")
+    if given is None and is_ours and f'"{SOURCE}"' not in json.dumps(fields):
         from pdrm.learning.deep.sb3_agent import SB3
 
-        own = SB3.read(settings["fields"])
+        own = SB3.read(fields)
     if not isinstance(own, Agent):
-        fault = f"agent `{name}` is {settings['class']}, which a file cannot hold"
+        fault = f"agent `{name}` is {settings['class']}, or has a setting, which a file cannot hold"
         raise BadRunFolder(fault, fix="pdrm.Run.load(folder, agent=…)")
-    return GuestAgent(own, **{word: settings[word] for word in SCHEDULE})
+    schedule = {word: fields[word] for word in SCHEDULE if fields.get(word) is not None}
+    guest = agent_for(own, schedule)
+    assert isinstance(guest, GuestAgent)  # of an `Agent`
+    return replace(guest, **{word: settings[word] for word in SCHEDULE})
 
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:

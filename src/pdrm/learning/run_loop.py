@@ -24,11 +24,20 @@ from pdrm import __version__
 from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, Diverged
-from pdrm.files import Fingerprint, encode_arrays, ensure_folder, write_atomically
+from pdrm.files import (
+    MALFORMED,
+    Fingerprint,
+    describe_fault,
+    encode_arrays,
+    ensure_folder,
+    read_arrays,
+    write_atomically,
+)
 from pdrm.learning.evaluation import Curve, make_test
 from pdrm.learning.learners import NetworkLearner, TableLearner, begin_all
 from pdrm.learning.protocol import (
     AnyAgent,
+    GuestAgent,
     KeptPolicy,
     Learner,
     Policy,
@@ -184,6 +193,8 @@ class Course:
         else:
             policy = self.learner.policy()
             test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, seed)
+        if not self.tests and isinstance(agent, GuestAgent):
+            self.save_policy()  # if it cannot be kept, say so now
         before, steps = self.learner.episodes, self.learner.steps
         self.tests.append(replace(test, episodes=before, timesteps=steps))
 
@@ -208,7 +219,14 @@ class Course:
             return learner.save_policy(path, about)
         policy = learner.policy()
         if isinstance(learner, Resumable):
-            data = encode_arrays(learner.save())
+            arrays = learner.save()
+            try:
+                data = encode_arrays(arrays)
+                read_arrays(data)
+            except MALFORMED as error:
+                fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
+                fix = "return a dictionary of arrays of numbers, none of objects"
+                raise BadSetting(fault, fix=fix) from error
         elif isinstance(policy, KeptPolicy):
             data = encode_arrays(policy.arrays())
         else:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import HABITS
 from pdrm.product.views import FullStack, TopK, View
-from pdrm.task import DISCOUNTS
+from pdrm.task import DISCOUNTS, hash_source
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -31,6 +31,8 @@ FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
 TASK: Any = None
 """The default of a setting that depends on the task; `settled` fills it in when a run is made."""
+SOURCE = "source"
+"""In the record of an agent: the hash of the source of a class or function, which a file cannot hold."""
 LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
 """The units of training, and the settings that say how long it is."""
 TESTS_PER_RUN = 20
@@ -139,7 +141,7 @@ def vars_of(agent: object) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A JSON value, or a text of it."""
+    """A JSON value, or a text of it; of a function or a class the hash of its source."""
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     if isinstance(value, Mapping):
@@ -148,6 +150,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, Integral):
         return int(value)
+    if callable(value):
+        return {SOURCE: hash_source(value)}
     return float(value) if isinstance(value, Real) else repr(value)
 
 

@@ -5,15 +5,17 @@ It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from pdrm.errors import MissingPackage, UnknownAgent, did_you_mean
-from pdrm.files import Arrays
+from pdrm.errors import BadSetting, MissingPackage, UnknownAgent, did_you_mean
+from pdrm.files import MALFORMED, Arrays, describe_fault
 from pdrm.learning.protocol import Until
+from pdrm.learning.tabular.policy_table import refuse_exploring
 from pdrm.task import Task
 
 NAMES = (
@@ -48,9 +50,11 @@ class SB3:
         test_episodes: int = 10,
         **options: Any,
     ) -> None:
+        if not isinstance(policy, str):
+            raise BadSetting(f"policy is {policy}, not a name", fix='policy="MlpPolicy"')
         if algorithm not in NAMES:
             fault = f"Stable-Baselines3 has no algorithm `{algorithm}`"
-            raise UnknownAgent(fault, fix=did_you_mean(algorithm, NAMES))
+            raise UnknownAgent(fault, fix=did_you_mean(str(algorithm), NAMES))
         self.algorithm, self.policy, self.k = algorithm, policy, k
         self.total_timesteps, self.test_every = total_timesteps, test_every
         self.test_episodes, self.options = test_episodes, options
@@ -102,7 +106,12 @@ class SB3Learner:
         if agent.policy.startswith("Mlp"):
             flat = gymnasium.wrappers.FlattenObservation(self.env)
         kind = _find_algorithm(agent.algorithm)
-        self.model = kind(agent.policy, flat, seed=seed, verbose=0, **agent.options)
+        try:
+            self.model = kind(agent.policy, flat, **{"seed": seed, "verbose": 0, **agent.options})
+        except (*MALFORMED, AssertionError) as error:
+            fix = f"its policies are {', '.join(kind.policy_aliases)}; settings that pdrm.SB3 does not have are its own arguments"
+            fault = f"Stable-Baselines3 refuses {agent}: {describe_fault(error)}"
+            raise BadSetting(fault, fix=fix) from error
         self.episodes = 0
 
     @property
@@ -153,9 +162,14 @@ class SB3Policy:
         """Forget the state of an LSTM; an episode begins."""
         self.memory, self.begins = None, np.ones(1, bool)
 
-    def act(self, observation: Any, _info: Any, /) -> Any:
+    def act(self, observation: Any, _info: Any = None, *, deterministic: bool = True) -> Any:
         """The action."""
-        seen = gymnasium.spaces.flatten(self.space, observation) if self.is_flat else observation
+        refuse_exploring(deterministic)
+        seen: Any = observation
+        if self.is_flat and np.shape(seen) != self.model.observation_space.shape:
+            seen = gymnasium.spaces.flatten(self.space, observation)
+        elif not self.is_flat and isinstance(self.space, Mapping) and not isinstance(seen, Mapping):
+            seen = gymnasium.spaces.unflatten(self.space, observation)
         action, self.memory = self.model.predict(
             seen, state=self.memory, episode_start=self.begins, deterministic=True
         )
