@@ -177,7 +177,8 @@ class CannotRead(PdrmError, code="E0101"):
 
 class UnknownKeyword(PdrmError, code="E0102"):
     """A header line starts with a word that is not a keyword. The keywords are name, events, exclusive, stack, counters,
-    states, start, final, otherwise, map and for."""
+    states, start, final, otherwise, map and for; above a grammar, an expression or a formula they are accept, reward, fail, step,
+    complete, events and exclusive."""
 
 
 class BadReward(PdrmError, code="E0103"):
@@ -484,7 +485,7 @@ class EarlyAcceptance(TaskWarning):
 
     >>> print(EarlyAcceptance())
     warning[W0605]: the task is done at the first label that makes it true, whatever comes later
-      fix: use accept="end" (`accept end` in a file), or ask for something that stays true
+      fix: write the line `accept end` (in Python, accept="end"), or ask for something that stays true
     """
 
     def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
@@ -492,7 +493,7 @@ class EarlyAcceptance(TaskWarning):
         said = "the task is done at the first label that makes it true, whatever comes later"
         if words is not None:
             said = f"the task is done when `{words[0]}` has been read, so that `{words[1]}`, a word too, is never read to its end"
-        fix = 'use accept="end" (`accept end` in a file), or ask for something that stays true'
+        fix = 'write the line `accept end` (in Python, accept="end"), or ask for something that stays true'
         super().__init__(Finding("W0605", said, where, fix))
 
 

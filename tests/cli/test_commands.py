@@ -164,6 +164,12 @@ def test_catalogue_lists_and_prints(pdrm):
     assert pdrm("catalogue", "letter").out == catalogue_text("letter")
 
 
+def test_a_word_that_is_a_file_without_its_ending_is_told_as_one(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dive.pdrm").touch()
+    assert "did you mean `dive.pdrm`?" in pdrm("combine", "dive", "letter").err
+
+
 def test_a_machine_can_come_from_standard_input():
     command = [sys.executable, "-m", "pdrm", "check", "-"]
     done = subprocess.run(

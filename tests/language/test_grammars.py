@@ -14,6 +14,8 @@ from pdrm.errors import (
     TaskWarning,
     TooLarge,
     Undecidable,
+    UnknownEvent,
+    UnknownKeyword,
 )
 from pdrm.language import parse_word, to_text
 
@@ -270,7 +272,10 @@ def test_faults_have_a_line_a_column_and_a_fix():
         ('start: "b" ~ 3..2', {}, BadGrammar, (1, 12, 1)),
         ('start: "b" ~ 1001', {}, BadGrammar, (1, 12, 1)),
         ('start: ["a" | "b" "c"', {}, BadGrammar, (1, 8, 1)),
-        ('start: ("a" | "b" ] "c"', {}, BadGrammar, (1, 19, 1)),
+        ('start: ("a" | "b" ] "c"', {}, BadGrammar, (1, 8, 1)),
+        ('start: ("a" "b"\nrest: "c"', {}, BadGrammar, (1, 8, 1)),
+        ('start: "a x', {}, CannotRead, (1, 8, 1)),
+        ('start: "a" x y\nx: "b" x\ny: x', {}, BadGrammar, (2, 1, 1)),
         ('start: "a"\n  | "b" nothing', {}, BadGrammar, (2, 9, 7)),
         ('start: "a" | (loop | loop "b") "c"\nloop: "x" loop', {}, BadGrammar, (2, 1, 4)),
         ("start:", {}, BadGrammar, (1, 1, 5)),
@@ -330,6 +335,22 @@ def test_faults_of_header_lines_have_a_place():
         )
         assert caught.value.fix
     assert "`start`" in caught.value.fix
+
+
+def test_a_misspelt_header_line_is_told_as_one():
+    for kind, body in (("grammar", 'start: "a"'), ("regex", '"a"'), ("ltlf", "F a")):
+        with pytest.raises(UnknownKeyword) as caught:
+            pdrm.parse(f"step 1\n fial -10\n{body}", f"task.{kind}")
+        where = caught.value.where
+        assert (where.line, where.column, where.width) == (2, 2, 4)
+        assert caught.value.fix == "did you mean `fail`?"
+    with pytest.raises(UnknownEvent):
+        pdrm.parse("events a\nfailed U a", "task.ltlf")
+
+
+def test_a_text_with_rules_is_a_grammar_and_has_no_state_that_nothing_leads_to():
+    machine = pdrm.parse('// one\nstep 1\nstart: "a"')
+    assert (machine.states, machine.otherwise.action) == (("read",), "stay")
 
 
 def test_a_reserved_event_is_shown_where_it_stands():

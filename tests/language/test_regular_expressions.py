@@ -6,6 +6,7 @@ import pdrm
 from pdrm.errors import (
     BadGrammar,
     BadSetting,
+    CannotRead,
     EarlyAcceptance,
     ImpossibleLabel,
     TooDeep,
@@ -86,7 +87,8 @@ FAULTS = {
     '"a" )': (BadGrammar, 5),
     '"a" ~ x': (BadGrammar, 7),
     '"a" ~ 3..1': (BadGrammar, 5),
-    '"a': (BadGrammar, 2),
+    '"a': (CannotRead, 1),
+    '"a" "b': (CannotRead, 5),
     "": (BadGrammar, 0),
     '(("a" ~ 1000) ~ 1000) ~ 1000': (TooLarge, 1),
     '"b" ((["c"] | "a") ~ 1000 "d") ~ 3': (TooLarge, 1),

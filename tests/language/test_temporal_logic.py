@@ -111,7 +111,7 @@ def test_what_is_done_before_it_should_be_is_warned_of():
         with pytest.warns(EarlyAcceptance, match="W0605") as caught:
             pdrm.from_ltlf(text)
         assert [str(one.message.finding.where) for one in caught] == ["<formula>:1:1"]
-    for text in ("F a", "!a U b", "F(a & X F b)", "a", "X a"):
+    for text in ("F a", "!a U b", "F(a & X F b)", "a", "X a", "b & O a", "H a"):
         pdrm.from_ltlf(text)  # a warning would be an error here
     for text in ("G a", "response(a, b)"):
         pdrm.from_ltlf(text, accept="end")
@@ -131,6 +131,7 @@ FAULTS = {
     "F(a & ": (CannotRead, 6),
     "a b": (CannotRead, 3),
     "respons(a, b)": (CannotRead, 1),
+    "f(a)": (CannotRead, 1),
     "response(a)": (CannotRead, 1),
     "F a)": (CannotRead, 4),
     "(a": (CannotRead, 3),

@@ -97,8 +97,9 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     kind = kind_of(text, file)
     if kind is not None:
         task = read_task_text(text, file, kind, name, TaskOptions())
-        machine: AnyMachine = import_module(KINDS[kind]).build(task)
-        return machine
+        with task.naming_header():
+            machine: AnyMachine = import_module(KINDS[kind]).build(task)
+            return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
         fill = read_automaton if looks_like_automaton(text) else read_json
@@ -116,11 +117,15 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
 def kind_of(text: str, file: str) -> str | None:
     r"""The kind of task that a text describes as a set of words (None for a machine), by the ending of the file or its first word.
 
+    Without these, a text with lines such as `start: "a"` and no `->` is a grammar.
+
     >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("F(a & X b)", "task.ltlf")
     ('grammar', 'ltlf')
     """
     code = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
-    found = (Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1])
+    found = [Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1]]
+    if "->" not in code and re.search(r'^\w+[ \t]*:.*"', code, re.MULTILINE):
+        found.append("grammar")
     return next((word for word in found if word in KINDS), None)
 
 
@@ -174,7 +179,9 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        fix = did_you_mean(str(name), catalogue_names())
+        file = f"{name}.pdrm"
+        found = os.path.exists(file)
+        fix = f"did you mean `{file}`?" if found else did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pdrm.errors import NotUtf8, TooDeep, TooLarge, Where, WrongKind
+from pdrm.errors import CannotRead, NotUtf8, TooDeep, TooLarge, Where, WrongKind
 from pdrm.files import read_beginning
 from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
@@ -142,6 +142,11 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
         for found in pattern.finditer(last.code):
             kind = str(found.lastgroup)
             tokens.append(Token(kind, found[kind], last, found.start(kind) + 1))
+            if tokens[-1][:2] == ("odd", '"'):
+                fault = "this quote is not closed"
+                raise CannotRead(
+                    fault, where=tokens[-1].where, fix='write a second `"` on its line'
+                )
             if len(tokens) > most:
                 fault = f"more than {most:,} words and signs"
                 fix = "split the task, and combine its machines"

@@ -17,11 +17,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pdrm.errors import BadReward, BadSetting, CannotRead, DuplicateName, PdrmError, Where
+from pdrm.errors import (
+    BadReward,
+    BadSetting,
+    CannotRead,
+    DuplicateName,
+    PdrmError,
+    UnknownKeyword,
+    Where,
+    name_alike,
+)
 from pdrm.language.document import number_of
 from pdrm.language.source import Line, split_lines
 from pdrm.machines.guards import Guard, events_of
@@ -107,6 +116,25 @@ class TaskText:
     where: dict[str, Where]
     """The places of header lines, and of the names after `complete`."""
     file: str
+
+    @contextmanager
+    def naming_header(self) -> Iterator[None]:
+        """If an error is on the first line of the body, and that is a misspelt header line, say so."""
+        try:
+            yield
+        except PdrmError as error:
+            told: PdrmError = error
+            for line in self.body[:1]:
+                word, *rest = line.code.split()
+                keyword = name_alike(word, SHAPES)
+                here = error.where is not None and error.where.line == line.number
+                if here and keyword and ":" not in line.code:
+                    with suppress(PdrmError):
+                        _read_header(replace(line, text=" ".join([keyword, *rest])), {}, {})
+                        where = line.at(line.indent + 1, len(word))
+                        fault, fix = f"`{word}` is not a keyword", f"did you mean `{keyword}`?"
+                        told = UnknownKeyword(fault, where=where, fix=fix)
+            raise told from error.__cause__
 
 
 SHAPES = {

@@ -163,10 +163,16 @@ class Translation:
         final: tuple[str, ...] = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
         otherwise = Otherwise.stay(options.step)
         if options.fail != IGNORE:
-            otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
             for (state, top), found in moves.items():
                 if letters.others != FALSE and found[0].labels is not None:
                     found.append(DraftMove(letters.others, state, (top,), options.step))
+            every = letters.sets.all.node
+            read = (
+                letters.sets.join([every if one.labels is None else one.labels for one in found])
+                for found in moves.values()
+            )
+            if any(labels != every for labels in read):
+                otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
 
         def name_state(state: State) -> str:
             return _clean(parser.name_state(state))
@@ -208,11 +214,17 @@ class Translation:
                 where = self.places.get(guard)
                 raise BadGrammar(f"no label holds for `{guard}`", where=where, fix=fix)
         grammar.analyse(letters)
-        for name, rule in self.rules.items():
-            if name in grammar.names and grammar.names.index(name) not in grammar.shortest:
-                fault = f"no word comes from rule `{name}`: it never ends"
-                fix = "give it an alternative that does not need itself"
-                raise BadGrammar(fault, where=rule.where, fix=fix)
+        if endless := [one for one in range(len(grammar.names)) if one not in grammar.shortest]:
+            passed: list[int] = []
+            one = endless[0]
+            while one not in passed:  # what it needs may be the reason
+                passed.append(one)
+                one = next(part for part in grammar.productions[one][-1].right if part in endless)
+            around = (grammar.names[part] for part in passed[passed.index(one) :])
+            name = next(name for name in around if name in self.rules)
+            fault = f"no word comes from rule `{name}`: it never ends"
+            fix = "give it an alternative that does not need itself"
+            raise BadGrammar(fault, where=self.rules[name].where, fix=fix)
         return grammar, None if ending is None else grammar.guards.index(ending)
 
     def _explain(self, automaton: Automaton) -> Undecidable:
@@ -234,7 +246,7 @@ class Translation:
         name = names[automaton.states[number].reduce[letter][0].left]
         after = f"after `{shared}`, " if shared else ""
         fault = f"{after}one event of look-ahead does not say if `{name}` is complete"
-        fix = "write what the two ways to read it begin with once, with the alternatives after it"
+        fix = 'if two ways to go on begin alike, write the beginning once: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
         error = Undecidable(fault, where=self._place(name), fix=fix)
         error.shared = shared
         return error

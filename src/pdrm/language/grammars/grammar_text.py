@@ -108,6 +108,7 @@ MOST_TOKENS = 4 * MOST_SYMBOLS
 MOST_TIMES = 1_000
 """Times that `~` may repeat."""
 SHAPE = 'write rules such as `pair: "open" pair* "close"`, with events in double quotes'
+EXPRESSION = 'write events in double quotes: `"a" ("b" | "c")*`'
 
 
 def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
@@ -141,6 +142,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
             fault = f"`{token.text}` is not in quotes"
             fix = f'write events in double quotes: `"{token.text}"` (only a grammar has rules)'
             raise BadGrammar(fault, where=token.where, fix=fix)
+    parser.shape = EXPRESSION
     inner = parser.alternatives()
     if parser.here.kind != END_OF_TEXT:
         parser.fail()
@@ -153,10 +155,13 @@ class _GrammarParser(Cursor):
     indent = 0
     """Column of the rule that is read: the next rule begins there, or further left."""
 
+    shape = SHAPE
+    """The fix of what does not belong where it stands."""
+
     def fail(self) -> None:
         token = self.here
         fault = f"`{token.text}` does not belong here" if token.text else "something is missing"
-        raise BadGrammar(fault, where=token.where, fix=SHAPE)
+        raise BadGrammar(fault, where=token.where, fix=self.shape)
 
     def rule(self) -> Definition:
         name = self.here
@@ -214,9 +219,8 @@ class _GrammarParser(Cursor):
             inner = self.alternatives()
         closing = ")" if opened.text == "(" else "]"
         if not self.take(closing):
-            where = self.here.where if self.here.text else opened.where
             fix = f"close the `{opened.text}`"
-            raise BadGrammar(f"a `{closing}` is missing", where=where, fix=fix)
+            raise BadGrammar(f"a `{closing}` is missing", where=opened.where, fix=fix)
         return inner if opened.text == "(" else _repeat(inner, 0, 1)
 
     def _times(self, sign: Token) -> tuple[int, int]:

@@ -35,9 +35,12 @@ class Acceptor:
 
 
 def reward_machine(
-    acceptor: Acceptor, name: str, options: TaskOptions, where: Where
+    acceptor: Acceptor, name: str, options: TaskOptions, where: Where, looks_back: bool = False
 ) -> PushdownRewardMachine:
-    """The machine that reads words of the acceptor's language and pays as the options say."""
+    """The machine that reads words of the acceptor's language and pays as the options say.
+
+    If the task only looks back, it is meant to be done as soon as it can be, so there is no warning of that.
+    """
     store = acceptor.sets
     followers = [
         [state for state in store.leaves(moves) if isinstance(state, int)]
@@ -48,7 +51,7 @@ def reward_machine(
     if not distance.keys() & (followers[0] if first else {0}):
         fix = "look for parts that contradict each other, and for events that exclude each other"
         raise BadSetting("the task holds on no trace: it can never be done", where=where, fix=fix)
-    if first:
+    if first and not looks_back:
         _warn_of_early_acceptance(followers, acceptor.accepting, where)
     becomes: dict[Hashable, Hashable] = {None: None}
     for state, accepts in enumerate(acceptor.accepting):

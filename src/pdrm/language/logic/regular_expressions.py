@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 
 from pdrm.errors import BadGrammar, TooLarge, Where
 from pdrm.language.grammars.grammar_machine import Translation
-from pdrm.language.grammars.grammar_text import Definition, read_expression
+from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_expression
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
@@ -65,8 +65,7 @@ def from_regex(
 def build(task: TaskText) -> PushdownRewardMachine:
     """The machine of a task's text."""
     if not task.body:
-        fix = 'write events in double quotes: `"a" "b"*`'
-        raise BadGrammar("the expression is empty", where=Where(task.file), fix=fix)
+        raise BadGrammar("the expression is empty", where=Where(task.file), fix=EXPRESSION)
     where = task.body[0].at(1)
     expression = read_expression(task.body, task.file)
     translation = Translation(task, {START: Definition(START, expression, where)})

@@ -258,18 +258,18 @@ def parse_formula(text: str) -> Temporal:
 
 def parse_task(
     lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA
-) -> Temporal:
+) -> tuple[Temporal, bool]:
     """Read the formula on some lines, about these events (default: any).
 
-    A formula that is written with past operators only is about the last label.
+    A formula that is written with past operators only is about the last label; then True is returned with it.
 
-    >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) is parse_formula("F(last & O a & !b)")
+    >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) == (parse_formula("F(last & O a & !b)"), True)
     True
     """
     parser = _FormulaParser(lines, file, events)
     formula = parser.parse()
     looks_back = bool(parser.written & PAST) and not parser.written - PAST
-    return eventually(both(PLACES["last"], formula)) if looks_back else formula
+    return eventually(both(PLACES["last"], formula)) if looks_back else formula, looks_back
 
 
 class _FormulaParser(Cursor):
@@ -345,7 +345,7 @@ class _FormulaParser(Cursor):
         """A pattern and its arguments."""
         pattern = PATTERNS.get(name.text)
         if pattern is None:
-            fix = did_you_mean(name.text, PATTERNS)
+            fix = did_you_mean(name.text, [*PATTERNS, *UNARY])
             self.fail(f"no pattern is called `{name.text}`", fix, name)
         self.written.add(name.text)
         arguments = [self.binary()]

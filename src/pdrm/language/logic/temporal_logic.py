@@ -73,7 +73,7 @@ def from_ltlf(
 def build(task: TaskText) -> PushdownRewardMachine:
     """The machine of a task's text; the events of the options, if any, are all that there are."""
     options, file = task.options, task.file
-    formula = parse_task(list(task.body), options.events or None, file)
+    formula, looks_back = parse_task(list(task.body), options.events or None, file)
     events = options.events or tuple(events_in(formula))
     if options.accept == "end":
         if END in events_in(formula):
@@ -82,7 +82,8 @@ def build(task: TaskText) -> PushdownRewardMachine:
         events = (*(event for event in events if event != END), END)
     alphabet = Alphabet(events, options.exclusive or ())
     with placing(where := task.body[0].at(1) if task.body else Where(file)):
-        return reward_machine(Progression(formula, alphabet).explore(), task.name, options, where)
+        acceptor = Progression(formula, alphabet).explore()
+        return reward_machine(acceptor, task.name, options, where, looks_back)
 
 
 State = tuple[int, ...]
