@@ -100,7 +100,7 @@ class SB3Learner:
         self.agent, self.env = agent, task.env(agent.k)
         flat: Any = self.env
         if agent.policy.startswith("Mlp"):
-            flat = gymnasium.wrappers.FlattenObservation(self.env)
+            flat = task.env(agent.k, flatten=True)
         kind = _find_algorithm(agent.algorithm)
         self.model = kind(agent.policy, flat, seed=seed, verbose=0, **agent.options)
         self.episodes = 0
