@@ -158,9 +158,14 @@ def suggest(word: str, known: Iterable[str], fix: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists the few there are."""
+    """A hint that names the closest known word, or one that begins so, or lists the few there are.
+
+    >>> did_you_mean("fina", ["final_state"]), did_you_mean("sarsa", ["summary"])
+    ('did you mean `final_state`?', 'known: `summary`')
+    """
     words = list(dict.fromkeys(known))
-    close = name_alike(name, words, 0.7)
+    begun = (word for word in words if name and word.startswith(name))
+    close = name_alike(name, words, 0.7) or next(begun, "")
     if close:
         return f"did you mean `{close}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
