@@ -88,6 +88,40 @@ def test_what_is_wrong_is_said_with_a_way_out(folder):
         assert caught.value.fix
 
 
+def test_an_environment_has_the_settings_of_wrap():
+    def make():
+        return gym.make("FrozenLake-v1", is_slippery=False)
+
+    def events(observation, action, next_observation, info):
+        return {"key"} if info["before"] == 0 and next_observation == 4 else set()
+
+    def place(env):
+        return int(env.unwrapped.s)
+
+    def task(**settings):
+        return Task(make, MACHINE, labels=events, name="lake", **settings)
+
+    lake = task(remember=place, reward_weight=0, ignore_end=True)
+    env = lake.env()
+    env.reset(seed=0)
+    assert env.step(1)[1:3] == (1.0, True)
+    assert env.ignore_end
+    assert env.reward_weight == 0
+    assert len({task(), task(remember=place), lake, task(remember=place, ignore_end=True)}) == 4
+    for setting in ({"labels": events}, {"name": "a"}, {"ignore_end": True}, {"reward_weight": 0}):
+        with pytest.raises(BadSetting, match=next(iter(setting))):
+            Task("letter", **setting)
+    assert "<svg" in lake._repr_html_() or "image/svg" in lake._repr_html_()
+    assert "lake: an environment" in str(pdrm.draw(lake))
+    wrapped = Task(lambda: pdrm.wrap(make(), MACHINE, events), MACHINE, labels=events, name="twice")
+    with pytest.raises(PdrmError, match="already") as caught:
+        wrapped.env()
+    assert "environment alone" in caught.value.fix
+    with pytest.raises(UnknownDomain) as caught:
+        Task("FrozenLake-v1", MACHINE)
+    assert "pdrm.Task(lambda: gymnasium.make" in caught.value.fix
+
+
 def test_the_machine_as_agents_need_it():
     assert Task("letter", "letter-counting").pushdown.stack == ("#", "□")
     assert Task("letter").counting.name == pdrm.catalogue("letter-cra").name

@@ -158,9 +158,14 @@ def suggest(word: str, known: Iterable[str], fix: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists the few there are."""
+    """A hint that names the closest known word, or one that begins so, or lists the few there are.
+
+    >>> did_you_mean("fina", ["final_state"]), did_you_mean("sarsa", ["summary"])
+    ('did you mean `final_state`?', 'known: `summary`')
+    """
     words = list(dict.fromkeys(known))
-    close = name_alike(name, words, 0.5)
+    begun = (word for word in words if name and word.startswith(name))
+    close = name_alike(name, words, 0.7) or next(begun, "")
     if close:
         return f"did you mean `{close}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
@@ -431,7 +436,7 @@ WARNINGS = {
     "W0609": "The machine's rules read an event that the domain never emits: most often a misspelling. What waits for it never happens. `pdrm domains NAME` lists the events of a domain; those of a map are its `place` lines.",
     "W0610": "None of the last evaluations of an agent completed the task. Most often rewards are too rare for its settings: it never meets one by chance, or a wrong step costs so much that it learns to do nothing. The default settings of networks are made for such tasks; more steps, another agent or a table (`cprm`) may help. A table may see too little of the stack: `pdrm.check_k` (`pdrm check-k`) says which k is enough.",
     "W0611": "An observation holds a small image, and Stable-Baselines3 is installed. Its `MultiInputPolicy` takes every image for a picture, and its convolutions need 36 by 36 pixels: torch would stop with `Kernel size can't be greater than actual input size`. "
-    "`pdrm.wrap(…, flatten=True)` makes it plain numbers; `keys=[…]` leaves it out.",
+    "`pdrm.wrap(…, flatten=True)` makes it plain numbers, `pdrm.SB3(…, policy='MlpPolicy')` in training; `keys=[…]` leaves it out.",
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, which nothing ever reads: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",

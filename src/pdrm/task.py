@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import parse_map_file
 from pdrm.domains.jax_world import JaxWorld
-from pdrm.domains.labelling import Labels, OwnEnvironment
+from pdrm.domains.labelling import Labels, LabelsAtReset, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -57,6 +57,15 @@ COUNTED = {"letter": "letter-cra"}
 """Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
 DISCOUNT, DISCOUNTS = 0.99, {"multi-10x10": 0.9, "multi-20x20": 0.9}
 """The usual discount, and the paper's (Appendix C) for the domains of the catalogue that have another."""
+UNSET = {
+    "name": "",
+    "labels": None,
+    "labels_at_reset": None,
+    "reward_weight": 1.0,
+    "ignore_end": False,
+    "remember": None,
+}
+"""Defaults of the arguments that only environments have."""
 FAILURES = ("lost", "no")
 """Final states of the catalogue's machines that mean failure."""
 
@@ -70,9 +79,13 @@ class Task(Displayed):
         machine: A name, a file, a text or a machine (default: the one that the domain comes with).
         success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
             all, if no rule does; for a machine of the catalogue, all but those that mean failure).
-        labels: Of an environment, as for `pdrm.wrap`: a function of observation, action, next observation and info.
-        name: Of an environment.
         folder: The folder that paths are relative to.
+        name: Of an environment, as all that follow, which are as for `pdrm.wrap`.
+        labels: A function of observation, action, next observation and info.
+        labels_at_reset: A function of observation and info.
+        reward_weight: The factor of the environment's own reward.
+        ignore_end: Continue episodes when the environment says `terminated`.
+        remember: A function of the environment, called before every step.
 
     >>> Task("maze-5x5")
     Task('maze-5x5', machine 'treasure-maze')
@@ -97,11 +110,22 @@ class Task(Displayed):
         machine: MachineLike | None = None,
         *,
         success: str | Sequence[str] = (),
-        labels: Labels | None = None,
-        name: str = "",
         folder: str | os.PathLike[str] = "",
+        name: str = "",
+        labels: Labels | None = None,
+        labels_at_reset: LabelsAtReset | None = None,
+        reward_weight: float = 1.0,
+        ignore_end: bool = False,
+        remember: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.domain = _resolve_domain(domain, Path(folder), labels, name)
+        settings = {
+            "labels": labels,
+            "labels_at_reset": labels_at_reset,
+            "reward_weight": reward_weight,
+            "ignore_end": ignore_end,
+            "remember": remember,
+        }
+        self.domain = _resolve_domain(domain, Path(folder), name, settings)
         self.name = self.domain.name
         named = getattr(self.domain, "machine", None)
         own = None if named is None else catalogue(named)
@@ -225,16 +249,17 @@ class Task(Displayed):
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
-        from pdrm.product.wrapping import wrap
+        from pdrm.product.observation import Observing
+        from pdrm.product.wrapping import MachineEnv
 
         bare: gymnasium.Env[Any, Any]
-        labels: Any = "info"
+        settings: Mapping[str, Any] = {"labels": "info"}
         if isinstance(self.domain, JaxWorld):
             from pdrm.product.jax_env.jax_world_env import JaxWorldEnv
 
             bare = JaxWorldEnv(self.domain)
         elif isinstance(self.domain, OwnEnvironment):
-            bare, labels = self.domain.make(), self.domain.labels
+            bare, settings = self.domain.make(), self.domain.settings
         elif isinstance(self.domain, WaterWorld):
             from pdrm.domains.environments import WaterEnv
 
@@ -245,14 +270,12 @@ class Task(Displayed):
             bare = FiniteEnv(self.domain, render_mode)
         if continuous and not self.continuous:
             raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
-        return wrap(
+        return MachineEnv(
             bare,
             self.pushdown,
-            labels=labels,
-            k=k,
-            flatten=flatten,
-            depth=depth,
+            observing=Observing.of(k, depth, flatten),
             success=[state for state in self.success if state in self.pushdown.final],
+            **settings,
         )
 
     @property
@@ -304,9 +327,7 @@ class Task(Displayed):
     def record(self) -> dict[str, Any]:
         """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
-        if isinstance(self.domain, OwnEnvironment):
-            record["environment"] = hash_source(self.domain.labels)
-        elif isinstance(self.domain, JaxWorld):
+        if isinstance(self.domain, OwnEnvironment | JaxWorld):
             record["environment"] = self.domain.record(hash_source)
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
@@ -390,7 +411,21 @@ def _paper_domain(name: str) -> FiniteDomain:
     return paper_domain(name)
 
 
-def _resolve_domain(given: object, folder: Path, labels: Labels | None, name: str) -> Domain:
+def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[str, Any]) -> Domain:
+    if callable(given):
+        if settings["labels"] is None or not name:
+            fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
+            raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
+        return OwnEnvironment(name, given, settings)
+    found = _find_given(given, folder)
+    asked = {"name": name, **settings}
+    if extra := [f"`{setting}`" for setting, value in asked.items() if value != UNSET[setting]]:
+        fault = f"{', '.join(extra)} cannot be set: `{found.name}` is not a function that makes an environment"
+        raise BadSetting(fault, fix="leave it out: a domain has its own events and rewards")
+    return found
+
+
+def _find_given(given: object, folder: Path) -> Domain:
     if isinstance(given, Task):
         return given.domain
     if isinstance(given, WaterWorld):
@@ -399,12 +434,7 @@ def _resolve_domain(given: object, folder: Path, labels: Labels | None, name: st
         return given
     if isinstance(given, str | os.PathLike):
         return _find_domain(given, folder)
-    if not callable(given):
-        raise WrongKind(f"{given!r:.60} is not a domain", fix=suggest_domain(given))
-    if labels is None or not name:
-        fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
-        raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
-    return OwnEnvironment(name, given, labels)
+    raise WrongKind(f"{given!r:.60} is not a domain", fix=suggest_domain(given))
 
 
 def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:

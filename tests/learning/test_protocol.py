@@ -371,6 +371,15 @@ def test_a_task_in_an_environment_of_your_own(tmp_path):
     with pytest.raises(BadRunFolder):
         pdrm.Run.load(kept.folder)
     assert pdrm.Run.load(kept.folder, task=task).evaluate(1)["episodes"] == 1
+    dqn = pdrm.SB3(
+        "DQN",
+        "MlpPolicy",
+        total_timesteps=60,
+        test_episodes=1,
+        learning_starts=30,
+        replay_buffer_class=pdrm.learning.CounterfactualReplayBuffer,
+    )
+    assert pdrm.train(task, dqn).evaluate(1)["episodes"] == 1
     results = pdrm.Study(task, agent_for(DoubleQ(), {"total_timesteps": 200}), seeds=2).run(
         tmp_path, workers=2
     )

@@ -195,6 +195,7 @@ def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdrm.wrap(room, UNWIND, turns, flatten=True)
+        pdrm.Task(lambda: room, UNWIND, labels=turns, name="room").env()
         pdrm.wrap(large, UNWIND, turns)
         monkeypatch.setattr("pdrm.product.wrapping.find_spec", lambda _: None)
         pdrm.wrap(room, UNWIND, turns)

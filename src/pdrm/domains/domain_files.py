@@ -98,7 +98,7 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     if not Path(name).exists() and GYMNASIUM_ID.search(Path(name).as_posix()):
         fault = f"`{name}` is an environment of Gymnasium, and a domain is needed"
         fix = (
-            f'wrap it: pdrm.wrap(gymnasium.make("{name}"), machine, labels); '
+            f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap; '
             "pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table"
         )
         raise UnknownDomain(fault, fix=fix)

@@ -106,7 +106,13 @@ class OwnEnvironment:
 
     name: str
     make: Callable[[], gymnasium.Env[Any, Any]]
-    labels: Labels
+    settings: Mapping[str, Any]
+    """Arguments of `pdrm.wrap` that belong to the task, `labels` among them."""
+
+    def record(self, hash_source: Callable[[Any], str]) -> dict[str, Any]:
+        """The settings as JSON values; a function by the hash of its source."""
+        own = self.settings.items()
+        return {name: hash_source(value) if callable(value) else value for name, value in own}
 
     @property
     def step_limit(self) -> int:

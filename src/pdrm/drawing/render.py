@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.labelling import OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure
@@ -119,6 +121,9 @@ def draw(
             numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
             pixels = partial(draw_water, what, begin(what, numbers, np))
             made = _draw_domain(what, pixels, partial(repr, what))
+        case OwnEnvironment() | JaxWorld():
+            said = f"{what.name}: an environment"
+            made = Drawing({}, partial(str, said), partial(html, "p", said))
         case Task():
             made = _draw_task(what, title)
         case _:
@@ -255,8 +260,10 @@ def _draw_task(task: Task, title: bool) -> Drawing:
 
     formats: dict[str, Callable[[], bytes]] = {
         "html": lambda: show().encode(),
-        "svg": lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode(),
+        "svg": partial(machine.render, "svg"),
     }
+    if "png" in domain.formats:
+        formats["svg"] = lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode()
     return Drawing(formats, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
 
 

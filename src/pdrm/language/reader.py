@@ -49,6 +49,8 @@ RULE_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|[{}()\[\],:/&|!]"))
 LOOP_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|==|!=|[{}()\[\],:/&|!]"))
 """A sign, a word, or a character that is neither."""
 
+OPERATORS = {"and": "&", "or": "|"}
+"""Words that other languages have in formulas, and ours."""
 SHAPES = {
     "header": "KEYWORD WORD …, for example `events A B C`",
     "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
@@ -138,6 +140,8 @@ class LineParser(Cursor):
         ended = token.text.startswith("#") and "the end of the line" in expected
         if ended or code.lstrip().startswith(("#", "--", ";", "/*")):
             fix = COMMENTS
+        if self.shape == "rule" and token.text in OPERATORS:
+            fix = f"write `{OPERATORS[token.text]}`"
         fault = f"{fault}; expected {' or '.join(expected)}"
         return CannotRead(fault, where=token.where, fix=fix)
 

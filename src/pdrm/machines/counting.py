@@ -168,10 +168,10 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    fix = "make the labels or the tests differ, or declare `exclusive` events"
-    silent_fix = "let the silent rule start in a state of its own, or test for other counters"
+    _fix = "make the labels or the tests differ, or declare `exclusive` events"
+    _silent_fix = "let the silent rule start in a state of its own, or test for other counters"
 
-    def find_own_faults(self) -> Iterator[PdrmError]:
+    def _find_own_faults(self) -> Iterator[PdrmError]:
         """The faults of the counters, and of the rules' tests and changes."""
         if self.counters < 1:
             fault = f"a counting automaton with {self.counters} counters"
@@ -187,7 +187,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
                     fix = "use 0 (zero), 1 (not zero) or - (either)"
                     yield BadNumber(fault, where=rule.where, fix=fix, word=test)
 
-    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """The rules of one state with their labels: a test of a counter is a variable after the events."""
         sets = readings[0].labels.sets
         tested = []
@@ -200,7 +200,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             tested.append(reading._replace(labels=labels))
         yield tested
 
-    def meeting_place(self, one: CountingTransition, other: CountingTransition) -> str:
+    def _meeting_place(self, one: CountingTransition, other: CountingTransition) -> str:
         """Counters with which two rules apply."""
         pairs = zip(one.tests, other.tests, strict=True)
         zeros = [NONZERO if NONZERO in pair else ZERO for pair in pairs]
@@ -287,7 +287,7 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
         if rule := self.rule(before.state, label, before.counters):
             after = CountingConfiguration(rule.target, rule.change(before.counters))
         elif otherwise.action == "error":
-            raise self.undefined_move(label, before)
+            raise self._undefined_move(label, before)
         else:
             after = CountingConfiguration(otherwise.target or before.state, before.counters)
         paid = 0.0 + (rule or otherwise).reward  # -0.0 is paid as 0.0

@@ -119,8 +119,9 @@ def _find_idle_rules(
     for rule in machine.transitions:
         never = not rule.silent and not sets.satisfiable(rule.guard)
         if never or (id(rule) not in used and rule.source in reached):
-            why = f"no label fits `{rule.guard}`, so this rule never applies" if never else idle
-            yield Finding("W0603", f"{why}: {machine.rule_text(rule)}", rule.where)
+            why = f"no label fits `{rule.guard}`" if never else idle
+            said = f"the rule {machine.rule_text(rule)} never applies: {why}"
+            yield Finding("W0603", said, rule.where)
 
 
 def _find_unused_events(machine: Machine[R]) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ class PushdownRules(Machine[Transition]):
                     return rule
         return None
 
-    def silent_rules(self) -> dict[AnyHead, Transition]:
+    def _silent_rules(self) -> dict[AnyHead, Transition]:
         """The heads with a silent move, in the order of states and tops, and the rule of each."""
         sources = {rule.source for rule in self.transitions if rule.silent}
         states = [state for state in self.states if state in sources]

@@ -63,9 +63,9 @@ class Machine(Displayed, Generic[R_co]):
     transitions: tuple[R_co, ...]
     exclusive: tuple[tuple[str, ...], ...]
     states: tuple[str, ...]
-    fix: ClassVar[str]
+    _fix: ClassVar[str]
     """The way out if two rules apply at once."""
-    silent_fix: ClassVar[str]
+    _silent_fix: ClassVar[str]
     """The way out if one of them is silent."""
 
     def __repr__(self) -> str:
@@ -87,18 +87,18 @@ class Machine(Displayed, Generic[R_co]):
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
-        raise_all(chain(_find_faults(self), self.find_own_faults()))
+        raise_all(chain(_find_faults(self), self._find_own_faults()))
         raise_all(_find_clashes(self))
 
-    def find_own_faults(self) -> Iterator[PdrmError]:
+    def _find_own_faults(self) -> Iterator[PdrmError]:
         """The faults that only this kind of machine has."""
         raise NotImplementedError
 
-    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """Those of a state's rules that may apply at once."""
         raise NotImplementedError
 
-    def meeting_place(self, one: Any, other: Any) -> str:
+    def _meeting_place(self, one: Any, other: Any) -> str:
         """The tops of stack or counters at which two rules apply."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Machine(Displayed, Generic[R_co]):
             fix = did_you_mean(state, self._from)
             raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
 
-    def undefined_move(self, label: Label, configuration: object) -> UndefinedMove:
+    def _undefined_move(self, label: Label, configuration: object) -> UndefinedMove:
         """The error that no rule applies and `otherwise` is an error."""
         return UndefinedMove(
             f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
@@ -314,7 +314,7 @@ def _find_clashes(machine: Machine[Rule]) -> list[PdrmError]:
                 Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)
             ]
-            clashes = chain(*map(find_overlaps, machine.find_meetings(readings)))
+            clashes = chain(*map(find_overlaps, machine._find_meetings(readings)))
             for clash in islice(clashes, MOST_FAULTS):
                 found.setdefault((clash[0].number, clash[1].number), clash)
         except TooLarge as error:
@@ -361,12 +361,12 @@ def _report(machine: Machine[Rule], clashes: list[Clash]) -> Iterator[Nondetermi
         if key in blamed:
             continue
         blamed.add(key)
-        why, fix = "at most one rule may apply", machine.fix
+        why, fix = "at most one rule may apply", machine._fix
         label = (
             "eps (both are silent)" if one.silent and other.silent else label_text(labels.example())
         )
         if one.silent != other.silent:
-            why, fix = "a silent rule leaves no label to read there", machine.silent_fix
+            why, fix = "a silent rule leaves no label to read there", machine._silent_fix
         elif (
             isinstance(one.guard, Event)
             and isinstance(other.guard, Event)
@@ -378,7 +378,7 @@ def _report(machine: Machine[Rule], clashes: list[Clash]) -> Iterator[Nondetermi
             )
         place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
         yield Nondeterministic(
-            f"two rules apply in state `{one.source}` for label {label}{machine.meeting_place(one, other)}: {why}"
+            f"two rules apply in state `{one.source}` for label {label}{machine._meeting_place(one, other)}: {why}"
             f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
             where=other.where or one.where,
             fix=fix,

@@ -69,8 +69,8 @@ class PushdownRewardMachine(PushdownRules):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
-    silent_fix = "let the silent rule start in a state of its own, or name other tops"
+    _fix = "make the labels or the tops differ, declare `exclusive` events, or name the top in one of them and use `z` in the other"
+    _silent_fix = "let the silent rule start in a state of its own, or name other tops"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stack", names_of("stack", self.stack))
@@ -118,7 +118,7 @@ class PushdownRewardMachine(PushdownRules):
     def _step(self, before: Configuration, label: Label) -> Step:
         rule = self.rule(before.state, label, before.top)
         if rule is None and self.otherwise.action == "error":
-            raise self.undefined_move(label, before)
+            raise self._undefined_move(label, before)
         move = self._move(rule, before)
         return Step(label, before, (move, *self._silent_moves(move.after)))
 
@@ -146,7 +146,7 @@ class PushdownRewardMachine(PushdownRules):
 
     # --- Checks: the stack symbols that rules name, and rules that apply at once
 
-    def find_own_faults(self) -> Iterator[PdrmError]:
+    def _find_own_faults(self) -> Iterator[PdrmError]:
         """The faults of the stack symbols."""
         if not self.stack:
             fix = "list them, the bottom first: `stack # A`"
@@ -163,7 +163,7 @@ class PushdownRewardMachine(PushdownRules):
                 fix = "look at `z` instead, or push the symbol itself"
                 yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
 
-    def find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
         named_tops = {reading.rule.top for reading in readings}
         tops = sorted(self.stack, key=lambda top: top not in named_tops)
@@ -182,7 +182,7 @@ class PushdownRewardMachine(PushdownRules):
                 ]
             yield there
 
-    def meeting_place(self, one: Transition, other: Transition) -> str:
+    def _meeting_place(self, one: Transition, other: Transition) -> str:
         """The top at which two rules apply, the more exact of theirs."""
         tops = [one.top, other.top]
         exact = [top for top in tops if top not in (ANY, NONE)]
@@ -201,7 +201,7 @@ MOST_SHOWN = 6
 
 def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[EndlessSilentMoves]:
     """An example of silent moves that never end, or would take years to end, if there is one."""
-    silent = machine.silent_rules()
+    silent = machine._silent_rules()
 
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
         return [replace_top(head, silent[head])] if head in silent else []

@@ -23,7 +23,7 @@ def _greatest_gains(
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
     settled = [
-        (state, settle(machine, Settled(state, (top,)))) for state, top in machine.silent_rules()
+        (state, settle(machine, Settled(state, (top,)))) for state, top in machine._silent_rules()
     ]
     for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
         before = dict(greatest)
@@ -94,7 +94,7 @@ def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int
     """
     waiting = explore_machine(machine)
     above = list_above(waiting)
-    silent = waiting.keys() & machine.silent_rules().keys()
+    silent = waiting.keys() & machine._silent_rules().keys()
     heights = dict.fromkeys(waiting, 1)
 
     def highest(head: AnyHead | None) -> int:

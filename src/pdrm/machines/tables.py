@@ -161,7 +161,7 @@ class LazyTable:
         """Read one label in a configuration of this machine whose state is not final."""
         row = self._find(state, stack, label)
         if row is None:
-            raise self.machine.undefined_move(label, Configuration(state, stack))
+            raise self.machine._undefined_move(label, Configuration(state, stack))
         return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:

@@ -21,7 +21,7 @@ from gymnasium import spaces
 from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.views import FullStack, TopK, View, view_of
 
 Space = spaces.Space[Any]
 Floats = npt.NDArray[np.float32]
@@ -346,6 +346,19 @@ class Observing:
     """As one vector of float32."""
     keys: tuple[str, ...] | None = None
     """The entries of an environment's dictionary that are seen (default: all but texts)."""
+
+    @classmethod
+    def of(
+        cls,
+        k: int | str,
+        depth: int | None = None,
+        flatten: bool = False,
+        keys: Sequence[str] | None = None,
+    ) -> Observing:
+        """The form that these arguments of `pdrm.wrap` ask for."""
+        chosen = (keys,) if isinstance(keys, str) else keys
+        view = None if k == "none" else view_of(k)
+        return cls(view, depth, flatten, None if chosen is None else tuple(chosen))
 
     def form(self, environment: Space, machine: PushdownRewardMachine) -> ObservationForm:
         """The form for the observations of an environment with a machine."""

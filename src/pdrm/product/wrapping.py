@@ -53,7 +53,6 @@ from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
 from pdrm.product.observation import Observing, find_mismatch, key_of
-from pdrm.product.views import view_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
@@ -341,14 +340,11 @@ def wrap(
     >>> env.step(2)[:2]
     ({'observation': 1, 'machine': 0, 'stack': array([2])}, -0.01)
     """
-    chosen = (keys,) if isinstance(keys, str) else keys
-    view = None if k == "none" else view_of(k)
-    observing = Observing(view, depth, flatten, None if chosen is None else tuple(chosen))
     product = MachineEnv(
         env,
         machine,
         labels,
-        observing,
+        Observing.of(k, depth, flatten, keys),
         labels_at_reset,
         reward_weight,
         ignore_end,
@@ -509,7 +505,10 @@ def _check_bare(env: object) -> None:
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):
             fault = f"machine `{inner.machine.name}` watches {env} already"
-            fix = "wrap the environment once, with both machines in one: pdrm.combine([one, other])"
+            fix = (
+                "wrap it once; pdrm.Task takes a function that makes the environment alone, and the machine; "
+                "for two machines, pdrm.combine([one, other])"
+            )
             raise CannotWrap(fault, fix=fix)
         if _records_returns(inner):
             name = type(inner).__name__

@@ -104,7 +104,7 @@ class SB3Learner:
         self.agent, self.env = agent, task.env(agent.k)
         flat: Any = self.env
         if agent.policy.startswith("Mlp"):
-            flat = gymnasium.wrappers.FlattenObservation(self.env)
+            flat = task.env(agent.k, flatten=True)
         kind = _find_algorithm(agent.algorithm)
         try:
             self.model = kind(agent.policy, flat, **{"seed": seed, "verbose": 0, **agent.options})
