@@ -6,7 +6,7 @@ import platform
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
@@ -17,8 +17,9 @@ import joblib
 import numpy as np
 
 from pdrm import __version__
+from pdrm.domains.labelling import OwnEnvironment
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
-from pdrm.drawing.plots import Plot, panel_plot, plot_bytes
+from pdrm.drawing.plots import Plot, plot_bytes, study_plot
 from pdrm.drawing.render import draw
 from pdrm.drawing.rows import latex_table, markdown_table, write_cells
 from pdrm.errors import WrongKind
@@ -224,8 +225,8 @@ def _seeds(lines: Sequence[Curves]) -> str:
 def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     panel = lines[0].panel
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
-    drawn = [curves.to_plot() for curves in lines]
-    svg = figure_svg(folder / plain_name(panel.name), partial(panel_plot, drawn))
+    drawn = [replace(curves.to_plot(), panel="") for curves in lines]  # the page has the title
+    svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [drawn]))
     cells = write_cells(results(lines))
     texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
     return join(
@@ -328,7 +329,9 @@ def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> 
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
     sections = [study_section(study, mine, figures, with_tasks=True) for study, mine in studies]
-    sections.append(making_section(lines, f"pdrm report {folder}"))
+    own = any(isinstance(one.panel.task.domain, OwnEnvironment) for _, one in lines)
+    again = f"study.report({str(folder)!r})" if own else f"pdrm report {folder}"
+    sections.append(making_section(lines, again))
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, RULES, sections).encode())
     return folder / PAGE
