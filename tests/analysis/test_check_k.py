@@ -229,3 +229,19 @@ def test_solving_with_chance():
     assert solution.action_values(0, "u", ("#",))["wait"] == pytest.approx(1 / 3, abs=1e-9)
     with pytest.raises(pdrm.PdrmError):
         pdrm.solve("letter", seconds=1)
+
+
+def test_a_witness_of_values_alone_is_drawn_but_not_printed(tmp_path):
+    cave = from_arrays("cave", [[0, 1]] * 2, [[1, 2]] * 2, [(), ("key",), ("door",)], step_limit=20)
+    machine = (
+        "events key door\nstack # K\nstart u\nfinal out\notherwise stay -0.1\nu -> u : key & !door, z / K z, 0\n"
+        "u -> u : door & !key, K / eps, 1\nu -> out : door & !key, # / #, 5"
+    )
+    report = check_k(Task(cave, machine), k=[0], discount=0.9, seconds=5)
+    assert len(report.witness(0)) == 2
+    assert "look alike" not in str(report)
+    assert "train with this" in report._repr_html_()
+    report.draw(tmp_path / "witness.svg")
+    assert (tmp_path / "witness.svg").exists()
+    with pytest.raises(pdrm.PdrmError, match=r"verify\(certificate, task\)"):
+        pdrm.verify(report.certificate(0))

@@ -1,15 +1,20 @@
 """The report of a study of one's own: a picture of all panels, and a page that needs nothing."""
 
+import html
 import re
 from functools import partial
 
+import gymnasium
 import numpy as np
 import pytest
 
+import pdrm
+from examples.double_q import DoubleQ
 from pdrm.drawing.plots import CurveLine, panel_plot
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, run_study
 from pdrm.experiments.study_report import figure_svg
+from pdrm.learning.protocol import agent_for
 from tests.experiments.small import SHORT
 
 LINES = (AgentLine(name="1-pdRM", agent="q"), AgentLine(name="a & b", agent="q", k="full"))
@@ -51,3 +56,22 @@ def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_
 
         assert figure_svg(tmp_path / "one", partial(draw, lines)).startswith(b"<?xml")
     assert len(made) == 2
+
+
+def test_the_page_draws_episodes_and_timesteps_apart(tmp_path):
+    agents = [pdrm.QLearning(k=1, episodes=200), agent_for(DoubleQ(), {"total_timesteps": 200})]
+    lake = pdrm.Task(
+        lambda: gymnasium.make("FrozenLake-v1", is_slippery=False, render_mode="rgb_array"),
+        "events goal\nstart u\nfinal done\notherwise stay 0\nu -> done : goal, 1",
+        labels=lambda before, action, after, info: {"goal"} if after == 15 else set(),
+        name="lake",
+    )
+    Study("letter", agents, seeds=1).run(tmp_path).report()
+    drawn = (tmp_path / "figures" / "letter.svg").read_text()
+    assert "<!-- training episodes -->" in drawn
+    assert "<!-- training timesteps -->" in drawn
+    own = Study(lake, agents[1], seeds=1).run(tmp_path / "own")
+    assert f"study.report({str(tmp_path / 'own')!r})" in html.unescape(own.report().read_text())
+    film = pdrm.train(lake, agents[1]).film(tmp_path / "lake.gif")
+    assert (tmp_path / "lake.gif").read_bytes().startswith(b"GIF")
+    assert film["steps"] > 0

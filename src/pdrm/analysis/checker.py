@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
 from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import AnyHead, replace_top, rule_at
 from pdrm.machines.reach import saturate
@@ -82,7 +83,13 @@ def verify(
         }
         if task is None and machine is None:
             machine = files.get("machine", certificate.machine)
-        task = Task(files.get("domain", certificate.domain) if task is None else task, machine)
+        named = files.get("domain", certificate.domain)
+        try:
+            task = Task(named if task is None else task, machine)
+        except (UnknownDomain, UnknownMachine) as error:
+            if task is None:
+                error.fix = "name its task: verify(certificate, task), or --domain and --machine"
+            raise
     bound = Check(task, certificate).bound()
     said = f"it says that the policy loses at most {certificate.bound:.3g}, and {float(bound):.3g} is proved"
     demand(bound <= Fraction(certificate.bound), said)

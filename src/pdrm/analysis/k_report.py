@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from math import inf, isfinite
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 QUESTIONS = ("same_values", "everywhere", "start")
-HEADS = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table")
+HEADS = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table", "")
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 SMALL_LOSS = 0.01
 """A k that loses at most this share of the value is recommended if none is known to be enough."""
@@ -247,14 +248,19 @@ class KReport:
             )
         return self.prove(answer.k, asked)
 
-    def draw(self, k: int | None = None, path: str | None = None) -> Plot:
-        """Draw the witness of one k (default: of the largest that has one); `path`: a file to write it to."""
+    def draw(self, path: str | os.PathLike[str] | None = None, *, k: int | None = None) -> Plot:
+        """Draw a witness.
+
+        Args:
+            path: Where to write it as well (.svg, .png, .pdf).
+            k: Of which k (default: of the largest that has one with no best action in common, else of the largest that has one).
+        """
         from pdrm.drawing.plots import Situation, witness_plot
 
         found = [one for one, answer in self.answers.items() if answer.witness and k in (None, one)]
         if not found:
             raise DoesNotApply("there is no witness to draw", fix="print the report")
-        chosen = self._most_telling(found)
+        chosen = max([one for one in self._list_conflicts() if one in found] or found)
         drawn = [
             Situation(
                 one.place, one.state, one.stack, len(one.seen), one.describe_way(),
@@ -265,22 +271,13 @@ class KReport:
         title = f"{self.task.name}: these look alike with k = {chosen}"
         return witness_plot(self.task.finite, drawn, title).saved(path)
 
-    def _most_telling(self, ks: list[int]) -> int:
-        """The largest k that is not enough everywhere, else the largest with a witness."""
-        clear = [
-            k
-            for k in ks
-            if self.verdicts[k]["everywhere"] == NO and len(self.answers[k].witness) > 1
-        ]
-        return max(clear or ks)
-
     def table(self) -> Rows[KRow]:
         """The answers as rows, one for each k; `.frame()` makes a pandas frame of them."""
         from pdrm.drawing.rows import Rows
 
         rows = [
             KRow(int(k), **self.verdicts[int(k)], loss=loss, regret=regret)
-            for k, loss, regret, _ in self._cells()
+            for k, loss, regret, *_ in self._cells()
         ]
         return Rows(len(rows), rows.__getitem__)
 
@@ -294,12 +291,20 @@ class KReport:
     def lines(self, colour: Callable[[str, str], str] = lambda text, _: text) -> list[str]:
         """The printed report; `colour`: gives a text the colour of a verdict."""
         found = [self._headline(), *self._list_rows(colour), *self._list_notes()]
-        telling = [k for k, answer in self.answers.items() if len(answer.witness) > 1]
-        if telling:
-            k = self._most_telling(telling)
+        if telling := self._list_conflicts():
+            k = max(telling)
             found.append(f"these look alike with k = {k}:")
             found += [f"  {one}" for one in self.answers[k].witness]
         return found
+
+    def _list_conflicts(self) -> list[int]:
+        """Each k of which the witness has no best action in common."""
+        return [
+            k
+            for k, answer in self.answers.items()
+            if answer.witness
+            and not set.intersection(*(set(one.actions) for one in answer.witness))
+        ]
 
     def _headline(self) -> str:
         head = (
@@ -312,10 +317,17 @@ class KReport:
             said += ", optimal play never ends"
         return said
 
-    def _cells(self) -> list[tuple[str, str, str, str]]:
+    def _cells(self) -> list[tuple[str, str, str, str, str]]:
         """The rows under `HEADS`."""
+        chosen = None if self.capped else self.recommended
         return [
-            (str(k), self._format_loss(k), self._format_regret(k), f"{len(answer.policy):,} rows")
+            (
+                str(k),
+                self._format_loss(k),
+                self._format_regret(k),
+                f"{len(answer.policy):,} rows",
+                "<- train with this" * (k == chosen),
+            )
             for k, answer in self.answers.items()
         ]
 
@@ -325,10 +337,9 @@ class KReport:
         padded = [
             [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
         ]
-        for (k, found), cells in zip(self.verdicts.items(), padded[1:], strict=True):
+        for found, cells in zip(self.verdicts.values(), padded[1:], strict=True):
             cells[1] = colour(cells[1], found["start"])
             cells[2] = colour(cells[2], found["everywhere"])
-            cells += ["<- train with this"] * (k == self.recommended and not self.capped)
         return ["  ".join(cells).rstrip() for cells in padded]
 
     def _list_notes(self) -> list[str]:
@@ -376,7 +387,7 @@ class KReport:
         from pdrm.drawing.plots import plot_bytes
 
         rows = []
-        for (k, loss, regret, size), found in zip(
+        for (k, loss, regret, size, mark), found in zip(
             self._cells(), self.verdicts.values(), strict=True
         ):
             styles = [
@@ -388,6 +399,7 @@ class KReport:
                     html("span", loss, style=styles[0]),
                     html("span", regret, style=styles[1]),
                     size,
+                    mark,
                 ]
             )
         whole = [html("p", self._headline()), table(HEADS, rows)]
@@ -396,7 +408,7 @@ class KReport:
         whole.append(
             picture(plot, "svg", "loss", "What the best deterministic k-policy loses, by k.")
         )
-        if any(answer.witness for answer in self.answers.values()):
+        if self._list_conflicts():
             drawn = plot_bytes(self.draw(), "svg")
             whole.append(picture(drawn, "svg", "witness", "Why not: these look alike."))
         return "".join(whole)

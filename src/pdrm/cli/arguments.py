@@ -83,7 +83,7 @@ Discount = Annotated[
 RunFolders = Annotated[
     list[Path] | None, Argument(help="Folders of runs. [the one in runs]", show_default=False)
 ]
-Seed = Annotated[int, Option(min=0, help="Seed of the episodes.")]
+Seed = Annotated[int, Option(min=0, metavar="<int>", help="Seed of the episodes.")]
 Seeds = Annotated[int | None, Option(help="How many seeds. [the study's]")]
 
 

@@ -218,7 +218,8 @@ def combine(
         str, Option(help="Final when this holds of the parts: and, or, or a formula.")
     ] = "and",
     weight: Annotated[
-        list[str] | None, Option(help="NAME=NUMBER: the factor of a part's rewards.")
+        list[str] | None,
+        Option(metavar="<str>", help="NAME=NUMBER: the factor of a part's rewards."),
     ] = None,
     accept: Annotated[
         str, Option(help="first: as soon as it holds; end: when the event `end` is read.")

@@ -47,7 +47,7 @@ def train(
     machine: MachineName = None,
     success: Annotated[
         list[str] | None,
-        Option(help="A final machine state that means success; may be repeated."),
+        Option(metavar="<str>", help="A final machine state that means success; may be repeated."),
     ] = None,
     seeds: Annotated[int | None, Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
     seed: Annotated[int | None, Option(help="One run with this seed.")] = None,
@@ -57,6 +57,7 @@ def train(
         list[str] | None,
         Option(
             "--set",
+            metavar="<str>",
             help="name=value: any setting (`pdrm agents NAME` lists them); may be repeated.",
         ),
     ] = None,
@@ -313,7 +314,8 @@ def film(
     ] = Path("film.gif"),
     seed: Seed = 0,
     every: Annotated[
-        int | None, Option(min=1, help="Steps from picture to picture. [1; 10 in WaterWorld]")
+        int | None,
+        Option(min=1, metavar="<int>", help="Steps from picture to picture. [1; 10 in WaterWorld]"),
     ] = None,
 ) -> None:
     """Film a trained agent, next to the machine's state and stack.

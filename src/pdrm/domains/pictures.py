@@ -244,6 +244,16 @@ def draw_water(
     return _lay_out(canvas, note, stack)
 
 
+def draw_frame(frame: Pixels, note: Sequence[str], stack: Sequence[str]) -> Pixels:
+    """What an environment rendered, and to its right lines of text and a machine's stack, top first."""
+    from PIL import Image
+
+    height, width, _ = frame.shape
+    body = Canvas(width, height)
+    body.image = Image.fromarray(frame).resize(body.image.size)
+    return _lay_out(body, note, stack)
+
+
 def _lay_out(body: Canvas, note: Sequence[str], stack: Sequence[str]) -> Pixels:
     """The body, and to its right, if there are any, lines of text from the top and the stack at the bottom."""
     panel = PANEL + 2 * MARGIN if note or stack else 0

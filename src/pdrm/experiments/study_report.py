@@ -6,7 +6,7 @@ import platform
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
@@ -17,8 +17,10 @@ import joblib
 import numpy as np
 
 from pdrm import __version__
+from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.labelling import OwnEnvironment
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
-from pdrm.drawing.plots import Plot, panel_plot, plot_bytes
+from pdrm.drawing.plots import Plot, plot_bytes, study_plot
 from pdrm.drawing.render import draw
 from pdrm.drawing.rows import latex_table, markdown_table, write_cells
 from pdrm.errors import WrongKind
@@ -28,6 +30,7 @@ from pdrm.experiments.statistics import (
     probability_of_improvement_interval,
 )
 from pdrm.files import ensure_folder, write_atomically
+from pdrm.learning.protocol import GuestAgent
 from pdrm.task import Task
 
 # --- The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run.
@@ -224,8 +227,8 @@ def _seeds(lines: Sequence[Curves]) -> str:
 def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     panel = lines[0].panel
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
-    drawn = [curves.to_plot() for curves in lines]
-    svg = figure_svg(folder / plain_name(panel.name), partial(panel_plot, drawn))
+    drawn = [replace(curves.to_plot(), panel="") for curves in lines]  # the page has the title
+    svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [drawn]))
     cells = write_cells(results(lines))
     texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
     return join(
@@ -328,10 +331,22 @@ def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> 
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
     sections = [study_section(study, mine, figures, with_tasks=True) for study, mine in studies]
-    sections.append(making_section(lines, f"pdrm report {folder}"))
+    sections.append(making_section(lines, _again(lines, folder)))
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, RULES, sections).encode())
     return folder / PAGE
+
+
+def _again(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> str:
+    """The call that writes the page again: in Python if a file cannot hold an environment or an agent."""
+    for _, one in lines:
+        agent, world = one.panel.agent(one.line), one.panel.task.domain
+        if isinstance(agent, GuestAgent) or isinstance(world, OwnEnvironment | JaxWorld):
+            return f"study.report({str(folder)!r})"
+    runs = [run.folder for _, one in lines for run in one.runs]
+    if runs[0].is_relative_to(folder):
+        return f"pdrm report {folder}"
+    return f"pdrm report {' '.join(map(str, runs))} -o {folder}"
 
 
 def by_study(lines: Sequence[tuple[AnyStudy, Curves]]) -> list[tuple[AnyStudy, list[Curves]]]:

@@ -256,8 +256,12 @@ class Run:
             rng = np.random.default_rng(seed)
             return (trained.episode(rng) for _ in range(episodes))
         policy = self.policy
-        env = policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
-        return play_policy(env, policy, episodes, seed)
+        return play_policy(self._env(policy, task), policy, episodes, seed)
+
+    def _env(self, policy: Any, task: Task) -> Any:
+        """A task as an environment that shows what the policy sees."""
+        agent = self.spec.agent
+        return policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
@@ -286,13 +290,15 @@ class Run:
         task, agent = self.spec.task, self.spec.agent
         if not isinstance(task.domain, FiniteDomain):
             fault = f"{self.folder} is a run in {task.name}, which has no grid"
-            raise BadSetting(fault, fix="run.film('film.gif')")
+            raise BadSetting(fault, fix="run.film('film.gif'), or run.episode()")
         return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
 
     def film(
         self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
     ) -> Film:
         """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.
+
+        An environment of your own is filmed if it is made with `render_mode="rgb_array"`.
 
         Args:
             path: A .gif, or a .png of the last moment.
@@ -305,11 +311,13 @@ class Run:
         file, task = Path(path), self.spec.task
         if file.suffix not in (".gif", ".png"):
             raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
-        if task.continuous:
-            pictures, went = film_run(self.policy, task, seed, every or 10)
-        else:
+        if isinstance(task.domain, FiniteDomain):
             replay = self.replay(seed)
             pictures, went = replay.pictures(every or 1), replay.facts()
+        else:
+            policy = self.policy
+            env = self._env(policy, task)
+            pictures, went = film_run(policy, env, seed, every or (10 if task.continuous else 1))
         save_film(file, pictures, milliseconds=60 if task.continuous else 300)
         return Film(went, file)
 

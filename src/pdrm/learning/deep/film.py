@@ -1,47 +1,54 @@
-"""Films of trained policies as an animated GIF or one picture; and the episodes of WaterWorld, with the machine's stack."""
+"""Films of trained policies as an animated GIF or one picture; and episodes in environments that draw themselves, with the machine's stack."""
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
-from pdrm.domains.pictures import Pixels, draw_water
+from pdrm.domains.environments import WaterEnv
+from pdrm.domains.pictures import Pixels, draw_frame, draw_water
+from pdrm.errors import DoesNotApply
 from pdrm.files import write_atomically
-from pdrm.task import Task
-
-if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_policy import DeepPolicy
+from pdrm.learning.protocol import Policy, Remembering
 
 COLOURS = 32
 """Of a film."""
 
 
 def film_run(
-    policy: DeepPolicy, task: Task, seed: int, every: int
+    policy: Policy, env: Any, seed: int, every: int
 ) -> tuple[list[Pixels], dict[str, Any]]:
-    """An episode's pictures in WaterWorld, one every few steps, and how it went."""
-    env: Any = policy.env(task)
+    """An episode's pictures in WaterWorld or in an environment that renders, one every few steps, and how it went."""
     bare = env.unwrapped
+    in_water = isinstance(bare, WaterEnv)
+    if not in_water and env.render_mode != "rgb_array":
+        fix = 'an environment made with render_mode="rgb_array" is filmed; run.episode() has every step'
+        raise DoesNotApply("the environment does not draw itself", fix=fix)
     pictures: list[Pixels] = []
 
     def draw() -> None:
         here = env.configuration
-        note = [f"step {bare.steps}", here.state]
-        pictures.append(draw_water(bare.world, bare.water, note, here.stack))
+        note = [f"step {steps}", here.state]
+        if in_water:
+            pictures.append(draw_water(bare.world, bare.water, note, here.stack))
+        else:
+            pictures.append(draw_frame(env.render(), note, here.stack))
 
-    seen, _ = env.reset(seed=seed)
-    policy.reset()
+    seen, info = env.reset(seed=seed)
+    if isinstance(policy, Remembering):
+        policy.reset()
+    gained, steps, over = float(info["machine"]["reward"]), 0, False
     draw()
-    gained, over = 0.0, False
     while not over:
-        seen, reward, terminated, truncated, _ = env.step(policy.act(seen))
-        gained, over = gained + reward, terminated or truncated
-        if bare.steps % every == 0 or over:
+        seen, reward, terminated, truncated, info = env.step(policy.act(seen, info))
+        gained, steps, over = gained + reward, steps + 1, terminated or truncated
+        if steps % every == 0 or over:
             draw()
-    return pictures, {"return": gained, "steps": bare.steps, "end": env.configuration.state}
+    env.close()
+    return pictures, {"return": gained, "steps": steps, "end": env.configuration.state}
 
 
 def save_film(path: Path, pictures: list[Pixels], milliseconds: int) -> None:
