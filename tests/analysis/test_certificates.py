@@ -100,3 +100,23 @@ def test_what_is_not_a_certificate(tmp_path):
         file.write_text(text)
         with pytest.raises(BadCertificate):
             load_certificate(file)
+
+
+@pytest.mark.parametrize(
+    "change", [{"k": "1"}, {"k": 1.5}, {"bound": "0"}, {"policy": [[]]}, {"other": 1}]
+)
+def test_a_field_of_another_type_is_refused_at_once(proofs, tmp_path, change):
+    file = tmp_path / "proof.json"
+    proofs["paint", 5, "everywhere"].save(file)
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(BadCertificate, match="is not a certificate: a field is missing"):
+        load_certificate(file)
+
+
+def test_messages_name_states_in_words(proofs):
+    proof = proofs["paint", 5, "everywhere"]
+    with pytest.raises(BadCertificate) as caught:
+        verify(replace(proof, entries=proof.entries[1:]), "paint")
+    assert "None" not in caught.value.message
+    assert "in paint with its machine" in proof.claim
+    assert "with machine m," in replace(proof, machine="m").claim

@@ -1,13 +1,14 @@
 """Which k is enough: numbers known by hand, searches that are stopped, and what a report gives."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import pdrm
 from pdrm.analysis import load_k_policy
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.k_report import judge
+from pdrm.analysis.k_report import KAnswer, judge
 from pdrm.analysis.k_search import check_k, start_search
 from pdrm.analysis.values import ExploredValues, SolvedValues, value_product
 from pdrm.domains.array_domain import from_arrays
@@ -245,3 +246,23 @@ def test_a_witness_of_values_alone_is_drawn_but_not_printed(tmp_path):
     assert (tmp_path / "witness.svg").exists()
     with pytest.raises(pdrm.PdrmError, match=r"verify\(certificate, task\)"):
         pdrm.verify(report.certificate(0))
+
+
+def test_what_is_not_known_is_said():
+    search = start_search(Task("maze-5x5"), [0, 1], None, None, None, Bound(), 2_000, 4.0)
+    before = search.report()
+    assert "the optimal value is not known yet" in str(before)
+    assert "0 within" not in str(before)
+    search.run(Deadline(0.0))
+    for report in (before, search.report()):
+        assert report.recommended is None
+        assert "<- train with this" not in str(report)
+
+
+def test_a_safer_k_is_named():
+    report = replace(check_k("paint", k=[5]), answers={})
+    loses_nothing = KAnswer(1, (0.0, 0.0), spread=(0.8, None))
+    report.answers.update({1: loses_nothing, 2: KAnswer(2, (0.0, 0.0), spread=(0.0, 0.0))})
+    report.answers[1].regret = 0.0, 0.0
+    assert report.recommended == 1
+    assert "if it learns badly: k = 2" in str(report)

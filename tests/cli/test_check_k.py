@@ -60,6 +60,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     picture, proof = tmp_path / "witness.png", tmp_path / "proof.json"
     outcome = pdrm("check-k", "paint", "--draw", picture, "--certificate", proof)
     assert outcome.code == 0
+    assert "proves: a 5-policy loses at most" in outcome.out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert json.loads(proof.read_text())["question"] == "everywhere"
     assert pdrm("verify", proof).code == 0
@@ -111,6 +112,25 @@ def test_stopped(pdrm, monkeypatch, tmp_path):
     found = json.loads(outcome.out)
     assert found["stopped"]
     assert found["k"]["0"]["start"] == "undecided"
+
+
+def test_stopped_before_anything_is_known(pdrm, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pdrm.analysis.k_search.value_product", stop)
+    monkeypatch.setattr("pdrm.analysis.k_search.compile_kernels", lambda: None)
+    outcome = pdrm("check-k", "maze-20x20", "--k", 1)
+    assert outcome.code == 130
+    assert "the optimal value is not known yet" in outcome.out
+    assert "<-" not in outcome.out
+    assert "not known   " in outcome.out
+
+
+def test_time_so_short_that_none_is_left(pdrm):
+    outcome = pdrm("check-k", "maze-5x5", "--k", 1, "--seconds", 1e-9)
+    assert outcome.code == 0
+    assert "<-" not in outcome.out
 
 
 def test_solve_with_chance(pdrm, tmp_path):

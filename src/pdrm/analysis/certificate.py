@@ -76,7 +76,7 @@ class Certificate:
     """The paths of the domain and the machine, from the certificate's folder: a hint, and not part of the proof."""
 
     def __repr__(self) -> str:
-        return f"<Certificate for {self.domain}: {self.claim}>"
+        return f"<Certificate: {self.claim}>"
 
     @property
     def claim(self) -> str:
@@ -84,9 +84,10 @@ class Certificate:
         where = (
             "from the start" if self.question == "start" else "from every state that can be reached"
         )
-        return (
-            f"a {self.k}-policy loses at most {self.bound:.3g} {where}, discount {self.discount:g}"
-        )
+        machine = "its machine" if self.machine is None else f"machine {self.machine}"
+        task = f"{self.domain} with {machine}"
+        lost = f"a {self.k}-policy loses at most {self.bound:.3g}"
+        return f"{lost} {where} in {task}, discount {self.discount:g}"
 
     def describe(self) -> dict[str, Any]:
         """The question and the task, as JSON values."""
@@ -109,8 +110,9 @@ def load_certificate(path: str | Path) -> Certificate:
         kinds = get_type_hints(Certificate)
         certificate = Certificate(**{name: _read(one, kinds[name]) for name, one in record.items()})
         demand(certificate.question in QUESTIONS, f"there is no question `{certificate.question}`")
-    except MALFORMED as error:
-        raise BadCertificate(f"{path} is not a certificate: {error}", fix=AGAIN) from None
+    except MALFORMED:
+        fault = f"{path} is not a certificate: a field is missing, unknown or of another type"
+        raise BadCertificate(fault, fix=AGAIN) from None
     return certificate
 
 
@@ -126,9 +128,7 @@ def _read(value: Any, kind: Any) -> Any:
         return {_read(name, inside[0]): _read(one, inside[1]) for name, one in value.items()}
     if kind is float and type(value) is int:
         value = float(value)
-    fits = type(value) is kind
-    if kind is int:
-        fits &= value in range(2**31)
+    fits = type(value) is kind and (kind is not int or value in range(2**31))
     if not fits or (kind is float and not isfinite(value)):
-        raise ValueError(f"{value!r} is not what belongs there")
+        raise ValueError
     return value

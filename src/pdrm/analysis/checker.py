@@ -136,7 +136,7 @@ class Check:
         lost, short = Fraction(0), [Fraction(0)]
         for s, u, low, high in self.proof.ranges:
             least, most = self.reach((s, u))
-            demand(low <= least and most <= high, f"the range at state {s}, {u} does not hold")
+            demand(low <= least and most <= high, f"the range at {_describe((s, u))} does not hold")
         if self.proof.question == "start":
             for chance, view in self.begins():
                 lost += chance * (self.extremes(self.worth(*view))[1] - self.least(view))
@@ -288,7 +288,7 @@ class Check:
 
     def worth(self, e: Exit, symbols: TopSymbols) -> Lines:
         """The upper function; it must be known."""
-        return need(self.upper(e, symbols), f"state {e[0]}, {e[1]}, {symbols} is not listed")
+        return need(self.upper(e, symbols), f"{_describe(e, symbols)} is not listed")
 
     def follow(self, row: Row, below: TopSymbols) -> Lines:
         """The upper function after an action, discounted; `below`: the symbols known below the top one."""
@@ -306,7 +306,7 @@ class Check:
         """The least and the greatest worth over the ranges."""
         lows, highs = [], []
         for (e, t), c in worth.items():
-            low, high = need(self.range.get(e), f"there is no range for {e}")
+            low, high = need(self.range.get(e), f"there is no range for {_describe(e)}")
             lows.append(c + self.power(t) * low)
             highs.append(c + self.power(t) * high)
         return max(lows) - ROUNDING, max(highs) + ROUNDING
@@ -330,7 +330,7 @@ class Check:
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
                 own.append((Fraction(0), self.extremes(rest)[0]))
-            low, high = need(self.range.get(e), f"there is no range for {e}")
+            low, high = need(self.range.get(e), f"there is no range for {_describe(e)}")
             pieces = _find_envelope(own, low, high)
             for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
                 place = bisect_left(pieces, (slope,))
@@ -345,7 +345,7 @@ class Check:
         """The policy's action."""
         (s, u), symbols = view
         seen = tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
-        where = f"state {s}, {u}, seeing {' '.join(seen)}"
+        where = _describe((s, u), seen)
         action = need(self.policy.get((s, u, seen)), f"the policy has no action at {where}")
         return self.domain.actions.index(action)
 
@@ -381,6 +381,13 @@ class Check:
             rules.append(self.machine.otherwise.reward)
         step = Fraction(float(self.domain.arrays.reward.min())) + Fraction(min(rules))
         return self.discount * min(step, step / (1 - self.discount))
+
+
+def _describe(e: Exit | None, symbols: TopSymbols = ()) -> str:
+    """A view in words."""
+    s, u = e or ("", "")
+    stack = " ".join(symbol for symbol in symbols if symbol is not None)
+    return f"state {s}, {u}" + f", stack {stack}" * bool(stack)
 
 
 def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:

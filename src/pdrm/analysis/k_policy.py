@@ -109,7 +109,7 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
     found = set()
     for k in [given] if isinstance(given, int | str) else given:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            fix = f"use integers from 0 to {MOST_K}: k=1, or k=[0, 1, 2]"
+            fix = f"use integers from 0 to {MOST_K}, such as 0, 1, 2"
             raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)
         found.add(int(k))
     return sorted(found)

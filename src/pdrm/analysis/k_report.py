@@ -197,12 +197,12 @@ class KReport:
 
         One that is enough from the start alone is at least 1: without the stack, values of different stacks share a row.
         """
-        verdicts, most = self.verdicts, SMALL_LOSS * max(map(abs, self.value))
+        verdicts, (low, high) = self.verdicts, self.value
+        most = SMALL_LOSS * max(low, -high, 0.0)  # of what the value is proved to be at least
         groups = (
             [k for k, found in verdicts.items() if found["everywhere"] == YES],
             [max(1, k) for k, found in verdicts.items() if found["start"] == YES],
-            [k for k, (_, high) in self.loss.items() if k and high <= most],
-            [k for k, found in verdicts.items() if k and found["start"] != NO and not self.certain],
+            [k for k, (_, lost) in self.loss.items() if k and lost <= most],
         )
         chosen = next((min(group) for group in groups if group), None)
         if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
@@ -358,6 +358,12 @@ class KReport:
         if self.recommended is None and not self.capped:
             how = "the agent `summary`" if self.certain else "k = full"
             notes.append(f"train with the whole stack ({how})")
+        alike = [k for k, answer in self.answers.items() if answer.spread[0] <= self.step_tolerance]
+        best = self.recommended
+        if best in self.answers and best not in alike and (safe := [k for k in alike if k > best]):
+            notes.append(
+                f"if it learns badly: k = {min(safe)}, where no states that look alike were found to differ"
+            )
         return notes
 
     def _format_loss(self, k: int) -> str:
@@ -376,8 +382,11 @@ class KReport:
         if verdict == YES:
             return "nothing, for every stack" if answer.every_stack else "nothing, proved"
         if low <= self.step_tolerance:
-            far = f"0 within {answer.steps:,} steps" if answer.steps is not None else "0"
-            return far if high is None else f"at most {high:.4g}"
+            if high is not None:
+                return f"at most {high:.4g}"
+            if not (answer.steps and self.certain):  # nothing was explored, or only bounded
+                return "not known"
+            return f"0 within {answer.steps:,} steps"
         return (
             f"{low:.4g} or more" if high is None else _format_range(low, high, self.step_tolerance)
         )
@@ -462,6 +471,8 @@ def _list_bounds(bounds: OpenInterval) -> list[float | None]:
 
 def _format_value(value: Interval) -> str:
     low, high = value
+    if not isfinite(high - low):
+        return "not known yet"
     if high - low > 1e-6 * max(1.0, abs(high)):
         return f"between {low:.6g} and {high:.6g}"
     return "0" if low <= 0 <= high else f"{(low + high) / 2:.6g}"

@@ -317,7 +317,7 @@ def start_search(
     if from_ not in (None, "start"):
         raise UnknownChoice(
             f"one can ask only from the `start`, not from `{from_}`",
-            fix='use from_="start", or leave it out to ask about all states',
+            fix="use `start`, or leave it out to ask about all states",
         )
     if not memory > 0:
         raise BadSetting(f"the memory is {memory:g} GiB", fix="use a number above 0, such as 4")
@@ -336,9 +336,7 @@ def start_search(
 def run_search(search: _Search, seconds: float | None, *, quiet: bool) -> tuple[KReport, bool]:
     """Search for so long; the report, and whether Ctrl-C stopped the search."""
     if seconds is not None and not seconds > 0:
-        raise BadSetting(
-            f"the time is {seconds:g} seconds", fix="use a number above 0, or None for no limit"
-        )
+        raise BadSetting(f"the time is {seconds:g} seconds", fix="use a number above 0, such as 60")
     compile_kernels()
     stopped = False
     with show_progress(seconds or inf, "check-k", quiet=quiet) as update:

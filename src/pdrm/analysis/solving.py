@@ -352,9 +352,7 @@ def find_solution(
             f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6"
         )
     if seconds is not None and not seconds > 0:
-        raise BadSetting(
-            f"the time is {seconds} seconds", fix="use a number above 0, or None for no limit"
-        )
+        raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, such as 60")
     check_deterministic(chosen.finite)
     table = tabulate(chosen.pushdown, chosen.finite.labels)
     solver = WholeStack(world_of(chosen.finite.arrays), table, gamma, precision=precision)

@@ -360,8 +360,8 @@ def value_product(
     if bound == Bound() and discount > 0:
         try:
             check_deterministic(domain)
-            seconds = deadline.share(SOLVING).left
-            solution = find_solution(task, discount, seconds=None if seconds == np.inf else seconds)
+            seconds = max(deadline.share(SOLVING).left, 1e-9)  # at 0 it is a wrong setting
+            solution = find_solution(task, discount, seconds=seconds)
             if solution.solver.silence.grows:  # nothing is proved about higher stacks
                 bound = Bound(HIGHEST)
             product = FiniteProduct(take_certain(domain), task.pushdown, bound, memory)

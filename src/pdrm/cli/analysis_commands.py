@@ -351,7 +351,9 @@ def check_k(
             for name, where in named.items()
             if where is not None
         }
-        replace(report.certificate(), files=files).save(certificate)
+        proof = replace(report.certificate(), files=files)
+        proof.save(certificate)
+        typer.echo(f"{certificate} proves: {proof.claim}", err=as_json)
     for path in written:
         typer.echo(f"wrote {path}", err=as_json)
     if not as_json:
