@@ -816,6 +816,7 @@ def explanations() -> dict[str, tuple[str, str]]:
         for kind in kinds
     }
     table |= {
-        code: (text.partition(".")[0].partition(":")[0], text) for code, text in WARNINGS.items()
+        code: (text.partition(". ")[0].partition(":")[0].rstrip("."), text)
+        for code, text in WARNINGS.items()
     }
     return dict(sorted(table.items()))

@@ -1,5 +1,6 @@
 """The commands about machines, as a user types them."""
 
+import io
 import json
 import subprocess
 import sys
@@ -234,3 +235,29 @@ def test_shells_complete_values(monkeypatch, capsys, tmp_path):
         with pytest.raises(SystemExit):
             app(prog_name="pdrm")
         assert capsys.readouterr().out.split() == offered, words
+
+
+def test_every_error_is_json_for_programs(pdrm):
+    for arguments in ("step no.pdrm A", "train nowhere", "solve nowhere", "verify no.json"):
+        outcome = pdrm(*arguments.split(), "--json")
+        record = json.loads(outcome.out)
+        assert (outcome.code, record["ok"], outcome.err) == (2, False, "")
+        assert record["errors"][0]["message"]
+
+
+def test_a_domain_keeps_what_the_machine_alone_warns_of(pdrm, tmp_path):
+    task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
+    task.write_text(
+        "events key gem\nexclusive key gem\nstack #\nstart u\nfinal v\notherwise stay 0\n"
+        "u -> u : key, z / z, 1\nu -> v : gem, z / z, 900"
+    )
+    for reward, warned in [(0, True), (-1, False)]:
+        rooms.write_text(f"step_limit 80\nstep_reward {reward}\nplace k key\nplace g gem\n@.k.g")
+        assert "W0606" in pdrm("check", task).out
+        assert ("W0606" in pdrm("check", task, "--domain", rooms).out) == warned
+
+
+def test_fmt_reads_standard_input(pdrm, monkeypatch):
+    text = catalogue_text("letter")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert pdrm("fmt", "-").out.split() == text.split()

@@ -30,13 +30,12 @@ from pdrm.cli.arguments import (
 from pdrm.cli.output import (
     INTERRUPTED,
     coloured,
-    end_with_json,
     name_task,
     next_command,
     print_json,
     warn_of_task,
 )
-from pdrm.errors import BadRunFolder, BadSetting, ConflictingOptions, PdrmError
+from pdrm.errors import BadRunFolder, BadSetting, ConflictingOptions
 
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
@@ -404,12 +403,7 @@ def verify(
 
     Example: pdrm verify proof.json
     """
-    try:
-        said = pdrm.verify(certificate, domain, machine)
-    except PdrmError as error:
-        if as_json:
-            end_with_json(error)
-        raise
+    said = pdrm.verify(certificate, domain, machine)
     if as_json:
         about = pdrm.analysis.load_certificate(certificate).describe()
         print_json({"ok": True, "errors": [], "says": said, **about})

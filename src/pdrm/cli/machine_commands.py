@@ -26,7 +26,6 @@ from pdrm.cli.arguments import (
 from pdrm.cli.output import (
     STANDARD_OUTPUT,
     coloured,
-    end_with_json,
     fault_record,
     next_command,
     print_findings,
@@ -37,7 +36,6 @@ from pdrm.errors import (
     CannotWrite,
     EarlyAcceptance,
     Finding,
-    PdrmError,
     UnknownFormat,
 )
 
@@ -81,18 +79,13 @@ def check(
 
     Example: pdrm check letter --domain letter
     """
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", EarlyAcceptance)
-            machine = _machine(file)
-        early = [one.message.finding for one in caught if isinstance(one.message, EarlyAcceptance)]
-        findings = [*early, *machine.findings()]
-        if domain is not None:
-            findings = _add_task_findings(findings, domain, machine)
-    except PdrmError as error:
-        if as_json:
-            end_with_json(error, warnings=[])
-        raise
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EarlyAcceptance)
+        machine = _machine(file)
+    early = [one.message.finding for one in caught if isinstance(one.message, EarlyAcceptance)]
+    findings = [*early, *machine.findings()]
+    if domain is not None:
+        findings = _add_task_findings(findings, domain, machine)
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": list(map(fault_record, findings))})
         return
@@ -115,18 +108,21 @@ def check(
 
 def _add_task_findings(findings: list[Finding], domain: str, machine: AnyMachine) -> list[Finding]:
     """The findings of a machine in a task; what the task says better or makes untrue is left out."""
-    from pdrm.product.task_findings import inspect_task
+    from pdrm.product.task_findings import has_paying_loop, inspect_task
 
     task = pdrm.Task(domain, machine)
+    added = inspect_task(task)
+    said = {"W0612", *(one.code for one in added)}
+    if any(one.code == "W0606" for one in findings) and not has_paying_loop(task):
+        said.add("W0606")
     emitted = frozenset[str]().union(*task.labels)
     unread = tuple(f"event `{event}` " for event in emitted)  # declared because it is emitted
     kept = [
         one
         for one in findings
-        if one.code not in ("W0606", "W0612")
-        and not (one.code == "W0604" and one.message.startswith(unread))
+        if one.code not in said and not (one.code == "W0604" and one.message.startswith(unread))
     ]
-    return kept + inspect_task(task)
+    return kept + added
 
 
 def step(
@@ -254,7 +250,7 @@ def _read_weight(text: str) -> tuple[str, float]:
 
 
 def fmt(
-    file: Annotated[Path, Argument(help="A .pdrm file.")],
+    file: Annotated[Path, Argument(help="A .pdrm file; - prints standard input laid out.")],
     check_only: Annotated[
         bool, Option("--check", help="Only say whether it would change (exit code 1).")
     ] = False,
@@ -267,13 +263,16 @@ def fmt(
     from pdrm.language.loading import kind_of
     from pdrm.language.source import decode
 
-    before = decode(read_bytes(file), str(file))
+    is_piped = file == STANDARD_OUTPUT
+    before = decode(_read_piped() if is_piped else read_bytes(file), str(file))
     if (kind := kind_of(before, str(file))) is not None:
         fix = f"lay it out by hand, or convert it first: pdrm convert {file} -o task.pdrm"
         raise UnknownFormat(f"{file} is a {kind}, and only .pdrm files are laid out", fix=fix)
     pdrm.parse(before, str(file))
     after = pdrm.language.lay_out(before, str(file))
-    if after == before:
+    if is_piped and not check_only:
+        typer.echo(after, nl=False)
+    elif after == before:
         typer.echo(f"{file} is laid out already")
     elif check_only:
         typer.echo(f"{file} would change")
@@ -308,12 +307,17 @@ def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input (`-`), or in the catalogue."""
     from pdrm.files import means_name
     from pdrm.language.source import decode
-    from pdrm.limits import LARGEST_TEXT
 
     if file == "-":
-        data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
-        return pdrm.parse(decode(data, "<stdin>"), "<stdin>")
+        return pdrm.parse(decode(_read_piped(), "<stdin>"), "<stdin>")
     return pdrm.catalogue(file) if means_name(file, pdrm.catalogue()) else pdrm.load(file)
+
+
+def _read_piped() -> bytes:
+    """Standard input, never more than a file may have."""
+    from pdrm.limits import LARGEST_TEXT
+
+    return sys.stdin.buffer.read(LARGEST_TEXT + 1)
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
@@ -421,8 +425,10 @@ def domains(
     typer.echo(align(cells))
     if one is not None:
         _print_states(one, about)
-    own = "" if name is None or found[0].machine else " --machine task.pdrm"
-    next_command(f"pdrm train {{}}{own}", name or "letter")
+    if name is None or found[0].machine:
+        next_command("pdrm train {}", name or "letter")
+    elif Path("task.pdrm").exists():
+        next_command("pdrm train {} --machine task.pdrm", name)
 
 
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:

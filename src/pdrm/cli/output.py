@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -33,7 +33,10 @@ def coloured(text: str, **style: Any) -> str:
 
 
 def print_error(error: PdrmError) -> None:
-    """Print the error on standard error, with the command that explains it."""
+    """Print the error on standard error, with the command that explains it; with --json on standard output for programs."""
+    if "--json" in sys.argv:
+        print_json({"ok": False, "errors": list(map(error_record, error.errors))})
+        return
     for number, one in enumerate(error.errors):
         first, _, rest = str(one).partition("\n")
         said = "\n" * (number > 0) + coloured(first, fg="red", bold=True)
@@ -96,19 +99,9 @@ def name_task(domain: object, machine: str | None, discount: float | None = None
     return " ".join([quote(str(domain)), *given])
 
 
-def end_with_json(error: PdrmError, **more: Any) -> NoReturn:
-    """Print all errors for programs, and end the command with exit code 2."""
-    errors = [
-        {
-            "code": one.code,
-            "file": one.where and one.where.file,
-            **fault_record(one),
-            "fix": one.fix,
-        }
-        for one in error.errors
-    ]
-    print_json({"ok": False, "errors": errors, **more})
-    raise typer.Exit(2) from error
+def error_record(one: PdrmError) -> dict[str, Any]:
+    """An error for programs."""
+    return {**fault_record(one), "file": one.where and one.where.file, "fix": one.fix}
 
 
 def fault_record(one: Finding | PdrmError) -> dict[str, Any]:

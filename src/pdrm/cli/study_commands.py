@@ -15,7 +15,7 @@ import pdrm.experiments
 import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
 from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
-from pdrm.errors import NotRecorded, UnknownStudy
+from pdrm.errors import Interrupted, NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study
@@ -38,6 +38,9 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     """Do the runs, show how they go, write the tables; name the runs that failed."""
     try:
         results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
+    except KeyboardInterrupt:
+        said = f"stopped; the runs are in {folder}, and the same command resumes"
+        raise Interrupted(said) from None
     except NotRecorded as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -65,7 +68,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study; stop with Ctrl-C, resume with the same command.
+    """Run a study; stop with Ctrl-C; the same command resumes.
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
@@ -140,7 +143,8 @@ def claims(
         return
     print_claims(found, details=details)
     missing = next((one["figure"] for one in found if one["verdict"] == "not run"), "")
-    next_command(f"pdrm reproduce {missing}" if missing else "pdrm claims --details")
+    command = f"pdrm reproduce {missing} -o {{}}" if missing else "pdrm claims {} --details"
+    next_command(command, folder)
 
 
 def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
@@ -159,18 +163,24 @@ def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: 
                 typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.rests}{came}")
                 if details:
                     _print_parts(cell.record["parts"])
-    next_command("pdrm reproduce letter --reading repository")
+    next_command("pdrm reproduce letter --reading repository -o {}", folder)
 
 
 def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
-    """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part)."""
+    """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part). Those not run are a line."""
     from pdrm.paper.claims_section import remarks
 
+    missing = []
     for one in found:
+        if one["verdict"] == "not run":
+            missing.append(one["id"])
+            continue
         typer.echo(f"{_verdict(one)} {one['id']:<14} {one['claim']}")
         for remark in remarks(one):
             typer.echo(f"{MARGIN}{remark}")
         _print_parts(part for part in one["parts"] if details or not part["holds"])
+    if missing:
+        typer.echo(f"{coloured('not run', fg='yellow'):<14} {', '.join(missing)}")
 
 
 def _verdict(record: Mapping[str, Any]) -> str:
@@ -197,7 +207,11 @@ def report(
     ] = None,
     output: Annotated[
         Path | None,
-        Option("-o", "--output", help="The folder for the report. [the first of a study]"),
+        Option(
+            "-o",
+            "--output",
+            help="The folder for the report. [that of the study, or of the first runs]",
+        ),
     ] = None,
     seeds: Seeds = None,
     theory: Annotated[
@@ -226,7 +240,7 @@ def report(
     for path in (page,) if found.of_the_paper else (page.with_name(PLOT), page):
         typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
     if found.of_the_paper:
-        next_command("pdrm claims --details")
+        next_command("pdrm claims {} --details", found.folder)
     else:
         next_command("pdrm replay {}", found.lines[0][1].runs[0].folder)
 
@@ -258,7 +272,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, judge its claims, write the report.
 
-    Stop with Ctrl-C, resume with the same command. Example: pdrm reproduce letter --seeds 2
+    Stop with Ctrl-C; the same command resumes. Example: pdrm reproduce letter --seeds 2
     """
     from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.paper.claims import judge_claims
@@ -287,7 +301,7 @@ def reproduce(
         typer.echo(f"wrote {output / name}")
     if outcome.failures:
         raise typer.Exit(FAILED)
-    next_command("pdrm claims --details")
+    next_command("pdrm claims {} --details", output)
 
 
 def _reproduce_readings(
@@ -315,4 +329,4 @@ def _reproduce_readings(
     write_tables(recorded(studies, pdrm.experiments.Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)
-    next_command("pdrm claims --readings")
+    next_command("pdrm claims {} --readings", output)

@@ -68,7 +68,7 @@ def train(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train agents; stop with Ctrl-C, resume with the same command.
+    """Train agents; stop with Ctrl-C; the same command resumes.
 
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """

@@ -108,7 +108,7 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
         shown = f"{after.state}, {write_stack(after.stack)}"
     left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
     end = f"ended in {shown} (final){left}" if run.finished else f"not ended: in {shown}"
-    return f"{end}; reward {spell_number(run.reward)}"
+    return f"{end}; reward {spell_number(float(f'{run.reward:g}'))}"
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:

@@ -77,8 +77,11 @@ def numbers_text(numbers: Mapping[str, Any]) -> str:
 
     >>> numbers_text({"median_success": 1.0, "late": None})
     'median success 1, late never'
+    >>> numbers_text({"loss": [98008.0, None], "share_from": 0.0, "share_to": 0.25})
+    'loss 98,008 to not known, share 0 to 0.25'
     """
-    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
+    said = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in numbers.items())
+    return said.replace("share from", "share").replace(", share to", " to")
 
 
 def _value(value: Any) -> str:
@@ -91,8 +94,8 @@ def _value(value: Any) -> str:
             return number(float(value))
         case dict():
             return "; ".join(f"{name}: {_value(inner)}" for name, inner in value.items())
-        case list() | tuple():
-            return ", ".join(map(_value, value))
+        case [least, most]:
+            return f"{_value(least)} to {'not known' if most is None else _value(most)}"
         case _:
             return str(value)
 

@@ -32,7 +32,7 @@ from pdrm.experiments.study_report import (
     plain_name,
     study_section,
 )
-from pdrm.files import ensure_folder, write_atomically
+from pdrm.files import RUN_RECORD, ensure_folder, write_atomically
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_folder import POLICY, list_runs
@@ -121,7 +121,7 @@ def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
     elif len(folders) == 1 and evidence.anything:
         lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     elif any(map(list_runs, folders)):
-        place = Path("report")
+        place = place.parent if (place / RUN_RECORD).exists() else place
         lines = compare_runs(folders)
     if not lines:
         fault = f"{place} holds no runs that are done, of the paper's figures or of your own"

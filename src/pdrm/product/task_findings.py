@@ -220,6 +220,13 @@ def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[Pa
     return list_paid_steps(machine, starts, actions_at, keep, MOST_NODES)
 
 
+def has_paying_loop(task: Task) -> bool:
+    """Return True unless no loop pays in this domain; it may pay less than ending, as far as is known."""
+    return not isinstance(task.domain, FiniteDomain) or bool(
+        find_paying_cycle(_list_steps(task.domain, task.pushdown))
+    )
+
+
 def _find_loop(
     domain: FiniteDomain, machine: PushdownRewardMachine, ending: float
 ) -> Iterator[Finding]:
