@@ -329,7 +329,7 @@ def play_policy(env: Any, policy: Policy, episodes: int, seed: int) -> Iterator[
 
 def _moment(observation: Any, action: Any, info: Any) -> Moment:
     record = info["machine"]
-    seen = observation.get("observation", observation) if isinstance(observation, Mapping) else observation
+    seen = observation.get("observation", ()) if isinstance(observation, Mapping) else observation
     return Moment(
         int(seen) if np.ndim(seen) == 0 else observation,
         Configuration(record["state"], record["stack"]),
