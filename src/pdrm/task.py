@@ -132,7 +132,7 @@ class Task(Displayed):
         given = own if machine is None else find_machine(machine, Path(folder))
         if given is None:
             fault = f"domain `{self.name}` comes with no machine"
-            raise NoMachine(fault, fix='give one: machine="task.pdrm"')
+            raise NoMachine(fault, fix="give a machine, such as task.pdrm")
         self.machine = given
         self._check_labels()
         self.text = None if given == own else to_text(given)

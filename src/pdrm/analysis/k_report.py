@@ -213,7 +213,7 @@ class KReport:
     def answer(self, k: int) -> KAnswer:
         """The answer for one k."""
         if k not in self.answers:
-            fix = f"ask about it: check_k(…, k={k!r})"
+            fix = f"ask about k = {k!r} as well"
             raise BadSetting(f"k = {k!r} was not asked about", fix=fix)
         return self.answers[k]
 
@@ -236,7 +236,8 @@ class KReport:
             k: The k (default: the recommended one).
             question: "start" or "everywhere" (default: everywhere if that is proved to be nothing).
         """
-        first = next(iter(self.answers)) if self.recommended is None else self.recommended
+        best = self.recommended
+        first = best if best in self.answers else next(iter(self.answers))
         answer = self.answer(first if k is None else k)
         verdict = self.verdicts[answer.k]["everywhere"]
         asked = question or ("everywhere" if verdict == YES else "start")
@@ -384,7 +385,7 @@ class KReport:
         if low <= self.step_tolerance:
             if high is not None:
                 return f"at most {high:.4g}"
-            if not (answer.steps and self.certain):  # nothing was explored, or only bounded
+            if not answer.steps or self.followed is None:  # not explored, or values only bounded
                 return "not known"
             return f"0 within {answer.steps:,} steps"
         return (

@@ -34,8 +34,16 @@ from pdrm.analysis.values import (
     ValuedProduct,
     value_product,
 )
+from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, describe_states, follow_optimal
-from pdrm.errors import BadSetting, DoesNotApply, OutOfTime, PdrmError, UnknownChoice
+from pdrm.errors import (
+    BadSetting,
+    DoesNotApply,
+    OutOfTime,
+    PdrmError,
+    StochasticMoves,
+    UnknownChoice,
+)
 from pdrm.product.finite_product import Bound
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, show_progress
@@ -245,9 +253,14 @@ class _Search:
     def report(self) -> KReport:
         """The report so far."""
         states = 0 if self.values is None else len(self.values.product)
+        try:
+            check_deterministic(self.task.finite)
+            certain = True
+        except StochasticMoves:
+            certain = False
         return KReport(
             self.task, self.discount, self.bound, self.value, self.tolerance, self.step_tolerance,
-            self.answers, isinstance(self.values, SolvedValues), self.ended, states, self.followed, self.prove,
+            self.answers, certain, self.ended, states, self.followed, self.prove,
         )  # fmt: skip
 
     def prove(self, k: int, question: str) -> Certificate:
