@@ -137,7 +137,7 @@ def test_a_domain_of_your_own_is_shown_with_its_states(pdrm, tmp_path):
     assert outcome.out.splitlines()[2:5] == ["#####", "#@.k#", "#####"]
     assert "starts in state 0, row 1, column 1 (chance 1)" in outcome.out
     assert outcome.out.splitlines()[-1].split() == ["2", "row", "1,", "column", "3", "key"]
-    assert f"next: pdrm train {file} --machine task.pdrm\n" in outcome.err
+    assert "next:" not in outcome.err  # there is no machine to name
     record = json.loads(pdrm("domains", file, "--json").out)
     assert record["starts"] == [{"state": 0, "chance": 1.0, "label": None}]
     assert [state["emits"] for state in record["state_list"]] == [[], [], ["key"]]
