@@ -205,3 +205,10 @@ def test_agents_and_their_settings_are_listed(pdrm):
     assert "counterfactuals=deduplicated" in pdrm("agents", "cprm").out
     assert set(json.loads(pdrm("agents", "--json").out)) == set(AGENTS)
     assert pdrm("agents", "cprn").code == 2
+
+
+def test_the_page_about_some_runs_goes_where_they_are(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert pdrm("train", "letter", "--episodes", 100).code == 0
+    assert "wrote runs/index.html" in pdrm("report", "runs").out
+    assert not Path("report").exists()
