@@ -68,7 +68,8 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
     command = ("train", own, "--machine", machine, "--json")
     machine.write_text(KEY.replace(": key", ": kay"))
     deep = (*command, "--agent", "ppo", "--steps", 256, *SMALL)
-    assert f"  --> {machine}:7:" in pdrm(*deep).err
+    (error,) = json.loads(pdrm(*deep).out)["errors"]
+    assert (error["file"], error["line"]) == (str(machine), 7)
     machine.write_text(
         KEY.replace("events key", "events key exit") + "u -> done : {exit}, # / #, 2\n"
     )

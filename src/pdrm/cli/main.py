@@ -127,10 +127,12 @@ def main() -> None:
             code = app(standalone_mode=False)
     except UsageError as error:
         help_text = (error.ctx and error.ctx.command.help) or ""
+        example = ""
         if "Example: " in help_text:
             example = help_text.rpartition("Example: ")[2].splitlines()[0]
-            error.message += f"\n  fix: as in: {example}"
+            example = f"  fix: as in: {example}"
         error.show()
+        typer.echo(example, err=True, nl=bool(example))
     except PdrmError as error:
         print_error(error)
     except OSError as error:  # a name that no file can have, a folder that has gone

@@ -15,7 +15,7 @@ import pdrm.experiments
 import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
 from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
-from pdrm.errors import Interrupted, NotRecorded, UnknownStudy
+from pdrm.errors import NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study
@@ -38,9 +38,6 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     """Do the runs, show how they go, write the tables; name the runs that failed."""
     try:
         results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
-    except KeyboardInterrupt:
-        said = f"stopped; the runs are in {folder}, and the same command resumes"
-        raise Interrupted(said) from None
     except NotRecorded as error:
         print_error(error)
         raise typer.Exit(FAILED) from None

@@ -385,7 +385,7 @@ def run_study(
     except KeyboardInterrupt:
         done = sum(store.done(run.spec) for run in runs)
         said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"
-        raise Interrupted(f"{said}: the same line resumes") from None
+        raise Interrupted(f"{said}: the same command resumes") from None
     failures, lines = outcome.failures, recorded(studies, store)
     if failures and not lines:
         first = failures[0]

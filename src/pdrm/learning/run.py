@@ -544,9 +544,9 @@ def train(
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
         said = f"what was learnt by then: {loads}" if loads else "there is nothing to keep yet"
         later = (
-            'with folder="runs" the same line resumes'
+            'with folder="runs" the same command resumes'
             if folder is None
-            else "the same line resumes"
+            else "the same command resumes"
         )
         raise Interrupted(f"stopped; {said}; {later}") from None
     for failure in failures:

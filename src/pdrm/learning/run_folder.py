@@ -155,7 +155,9 @@ def list_runs(folder: Path) -> list[Path]:
 def find_run(folder: Path) -> Path:
     """The folder of a run: this one, or the only one that it holds."""
     found = list_runs(folder)
-    return found[0] if len(found) == 1 else folder
+    if len(found) > 1:
+        raise no_run(folder, f"{len(found)} runs are here, name one")
+    return found[0] if found else folder
 
 
 def no_run(folder: Path, why: str = "") -> BadRunFolder:
