@@ -659,7 +659,7 @@ def check_policy_files(file: Path) -> None:
     if missing:
         fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
         if len(missing) > 1:
-            fault = f"there is no policy {file}"
+            fault = f"the policy {file} does not exist"
         fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
         raise BadPolicyFile(fault, fix=fix)
 

@@ -70,14 +70,14 @@ def check_writable(path: Path) -> None:
     >>> check_writable(Path("no-such-folder/proof.json"))
     Traceback (most recent call last):
     ...
-    pdrm.errors.CannotWrite: error[E0502]: no-such-folder/proof.json cannot be written: there is no folder no-such-folder
+    pdrm.errors.CannotWrite: error[E0502]: no-such-folder/proof.json cannot be written: no folder is called no-such-folder
       fix: choose another file, or create its folder
     """
     reason = ""
     if path.is_dir():
         reason = "it is a folder"
     elif not path.parent.is_dir():
-        reason = f"there is no folder {path.parent}"
+        reason = f"no folder is called {path.parent}"
     elif not os.access(path if path.exists() else path.parent, os.W_OK):
         reason = "permission denied"
     if reason:

@@ -109,7 +109,7 @@ def load_certificate(path: str | Path) -> Certificate:
         demand(record.pop("format", None) == FORMAT, f"{path} is not a certificate of this version")
         kinds = get_type_hints(Certificate)
         certificate = Certificate(**{name: _read(one, kinds[name]) for name, one in record.items()})
-        demand(certificate.question in QUESTIONS, f"there is no question `{certificate.question}`")
+        demand(certificate.question in QUESTIONS, f"unknown question `{certificate.question}`")
     except MALFORMED:
         fault = f"{path} is not a certificate: a field is missing, unknown or of another type"
         raise BadCertificate(fault, fix=AGAIN) from None

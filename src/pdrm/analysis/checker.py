@@ -112,7 +112,7 @@ class Check:
         for s, u, seen, whole, constant, lines in certificate.entries:
             states = max(s, *(line[2] for line in lines), 0)
             known = states < self.domain.states and u in self.machine.states
-            demand(known, f"there is no state {states}, {u}")
+            demand(known, f"unknown state {states}, {u}")
             view = (s, u), (*seen, *[None] * whole)
             demand(view not in self.entries, "an entry is listed twice")
             demand(not lines if whole else len(seen) == 1, "an entry knows too much of the stack")
@@ -306,7 +306,7 @@ class Check:
         """The least and the greatest worth over the ranges."""
         lows, highs = [], []
         for (e, t), c in worth.items():
-            low, high = need(self.range.get(e), f"there is no range for {_describe(e)}")
+            low, high = need(self.range.get(e), f"the range of {_describe(e)} is missing")
             lows.append(c + self.power(t) * low)
             highs.append(c + self.power(t) * high)
         return max(lows) - ROUNDING, max(highs) + ROUNDING
@@ -330,7 +330,7 @@ class Check:
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
                 own.append((Fraction(0), self.extremes(rest)[0]))
-            low, high = need(self.range.get(e), f"there is no range for {_describe(e)}")
+            low, high = need(self.range.get(e), f"the range of {_describe(e)} is missing")
             pieces = _find_envelope(own, low, high)
             for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
                 place = bisect_left(pieces, (slope,))

@@ -160,7 +160,7 @@ class KReport:
         """The smallest k that is proved enough."""
         if question not in QUESTIONS:
             raise BadSetting(
-                f"there is no question `{question}`", fix=f"use one of {', '.join(QUESTIONS)}"
+                f"unknown question `{question}`", fix=f"use one of {', '.join(QUESTIONS)}"
             )
         return min(
             (k for k, found in self.verdicts.items() if found[question] == YES), default=None

@@ -218,7 +218,7 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
     if not folder.is_dir():
         fix = "train some: pdrm train letter -o runs"
-        raise BadRunFolder(f"there is no folder {folder}", fix=fix)
+        raise BadRunFolder(f"the folder {folder} does not exist", fix=fix)
     found = []
     for file in sorted(folder.rglob(POLICY)):
         spec = read_spec(file.parent)

@@ -110,7 +110,7 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
     known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
     fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
-    raise UnknownDomain(f"there is no domain `{name}`, and no such file", fix=fix)
+    raise UnknownDomain(f"unknown domain `{name}`, and no file has that name", fix=fix)
 
 
 # --- Arrays in a file

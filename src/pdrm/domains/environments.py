@@ -35,7 +35,7 @@ def check_mode(env: gymnasium.Env[Any, Any], mode: str | None) -> str | None:
     """The render mode, if the environment has it."""
     modes = env.metadata["render_modes"]
     if mode not in (None, *modes):
-        fault = f"there is no render mode `{mode}`"
+        fault = f"unknown render mode `{mode}`"
         raise BadDomainSetting(fault, fix=f"use `{'` or `'.join(modes)}`")
     return mode
 

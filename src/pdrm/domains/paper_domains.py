@@ -418,7 +418,7 @@ def domain(
         return names()
     if name not in BUILDERS:
         fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
-        raise UnknownDomain(f"there is no domain `{name}`", fix=fix)
+        raise UnknownDomain(f"unknown domain `{name}`", fix=fix)
     chosen: dict[str, Any] = {}
     if step_limit is not None:
         chosen["step_limit"] = step_limit

@@ -84,7 +84,7 @@ def water_world(name: str) -> WaterWorld:
     20.0
     """
     if name not in SIDES:
-        raise UnknownDomain(f"there is no WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
+        raise UnknownDomain(f"unknown WaterWorld `{name}`", fix=did_you_mean(name, SIDES))
     return WaterWorld(side=SIDES[name])
 
 

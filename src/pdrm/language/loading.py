@@ -58,7 +58,8 @@ OTHERS = {r"^#{3,}$": "the map of a domain", r"^\[\[panels\]\]": "a study"}
 def load(path: str | os.PathLike[str]) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
-    path: of the file.
+    Args:
+        path: The file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +80,9 @@ def load(path: str | os.PathLike[str]) -> AnyMachine:
 def parse(text: str, file: str = "<text>") -> AnyMachine:
     r"""The machine that a text describes, in any of the formats.
 
-    text: what a file would hold. file: what messages call it; its ending may say which format it is.
+    Args:
+        text: The content of a file.
+        file: The file's name for messages; its ending may say which format it is.
 
     >>> machine = parse("name tiny\nevents a\nstart u\notherwise stay 0\nu -> u : a, 1")
     >>> machine.name, machine.run([frozenset("a")]).reward
@@ -130,7 +133,11 @@ def kind_of(text: str, file: str) -> str | None:
 
 
 def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
-    """Write a machine into a file. machine: of any kind. path: ends in .pdrm or .json, which says how it is written.
+    """Write a machine into a file.
+
+    Args:
+        machine: A machine of any kind.
+        path: The file; its ending, .pdrm or .json, says how the machine is written.
 
     >>> import tempfile
     >>> from pdrm.language.loading import catalogue
@@ -203,7 +210,10 @@ def catalogue() -> list[str]: ...
 @overload
 def catalogue(name: str) -> AnyMachine: ...
 def catalogue(name: str | None = None) -> AnyMachine | list[str]:
-    """One machine of the catalogue; without a name, the names there are. name: one of these.
+    """One machine of the catalogue; without a name, the names there are.
+
+    Args:
+        name: One of these names.
 
     >>> catalogue("letter").stack
     ('#', 'A')

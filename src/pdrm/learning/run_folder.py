@@ -169,7 +169,7 @@ def no_run(folder: Path, why: str = "") -> BadRunFolder:
         latest = max(others, key=lambda name: others[name].stat().st_mtime)
         fix = f"did you mean {others[name_alike(folder.name, others) or latest]}?"
     if not folder.is_dir():
-        return BadRunFolder(f"there is no folder {folder}", fix=fix)
+        return BadRunFolder(f"the folder {folder} does not exist", fix=fix)
     return BadRunFolder(f"{folder} is not a trained run{f': {why}' if why else ''}", fix=fix)
 
 

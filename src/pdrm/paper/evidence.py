@@ -79,7 +79,7 @@ class Evidence:
             for panel in of.panels:
                 if panel.name == name:
                     return of, panel
-        raise NotRecorded(f"there is no panel {name}", fix="pdrm reproduce letter")
+        raise NotRecorded(f"unknown panel {name}", fix="pdrm reproduce letter")
 
 
 # --- A claim: a sentence of the paper, and a rule that splits it into parts that hold or do not.

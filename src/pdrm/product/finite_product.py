@@ -54,7 +54,7 @@ class Bound:
     def __post_init__(self) -> None:
         if self.rule not in RULES:
             raise BadSetting(
-                f"there is no rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}"
+                f"unknown rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}"
             )
         if self.height is not None and self.height < 0:
             raise BadSetting(

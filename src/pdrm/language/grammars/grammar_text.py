@@ -256,5 +256,5 @@ def _guard_of(token: Token) -> Guard:
         raise BadGrammar(error.message, where=place, fix=fix) from error
     if isinstance(guard, Silent):
         fix = "leave it away: an empty alternative reads nothing"
-        raise BadGrammar("`eps` is no event", where=where, fix=fix)
+        raise BadGrammar("`eps` is not an event", where=where, fix=fix)
     return guard

@@ -284,7 +284,7 @@ class _Expansion:
             return self.rules[name].inner
         hint = did_you_mean(name, self.rules)
         fix = f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
-        fault = f"there is no rule `{name[:40]}`"
+        fault = f"unknown rule `{name[:40]}`"
         raise BadGrammar(fault, where=symbol.where, fix=hint if hint.startswith("did") else fix)
 
     def _options(self, inner: Expression) -> list[Body]:
