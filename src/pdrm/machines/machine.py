@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -52,7 +53,7 @@ LONGEST_NAME = 90
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 
 
-class Machine(Displayed, Generic[R_co]):
+class Machine(Displayed, Generic[R_co], ABC):
     """The parts that all kinds of machine share."""
 
     name: str
@@ -90,17 +91,17 @@ class Machine(Displayed, Generic[R_co]):
         raise_all(chain(_find_faults(self), self._find_own_faults()))
         raise_all(_find_clashes(self))
 
+    @abstractmethod
     def _find_own_faults(self) -> Iterator[PdrmError]:
         """The faults that only this kind of machine has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """Those of a state's rules that may apply at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _meeting_place(self, one: Any, other: Any) -> str:
         """The tops of stack or counters at which two rules apply."""
-        raise NotImplementedError
 
     @cached_property
     def alphabet(self) -> Alphabet:

@@ -8,6 +8,7 @@ its entries stand next to the machine's: agents such as Stable-Baselines3's refu
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -182,7 +183,7 @@ def _is_numbered(space: Space) -> bool:
 # --- The forms
 
 
-class ObservationForm:
+class ObservationForm(ABC):
     """The form of an observation: the entries of the environment's that are seen, and the machine's part.
 
     >>> from pdrm.language.loading import catalogue
@@ -222,18 +223,18 @@ class ObservationForm:
         self.entries = spaces.Dict([(name, found[name]) for name in keys])
         self.make_space()
 
+    @abstractmethod
     def make_space(self) -> None:
         """Set the space of the observations."""
-        raise NotImplementedError
 
     def pick(self, observation: Any) -> dict[str, Any]:
         """The chosen entries of one observation."""
         found = list_entries(observation)
         return {name: found[name] for name in self.entries.spaces}
 
+    @abstractmethod
     def put(self, observation: Any, state: str, stack: Stack) -> Any:
         """One observation."""
-        raise NotImplementedError
 
 
 class AsDict(ObservationForm):
