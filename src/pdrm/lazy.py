@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from pdrm.errors import NotHere, missing_jax, name_alike
+from pdrm.errors import MissingPackage, NotHere, missing_jax, name_alike
 
 CHAPTERS = (
     "machines",
@@ -150,3 +150,12 @@ class Displayed:
         from pdrm.drawing.render import draw
 
         return draw(self)._repr_html_()
+
+
+def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
+    """A pandas `DataFrame` of rows, or of columns by their names."""
+    try:
+        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError as error:
+        raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
+    return pandas.DataFrame(records)

@@ -5,9 +5,8 @@ import pytest
 from pdrm.errors import CannotOpen, CannotRead, PdrmError, TooLarge
 from pdrm.language import reader
 from pdrm.language.loading import load, parse, save
-from pdrm.machines.configurations import parse_word
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
+from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or, parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Transition
 

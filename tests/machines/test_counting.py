@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pdrm.errors import (
@@ -78,35 +80,35 @@ def test_silent_moves_run_before_the_first_label_and_after_each():
 def test_too_many_silent_moves_are_stopped():
     endless = machine([rule("u0 -> u1", Exactly(A), "-", [0]), rule("u1 -> u1", SILENT, "-", [1])])
     with pytest.raises(EndlessSilentMoves):
-        endless.step(CountingConfiguration("u0", (0,)), A, most_silent=1000)
+        replace(endless, most_silent=1000).step(CountingConfiguration("u0", (0,)), A)
     long = machine([rule("u0 -> u1", Exactly(A), "-", [9]), rule("u1 -> u1", SILENT, "1", [-1])])
-    assert long.run([A], most_silent=9).steps[1].moves == 10
+    assert replace(long, most_silent=9).run([A]).steps[1].moves == 10
     with pytest.raises(EndlessSilentMoves):
-        long.run([A], most_silent=8)
+        replace(long, most_silent=8).run([A])
 
 
 def test_the_start_is_a_step_too():
     rules = [rule("u0 -> u1", SILENT, "-", [2], 0.5), rule("u1 -> u1", SILENT, "1", [-1], 1)]
     begun = machine(rules).begin()
     assert begun == CountingStep(
-        None, CountingConfiguration("u0", (0,)), None, CountingConfiguration("u1", (0,)), 2.5, 3
+        None, CountingConfiguration("u0", (0,)), CountingConfiguration("u1", (0,)), 2.5, None, 3
     )
-    assert machine(rules).begin(most_silent=3) == begun
+    assert machine(rules, most_silent=3).begin() == begun
     for call in (
-        lambda: machine(rules).begin(most_silent=2),
-        lambda: machine(rules).run([], most_silent=2),
+        lambda: machine(rules, most_silent=2).begin(),
+        lambda: machine(rules, most_silent=2).run([]),
     ):
         with pytest.raises(EndlessSilentMoves):
             call()
     still = machine([rule("u0 -> u0", Exactly(A), "-", [0])])
     here = CountingConfiguration("u0", (0,))
-    assert still.begin() == CountingStep(None, here, None, here, 0.0, 0)
+    assert still.begin() == CountingStep(None, here, here, 0.0, None, 0)
 
 
 def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
     text = "name m\nevents A\ncounters 1\nstart u\notherwise stay 0\nu -> v : A, [-] / [0], 0\nv -> v : eps, [-] / [+1], 0\n"
     with pytest.raises(EndlessSilentMoves) as caught:
-        parse(text, "m.pdrm").run([A], most_silent=3)
+        replace(parse(text, "m.pdrm"), most_silent=3).run([A])
     assert str(caught.value.where) == "m.pdrm:7:1"
 
 

@@ -21,8 +21,7 @@ from pdrm.errors import (
 from pdrm.language.combining import combine
 from pdrm.language.logic.regular_expressions import from_regex
 from pdrm.language.logic.temporal_logic import from_ltlf
-from pdrm.machines.configurations import parse_word
-from pdrm.machines.guards import Event, Label
+from pdrm.machines.guards import Event, Label, parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise, Transition
 from tests.properties.logic import random_expression, random_formula, random_past, text_of

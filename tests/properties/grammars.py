@@ -16,7 +16,8 @@ from random import Random
 
 from pdrm.errors import BadGrammar, EarlyAcceptance, Undecidable
 from pdrm.language.grammars.grammar_machine import from_grammar
-from pdrm.machines.configurations import Configuration, parse_word
+from pdrm.machines.configurations import Configuration
+from pdrm.machines.guards import parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 GRAMMARS = 20

@@ -3,6 +3,7 @@ pay the same in every step of every word, and agree on the memory and on accepta
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UndefinedMove
@@ -84,7 +85,7 @@ def simulated_on(
 ) -> int:
     """Read a word with both, step by step; 0 if that would take too many moves."""
     try:
-        other = counting.run(labels, most_silent=MOST_SILENT)
+        other = replace(counting, most_silent=MOST_SILENT).run(labels)
     except EndlessSilentMoves:
         return 0
     except UndefinedMove:

@@ -22,9 +22,9 @@ from pdrm.drawing.label_tokens import (
     make_line,
     spell_number,
 )
-from pdrm.machines.machine import Machine
+from pdrm.machines.machine import AnyKind
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Otherwise, Rule
+from pdrm.machines.transitions import Otherwise
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -164,7 +164,7 @@ class Figure:
     caption: tuple[Tokens, ...]
 
 
-def make_figure(machine: Machine[Rule]) -> Figure:
+def make_figure(machine: AnyKind) -> Figure:
     """The figure of a machine."""
     stack = not (isinstance(machine, PushdownRewardMachine) and machine.leaves_stack)
     parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = {}
@@ -207,7 +207,7 @@ def _explain(rows: tuple[tuple[str, ...], ...], called: tuple[str, ...]) -> Toke
     return ("for ", *spelled[0], " in ", *join(" ", spelled[1:]))
 
 
-def _draw_otherwise(machine: Machine[Rule]) -> Iterator[Arrow]:
+def _draw_otherwise(machine: AnyKind) -> Iterator[Arrow]:
     """Dashed edges to the state that `otherwise` leads to."""
     target = machine.otherwise.target
     sources = [state for state in machine.states if state not in (target, *machine.final)]

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.label_tokens import make_printable, spell
-from pdrm.machines.machine import Machine
-from pdrm.machines.transitions import Rule
+from pdrm.machines.machine import AnyKind
 
 PNG_DPI = 200
 """Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""
@@ -127,7 +126,7 @@ START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
 
-def to_dot(machine: Machine[Rule], *, title: bool = False) -> str:
+def to_dot(machine: AnyKind, *, title: bool = False) -> str:
     """A machine in Graphviz's language."""
     return figure_dot(make_figure(machine), title=title)
 

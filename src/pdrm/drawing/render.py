@@ -30,8 +30,7 @@ from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
 from pdrm.machines.configurations import MachineRun
-from pdrm.machines.machine import Machine
-from pdrm.machines.transitions import Rule
+from pdrm.machines.machine import AnyKind, Machine
 from pdrm.task import Task, find_machine
 
 FORMATS = (".svg", ".png", ".pdf", ".dot", ".gv", ".tex", ".tikz")
@@ -137,7 +136,7 @@ def draw(
 # --- A machine
 
 
-def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
+def _draw_machine(machine: AnyKind, title: bool) -> Drawing:
     def graph(format: str) -> bytes:
         dot = to_dot(machine, title=title)
         return dot.encode() if format in ("dot", "gv") else render_dot(dot, format)
@@ -158,7 +157,7 @@ def _draw_machine(machine: Machine[Rule], title: bool) -> Drawing:
     return Drawing(formats, partial(_list_rules, machine), show)
 
 
-def _list_rules(machine: Machine[Rule]) -> str:
+def _list_rules(machine: AnyKind) -> str:
     """The figure of a machine, line by line."""
     figure = make_figure(machine)
     ends = f", ends in {' or '.join(machine.final)}" if machine.final else ""

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar, overload
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.tikz import escape_prose
 from pdrm.drawing.trace import align
-from pdrm.errors import MissingPackage, NotHere, did_you_mean
+from pdrm.errors import NotHere, did_you_mean
+from pdrm.lazy import make_frame
 
 SHOWN = 20
 """Rows that are shown or printed; the others are counted."""
@@ -21,15 +22,6 @@ class HasRecord(Protocol):
 
 
 R_co = TypeVar("R_co", bound=HasRecord, covariant=True)
-
-
-def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
-    """A pandas `DataFrame` of rows, or of columns by their names."""
-    try:
-        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError as error:
-        raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
-    return pandas.DataFrame(records)
 
 
 class Rows(Sequence[R_co]):

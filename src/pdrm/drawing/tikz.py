@@ -11,8 +11,7 @@ import unicodedata
 from pdrm.drawing.figure import Arrow, Figure, make_figure
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.drawing.label_tokens import Tokens, make_printable, spell
-from pdrm.machines.machine import Machine
-from pdrm.machines.transitions import Rule
+from pdrm.machines.machine import AnyKind
 
 SIGNS = {
     " | ": r" \mid ",
@@ -120,7 +119,7 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 """
 
 
-def to_tikz(machine: Machine[Rule], *, title: bool = False, standalone: bool = True) -> str:
+def to_tikz(machine: AnyKind, *, title: bool = False, standalone: bool = True) -> str:
     """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
     figure = make_figure(machine)
     picture = _picture(figure, lay_out(figure_dot(figure)), title)

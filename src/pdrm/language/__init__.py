@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pdrm.language.logic.temporal_formulas import PATTERNS
     from pdrm.language.logic.temporal_logic import from_ltlf
     from pdrm.language.writer import lay_out, to_text
-    from pdrm.machines.configurations import parse_word
+    from pdrm.machines.guards import parse_word
 
 __all__ = [
     # Files and texts

@@ -31,6 +31,7 @@ from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import (
     ALWAYS,
+    NAME,
     And,
     Event,
     Exactly,
@@ -43,7 +44,7 @@ from pdrm.machines.guards import (
     spell_out,
 )
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
-from pdrm.machines.machine import NAME, fresh_name
+from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition, reward_of
@@ -185,7 +186,7 @@ class Part:
         if state in self.machine.final:
             yield ALWAYS, stay
             return
-        rules = self.machine.rules_from(state)
+        rules = self.machine.rules_from[state]
         for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
             if not rule.silent and rule.looks_at(top):
                 yield rule.guard, self._move(rule, top)

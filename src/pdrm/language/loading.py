@@ -35,7 +35,7 @@ from pdrm.language.source import check_size, decode, read_bytes
 from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.machine import NAME
+from pdrm.machines.guards import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 # --- Machine files

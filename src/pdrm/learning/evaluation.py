@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
 from pdrm.errors import BadSetting, NotHere, did_you_mean
+from pdrm.lazy import make_frame
 from pdrm.learning.protocol import Policy, Remembering, Test
 from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
@@ -83,8 +84,6 @@ class Curve:
 
     def frame(self) -> Any:
         """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
-        from pdrm.drawing.rows import make_frame
-
         return make_frame([dict(zip(COLUMNS, row, strict=True)) for row in self.rows()])
 
     def rows(self) -> Iterator[tuple[int, int, int, float, int, str]]:

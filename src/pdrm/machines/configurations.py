@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pdrm.errors import BadWord, MissingPackage, Where, WrongKind
-from pdrm.lazy import Displayed
+from pdrm.lazy import Displayed, make_frame
 from pdrm.machines.guards import Label, label_text
-from pdrm.machines.machine import NAME, Machine
-from pdrm.machines.transitions import Stack, Transition, number_text
+from pdrm.machines.transitions import Otherwise, Stack, Transition, number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +28,11 @@ class Configuration:
         """The topmost symbol, or None on the empty stack."""
         return self.stack[0] if self.stack else None
 
+    def after(self, acting: Transition | Otherwise) -> Configuration:
+        """The configuration that a move leads to."""
+        stack = acting.replacement(self.top) + self.stack[1:]
+        return Configuration(acting.target or self.state, stack)
+
     def __str__(self) -> str:
         return f"{self.state}, {' '.join(self.stack) or '(empty)'}"
 
@@ -45,40 +47,31 @@ class Move:
     reward: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One label read (None for the silent moves before the first label), the move it caused and the silent ones after it.
-
-    The step's reward is the sum of its moves' rewards, undiscounted, added in order.
-    """
-
-    label: Label | None
-    before: Configuration
-    moves: tuple[Move, ...]
-
-    @property
-    def after(self) -> Configuration:
-        """The configuration when no silent move is left."""
-        return self.moves[-1].after if self.moves else self.before
-
-    @property
-    def reward(self) -> float:
-        return add_up(move.reward for move in self.moves)
-
-
 C_co = TypeVar("C_co", covariant=True)
 
 
-class Read(Protocol[C_co]):
-    """A step of any kind of machine: the configuration after it, and its reward."""
+@dataclass(frozen=True, slots=True)
+class LabelRead(Generic[C_co]):
+    """One label read (None for the silent moves before the first label), and the silent moves after it.
 
-    @property
-    def after(self) -> C_co: ...
-    @property
-    def reward(self) -> float: ...
+    The reward is the sum of the moves' rewards, undiscounted, added in order.
+    """
+
+    label: Label | None
+    before: C_co
+    after: C_co
+    """The configuration when no silent move is left."""
+    reward: float
 
 
-S_co = TypeVar("S_co", bound=Read[object], covariant=True)
+@dataclass(frozen=True, slots=True)
+class Step(LabelRead[Configuration]):
+    """One label read by a pushdown machine: the move it caused, and the silent ones."""
+
+    moves: tuple[Move, ...]
+
+
+S_co = TypeVar("S_co", bound=LabelRead[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,15 +86,14 @@ class MachineRun(Displayed, Generic[S_co]):
     def __repr__(self) -> str:
         read = len(self.steps) - 1
         end = "ended" if self.finished else "not ended"
-        where: object = getattr(self.steps[-1], "after", None)
-        return f"<Run on {read} label{'s' * (read != 1)}: {end} in {where}; reward {number_text(self.reward)}>"
+        return f"<Run on {read} label{'s' * (read != 1)}: {end} in {self.steps[-1].after}; reward {number_text(self.reward)}>"
 
     @property
     def accepted(self) -> bool:
         return self.finished and self.unread == 0
 
     @property
-    def after(self: MachineRun[Read[C_co]]) -> C_co:
+    def after(self: MachineRun[LabelRead[C_co]]) -> C_co:
         return self.steps[-1].after
 
     @property
@@ -111,17 +103,12 @@ class MachineRun(Displayed, Generic[S_co]):
 
     def frame(self) -> Any:
         """A pandas `DataFrame` with a row for the start and one for each label, the stack top first."""
-        try:
-            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        except ImportError as error:
-            raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
         records = []
-        steps: Sequence[Any] = self.steps
-        for number, step in enumerate(steps):
+        for number, step in enumerate(self.steps):
             label = None if step.label is None else label_text(step.label)
             after = asdict(step.after)
             records.append({"step": number, "label": label, **after, "reward": step.reward})
-        return pandas.DataFrame(records)
+        return make_frame(records)
 
 
 def add_up(rewards: Iterable[float]) -> float:
@@ -130,54 +117,3 @@ def add_up(rewards: Iterable[float]) -> float:
     for reward in rewards:
         total += reward
     return total
-
-
-# --- Words: labels separated by spaces, as users type them
-
-
-def parse_word(text: str) -> list[Label]:
-    """The labels of a word.
-
-    >>> [sorted(label) for label in parse_word("d d+t - u")]
-    [['d'], ['d', 't'], [], ['u']]
-    """
-    if not isinstance(text, str):
-        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
-    labels: list[Label] = []
-    for found in re.finditer(r"\S+", text):
-        part = found[0]
-        events = [] if part == "-" else part.split("+")
-        if not all(NAME.fullmatch(event) for event in events):
-            where = Where("<word>", 1, found.start() + 1, text, len(part))
-            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
-            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
-        labels.append(frozenset(events))
-    return labels
-
-
-# --- Reading labels, as far as the three kinds of machine do it alike
-
-
-class HasState(Protocol):
-    """A configuration of any kind of machine."""
-
-    @property
-    def state(self) -> str: ...
-
-
-S = TypeVar("S", bound=Read[HasState])
-
-
-def read_word(
-    machine: Machine[Any], word: Iterable[Label] | str, first: S, read: Callable[[S, Label], S]
-) -> MachineRun[S]:
-    """Read a word, each step from the last one, up to a final state if one is reached. A text is read by `parse_word`."""
-    labels = list(parse_word(word) if isinstance(word, str) else word)
-    for label in labels:
-        machine.alphabet.check(label)
-    steps = [first]
-    finished = first.after.state in machine.final
-    while not finished and len(steps) <= len(labels):
-        steps.append(read(steps[-1], labels[len(steps) - 1]))
-        finished = steps[-1].after.state in machine.final
-    return MachineRun(tuple(steps), len(labels) + 1 - len(steps), finished)

@@ -7,7 +7,7 @@ undecidable for two counters, so it is not decided here: a step that makes too m
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +23,7 @@ from pdrm.errors import (
     UnknownConfiguration,
     Where,
 )
-from pdrm.machines.configurations import MachineRun, read_word
+from pdrm.machines.configurations import LabelRead
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet, LabelSets
 from pdrm.machines.machine import Machine, Reading, labels_left
@@ -113,27 +113,27 @@ class CountingConfiguration:
     state: str
     counters: tuple[int, ...]
 
+    def after(self, acting: CountingTransition | Otherwise) -> CountingConfiguration:
+        """The configuration that a move leads to."""
+        return CountingConfiguration(acting.target or self.state, acting.change(self.counters))
+
     def __str__(self) -> str:
         return f"{self.state}, {pattern_text(self.counters)}"
 
 
 @dataclass(frozen=True, slots=True)
-class CountingStep:
-    """One label read (None for the silent moves before the first), by a rule (None for `otherwise`), and its silent moves.
+class CountingStep(LabelRead[CountingConfiguration]):
+    """One label read, by a rule (None for `otherwise`), and its silent moves.
 
     The moves are counted, not kept: a step that moves a stack between counters makes millions of them.
     """
 
-    label: Label | None
-    before: CountingConfiguration
     rule: CountingTransition | None
-    after: CountingConfiguration
-    reward: float
     moves: int
 
 
 @dataclass(frozen=True, repr=False)
-class CountingRewardAutomaton(Machine[CountingTransition]):
+class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration, CountingStep]):
     """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
 
     `states` may be left out as for a pushdown machine.
@@ -168,6 +168,8 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
+    most_silent: int = field(default=MOST_SILENT_MOVES, compare=False)
+    """Silent moves that one step may make."""
     _fix = "make the labels or the tests differ, or declare `exclusive` events"
     _silent_fix = "let the silent rule start in a state of its own, or test for other counters"
 
@@ -226,91 +228,45 @@ class CountingRewardAutomaton(Machine[CountingTransition]):
             label: The label that is read (None for the silent rule).
             counters: The counters' values.
         """
-        for rule in self._from[state]:
-            if (rule.silent if label is None else rule.guard.holds(label)) and rule.allows(
-                counters
-            ):
+        for rule in self.rules_from[state]:
+            reads = rule.silent if label is None else rule.guard.holds(label)
+            if reads and rule.allows(counters):
                 return rule
         return None
 
-    def begin(self, most_silent: int = MOST_SILENT_MOVES) -> CountingStep:
-        """The start: initial state, counters at zero, and the silent moves before the first label.
-
-        Args:
-            most_silent: The most silent moves that there may be.
-        """
+    def begin(self) -> CountingStep:
+        """The start: initial state, counters at zero, and the silent moves before the first label."""
         before = CountingConfiguration(self.start, (0,) * self.counters)
-        return self._after_silent(CountingStep(None, before, None, before, 0.0, 0), most_silent)
+        return self._settle(CountingStep(None, before, before, 0.0, None, 0))
 
-    def step(
-        self,
-        configuration: CountingConfiguration,
-        label: Label,
-        most_silent: int = MOST_SILENT_MOVES,
-    ) -> CountingStep:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+    def _step(self, before: CountingConfiguration, label: Label) -> CountingStep:
+        rule = self.rule(before.state, label, before.counters)
+        if rule is None and self.otherwise.action == "error":
+            raise self.undefined_move(label, before)
+        acting = rule or self.otherwise
+        paid = 0.0 + acting.reward  # -0.0 is paid as 0.0
+        return self._settle(CountingStep(label, before, before.after(acting), paid, rule, 1))
 
-        Args:
-            configuration: Where the automaton is.
-            label: A set of events.
-            most_silent: The most silent moves that there may be.
-        """
-        self.check_state(configuration.state)
-        if len(configuration.counters) != self.counters or any(
-            value < 0 for value in configuration.counters
-        ):
-            fault = (
-                f"{pattern_text(configuration.counters)} are not counter values of `{self.name}`"
-            )
-            raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
-        self.alphabet.check(label)
-        return self._step(configuration, label, most_silent)
-
-    def run(
-        self, word: Iterable[Label] | str, most_silent: int = MOST_SILENT_MOVES
-    ) -> MachineRun[CountingStep]:
-        """Read a word from the start, up to the final state if one is reached.
-
-        Args:
-            word: Labels, or a text such as "a b+c -".
-            most_silent: The most silent moves that one step may make.
-        """
-        return read_word(
-            self,
-            word,
-            self.begin(most_silent),
-            lambda last, label: self._step(last.after, label, most_silent),
-        )
-
-    def _step(self, before: CountingConfiguration, label: Label, most_silent: int) -> CountingStep:
-        otherwise = self.otherwise
-        if rule := self.rule(before.state, label, before.counters):
-            after = CountingConfiguration(rule.target, rule.change(before.counters))
-        elif otherwise.action == "error":
-            raise self._undefined_move(label, before)
-        else:
-            after = CountingConfiguration(otherwise.target or before.state, before.counters)
-        paid = 0.0 + (rule or otherwise).reward  # -0.0 is paid as 0.0
-        return self._after_silent(CountingStep(label, before, rule, after, paid, 1), most_silent)
-
-    def _after_silent(self, step: CountingStep, most_silent: int) -> CountingStep:
+    def _settle(self, step: CountingStep) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
-        state, counters = step.after.state, step.after.counters
-        reward = step.reward
-        moves = 0
-        while (rule := self.rule(state, None, counters)) is not None:
-            if moves == most_silent:
-                place = f"{state}, {pattern_text(counters)}"
+        here, paid, moves = step.after, step.reward, 0
+        while (rule := self.rule(here.state, None, here.counters)) is not None:
+            if moves == self.most_silent:
                 raise EndlessSilentMoves(
-                    f"machine `{self.name}` made {moves:,} silent moves in one step, the last to {place}",
+                    f"machine `{self.name}` made {moves:,} silent moves in one step, the last to {here}",
                     where=rule.where,
                     fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
                 )
-            state, counters = rule.target, rule.change(counters)
-            reward += rule.reward
+            here = here.after(rule)
+            paid += rule.reward
             moves += 1
-        after = CountingConfiguration(state, counters)
-        return replace(step, after=after, reward=reward, moves=step.moves + moves)
+        return replace(step, after=here, reward=paid, moves=step.moves + moves)
+
+    def _check_memory(self, configuration: CountingConfiguration) -> None:
+        counters = configuration.counters
+        if len(counters) != self.counters or any(value < 0 for value in counters):
+            fault = f"{pattern_text(counters)} are not counter values of `{self.name}`"
+            raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
 
 
 # --- Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more.
@@ -340,7 +296,7 @@ def _reach_cases(
         if len(found) == MOST_CASES:
             raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
         counters = tuple(map(int, case.zeros))
-        allowed = [rule for rule in machine.rules_from(case.state) if rule.allows(counters)]
+        allowed = [rule for rule in machine.rules_from[case.state] if rule.allows(counters)]
         rules = [rule for rule in allowed if rule.silent or sets.satisfiable(rule.guard)]
         found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:

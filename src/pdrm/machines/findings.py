@@ -11,31 +11,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from math import inf
-from typing import NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
-from pdrm.machines.configurations import HasState
+from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.heads import (
     Head,
     PushdownRules,
     Settled,
     all_heads,
-    reachable_heads,
+    explore_machine,
     readings_at,
     replace_top,
     rule_at,
     settle,
 )
 from pdrm.machines.labels import LabelSet, LabelSets
-from pdrm.machines.machine import Machine
-from pdrm.machines.reach import saturate
+from pdrm.machines.machine import AnyKind
 from pdrm.machines.transitions import ANY, Otherwise, Rule, TopSymbols, Transition, number_text
 
-S = TypeVar("S", bound=HasState)
-R = TypeVar("R", bound=Rule)
+S = TypeVar("S", bound=tuple[str, Any])
 Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
 """The rules that apply in each situation that occurs, and their labels."""
 
@@ -43,7 +39,7 @@ Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
 
 
 def inspect(
-    machine: Machine[R],
+    machine: AnyKind,
     find_readings: Callable[[LabelSets], Readings[S]],
     describe: Callable[[list[S]], str],
     idle: str,
@@ -74,8 +70,8 @@ def inspect(
         return [Finding("W0602", said), *_find_no_pay(machine)]
 
 
-def _find_unreachable_states(machine: Machine[R], readings: Readings[S]) -> Iterator[Finding]:
-    reached = {situation.state for situation in readings}
+def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
+    reached = {state for state, _ in readings}
     for state in (*machine.states, *machine.final):
         if state not in reached:
             kind = "final state" if state in machine.final else "state"
@@ -83,21 +79,21 @@ def _find_unreachable_states(machine: Machine[R], readings: Readings[S]) -> Iter
 
 
 def _find_undefined_cases(
-    machine: Machine[R],
+    machine: AnyKind,
     sets: LabelSets,
     readings: Readings[S],
     describe: Callable[[list[S]], str],
 ) -> Iterator[Finding]:
     """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
-    undefined: dict[tuple[str, str], list[S]] = {}
+    undefined: dict[tuple[str, str], list[S]] = defaultdict(list)
     for situation, applying in readings.items():
         for rule, left in applying:
             if rule is machine.otherwise:
                 labels = "no rule applies" if left == sets.all else f"no rule reads {left}"
-                undefined.setdefault((situation.state, labels), []).append(situation)
-    alike: dict[str, list[str]] = {}
+                undefined[situation[0], labels].append(situation)
+    alike: dict[str, list[str]] = defaultdict(list)
     for (state, labels), several in undefined.items():
-        alike.setdefault(f"{describe(several)}, {labels}", []).append(f"`{state}`")
+        alike[f"{describe(several)}, {labels}"].append(f"`{state}`")
     otherwise = machine.otherwise
     for case, states in alike.items():
         named = f"state{'s' * (len(states) > 1)} {', '.join(states)}"
@@ -105,16 +101,16 @@ def _find_undefined_cases(
     if undefined and machine.final and otherwise.action == "stay" and otherwise.reward > 0:
         said = f"pays {number_text(otherwise.reward)} for every step in which no rule applies"
         wrong = "; write"
-        if any(situation.state in machine.final for situation in readings):
+        if any(state in machine.final for state, _ in readings):
             wrong = ": waiting may pay more than ending; pay for the step that ends the task, and"
         text = f"`otherwise {otherwise}` {said}{wrong} `otherwise stay 0` or less"
         yield Finding("W0606", text, otherwise.where)
 
 
 def _find_idle_rules(
-    machine: Machine[R], sets: LabelSets, readings: Readings[S], idle: str
+    machine: AnyKind, sets: LabelSets, readings: Readings[S], idle: str
 ) -> Iterator[Finding]:
-    reached = {situation.state for situation in readings}
+    reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
         never = not rule.silent and not sets.satisfiable(rule.guard)
@@ -124,7 +120,7 @@ def _find_idle_rules(
             yield Finding("W0603", said, rule.where)
 
 
-def _find_unused_events(machine: Machine[R]) -> Iterator[Finding]:
+def _find_unused_events(machine: AnyKind) -> Iterator[Finding]:
     mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     for event in machine.events:
         if event not in mentioned:
@@ -133,7 +129,7 @@ def _find_unused_events(machine: Machine[R]) -> Iterator[Finding]:
             yield Finding("W0604", said)
 
 
-def _find_no_pay(machine: Machine[R]) -> Iterator[Finding]:
+def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
     """A machine that pays 0 whatever happens."""
     paying = machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
     if machine.transitions and not paying:
@@ -148,7 +144,7 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
     def find_readings(sets: LabelSets) -> Readings[Head]:
-        reached = reachable_heads(machine)
+        reached = explore_machine(machine)
         heads = [head for head in all_heads(machine) if head in reached]
         return {head: readings_at(machine, sets, head) for head in heads}
 
@@ -190,7 +186,8 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
             fix = f"the new top stands leftmost: to push, write {' '.join((*others, kept))} after the slash"
             yield Finding("W0614", f"{said}; {fix}", rule.where)
         if rule.top == ANY and rule.push and ANY not in rule.push and not pushed_again:
-            later = _list_later(machine, rule.target)
+            heads = explore_machine(machine, Configuration(rule.target, pushed))
+            later = {state for state, _ in heads}
             looks = [
                 one for one in machine.transitions if one.top == bottom and one.source in later
             ]
@@ -200,18 +197,6 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _list_later(machine: PushdownRules, state: str) -> set[str]:
-    """The states to which rules may lead from a state, itself among them."""
-
-    def moves(head: tuple[str, str]) -> list[tuple[str, tuple[str, ...]]]:
-        targets = [rule.target for rule in machine.rules_from(head[0])]
-        if machine.otherwise.target is not None and head[0] not in machine.final:
-            targets.append(machine.otherwise.target)
-        return [(target, ("",)) for target in targets]
-
-    return {later for later, _ in saturate(moves, [(state, ("",))])}
-
-
 def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
     there for ever. A state that no rule leaves at all is meant to be a dead end."""
@@ -219,7 +204,7 @@ def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterato
         return
     for head, applying in readings.items():
         only_otherwise = [rule for rule, _ in applying] == [machine.otherwise]
-        if head.top is not None or not only_otherwise or not machine.rules_from(head.state):
+        if head.top is not None or not only_otherwise or not machine.rules_from[head.state]:
             continue
         pops = [
             rule
@@ -366,64 +351,50 @@ def list_paid_steps(
 def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
     """Steps that lead back to their start and pay, if there are any.
 
-    The longest ways to every situation are made longer step by step; the last steps of these ways lead round such a loop
-    sooner or later.
+    The ways that pay most are made longer step by step; the last steps of these ways lead round such a loop sooner or later
+    (Bellman and Ford).
     """
-    if not any(step.reward > 0 for step in steps):
-        return []
-    nodes = dict.fromkeys(node for step in steps for node in (step.source, step.target))
-    number = {node: place for place, node in enumerate(nodes)}
-    source = np.array([number[step.source] for step in steps])
-    target = np.array([number[step.target] for step in steps])
-    reward = np.array([step.reward for step in steps])
-    length = np.zeros(len(nodes))
-    last = np.full(len(nodes), -1)
+    paid: dict[Situation, float] = defaultdict(float)
+    last: dict[Situation, PaidStep] = {}
     for _ in range(LONGEST_LOOP):
-        longer = length[source] + reward
-        better = np.flatnonzero(longer > length[target] + 1e-9)
-        if not better.size:
+        known = dict(paid)
+        for step in steps:
+            longer = paid[step.source] + step.reward
+            if longer > paid[step.target] + 1e-9:
+                paid[step.target] = longer
+                last[step.target] = step
+        try:
+            TopologicalSorter({node: [step.source] for node, step in last.items()}).prepare()
+        except CycleError as error:
+            return [last[node] for node in error.args[1][1:]]
+        if paid == known:
             break
-        order = better[np.argsort(longer[better], kind="stable")]  # the best is written last
-        length[target[order]] = longer[order]
-        last[target[order]] = order
-    before = {node: [source[last[node]].item()] for node in np.flatnonzero(last >= 0).tolist()}
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError as error:
-        return [steps[last[node]] for node in error.args[1][1:]]
     return []
 
 
-def _find_paying_loops(
-    machine: PushdownRules,
-    readings: Readings[Head],
-) -> Iterator[Finding]:
+def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return
+    tops: dict[str, list[str | None]] = defaultdict(list)
     labels: dict[str, dict[Label, None]] = defaultdict(dict)
-    for head, applying in readings.items():
+    for (state, top), applying in readings.items():
+        tops[state].append(top)
         read = [one.example() for rule, one in applying if one and rule is not machine.otherwise]
-        labels[head.state] |= dict.fromkeys(read)
+        labels[state] |= dict.fromkeys(read)
+    wrong = "repeated, it pays again"
+    if any(state in machine.final for state in tops):
+        wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
 
     def stay(before: View, after: View) -> View | None:
         return after if after.state == before.state and len(after.known) <= KNOWN else None
 
-    found = list_paid_steps(
-        machine,
-        [(0, View(head.state, (head.top,))) for head in readings],
-        lambda node: [[LabelEffect(0, label)] for label in labels[node[1].state]],
-        stay,
-        MOST_VIEWS,
-    )
-    steps: dict[str, list[PaidStep]] = defaultdict(list)
-    for step in found:
-        steps[step.source[1].state].append(step)
-    wrong = "repeated, it pays again"
-    if any(head.state in machine.final for head in readings):
-        wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
-    for state, own in steps.items():
-        loop = find_paying_cycle(own)
+    def actions_at(situation: Situation) -> list[list[LabelEffect]]:
+        return [[LabelEffect(0, label)] for label in labels[situation[1].state]]
+
+    for state, found in tops.items():
+        starts = [(0, View(state, (top,))) for top in found]
+        loop = find_paying_cycle(list_paid_steps(machine, starts, actions_at, stay, MOST_VIEWS))
         if loop:
             first = min(range(len(loop)), key=lambda at: len(loop[at].source[1].known))
             loop = loop[first:] + loop[:first]

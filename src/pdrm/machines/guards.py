@@ -6,10 +6,11 @@ A label is the set of events true after a transition. A guard is an exact set `{
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pdrm.errors import BadShape
+from pdrm.errors import BadShape, BadWord, Where, WrongKind
 
 Label = frozenset[str]
 """The events that are true after one transition of the environment."""
@@ -93,67 +94,63 @@ class Not:
         return not self.inner.holds(label)
 
     def __str__(self) -> str:
-        return f"!({self.inner})" if isinstance(self.inner, And | Or) else f"!{self.inner}"
+        return f"!({self.inner})" if isinstance(self.inner, Several) else f"!{self.inner}"
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class Several:
+    """Two or more formulas, or none; one alone is written as itself, so that each formula has one text."""
+
+    parts: tuple[Formula, ...] = ()
+
+    def __post_init__(self) -> None:
+        parts = tuple(self.parts)
+        object.__setattr__(self, "parts", parts)
+        if len(parts) == 1:
+            fault = "`And` and `Or` take two or more parts, or none"
+            raise BadShape(fault, fix="use the part itself")
+        for part in parts:
+            _check_formula(self, part)
+
+
+@dataclass(frozen=True, slots=True)
+class And(Several):
     """Conjunction; of nothing it is `true`, which is `ALWAYS`.
 
     >>> print(And((Event("a"), Not(Event("t")))), ALWAYS)
     a & !t true
     """
 
-    parts: tuple[Formula, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _several(self, self.parts))
-
     def holds(self, label: Label) -> bool:
         return all(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        parts = (
-            f"({part})" if isinstance(part, And | Or) and part.parts else str(part)
-            for part in self.parts
-        )
-        return " & ".join(parts) or "true"
+        return _join(" & ", self.parts, Several) or "true"
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(Several):
     """Disjunction; of nothing it is `false`.
 
     >>> print(Or((And((Event("a"), Not(Event("t")))), Event("x"))))
     a & !t | x
     """
 
-    parts: tuple[Formula, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _several(self, self.parts))
-
     def holds(self, label: Label) -> bool:
         return any(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        parts = (
-            f"({part})" if isinstance(part, Or) and part.parts else str(part) for part in self.parts
-        )
-        return " | ".join(parts) or "false"
+        return _join(" | ", self.parts, Or) or "false"
 
 
-def _several(whole: And | Or, parts: Iterable[Formula]) -> tuple[Formula, ...]:
-    """One part alone is written as that part: so each formula has one text, and each text one formula."""
-    listed = tuple(parts)
-    if len(listed) == 1:
-        raise BadShape("`And` and `Or` take two or more parts, or none", fix="use the part itself")
-    for part in listed:
-        _check_formula(whole, part)
-    return listed
+def _join(sign: str, parts: Iterable[Formula], looser: type[Several]) -> str:
+    """The parts with a sign between them; those that bind looser than the sign stand in brackets."""
+    return sign.join(
+        f"({part})" if isinstance(part, looser) and part.parts else str(part) for part in parts
+    )
 
 
-def _check_formula(whole: Not | And | Or, part: object) -> None:
+def _check_formula(whole: Not | Several, part: object) -> None:
     """Formulas are made of formulas: an exact set and silence are guards on their own."""
     if not isinstance(part, Formula):
         fix = 'make it of Event, Not, And and Or: And((Event("a"), Not(Event("t"))))'
@@ -201,6 +198,12 @@ def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
+# --- Labels and words as texts
+
+NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
+"""The names of events, states, stack symbols and machines."""
+
+
 def label_text(label: Iterable[str]) -> str:
     """A label as the paper prints it.
 
@@ -217,3 +220,23 @@ def word_text(word: Iterable[Label]) -> str:
     'd d+t -'
     """
     return " ".join("+".join(sorted(label)) or "-" for label in word)
+
+
+def parse_word(text: str) -> list[Label]:
+    """The labels of a word.
+
+    >>> [sorted(label) for label in parse_word("d d+t - u")]
+    [['d'], ['d', 't'], [], ['u']]
+    """
+    if not isinstance(text, str):
+        raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
+    labels: list[Label] = []
+    for found in re.finditer(r"\S+", text):
+        part = found[0]
+        events = [] if part == "-" else part.split("+")
+        if not all(NAME.fullmatch(event) for event in events):
+            where = Where("<word>", 1, found.start() + 1, text, len(part))
+            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
+            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
+        labels.append(frozenset(events))
+    return labels

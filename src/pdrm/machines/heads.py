@@ -13,15 +13,15 @@ from itertools import product
 from math import inf
 from typing import NamedTuple
 
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import Machine, labels_left
 from pdrm.machines.reach import Waiting, saturate
-from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Rule, TopSymbols, Transition
+from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, TopSymbols, Transition
 
 
-class PushdownRules(Machine[Transition]):
+class PushdownRules(Machine[Transition, Configuration, Step]):
     """The stack symbols and rules of a pushdown machine, and which of the rules applies."""
 
     stack: tuple[str, ...]
@@ -39,10 +39,6 @@ class PushdownRules(Machine[Transition]):
         for rule in self.transitions:
             at[rule.source, rule.top, rule.silent].append(rule)
         return dict(at)
-
-    def rule_text(self, rule: Rule) -> str:
-        """A rule as it is written in a file of this machine."""
-        return rule.plain_text if self.leaves_stack else str(rule)
 
     def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
         """The one rule that applies; a rule that names the top beats a rule with `z`.
@@ -119,7 +115,7 @@ def readings_at(
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
     state, top = head
-    rules = [rule for rule in machine.rules_from(state) if rule.looks_at(top)]
+    rules = [rule for rule in machine.rules_from[state] if rule.looks_at(top)]
     silent = machine.rule(state, None, top)
     if silent is not None:
         return [(silent, sets.none)]
@@ -138,14 +134,17 @@ def readings_at(
 # --- The heads that occur
 
 
-def explore_machine(machine: PushdownRules) -> Waiting[str, str | None]:
-    """The heads that occur from the start on, as `saturate` finds them."""
+def explore_machine(
+    machine: PushdownRules, begin: Configuration | None = None
+) -> Waiting[str, str | None]:
+    """The heads that occur from a configuration on (default: the start), as `saturate` finds them."""
     sets = LabelSets(machine.alphabet)
+    first = begin or Configuration(machine.start, machine.stack[:1])
 
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
         return [replace_top(head, rule) for rule, _ in readings_at(machine, sets, head)]
 
-    return saturate(moves, [(machine.start, (machine.stack[0], None))])
+    return saturate(moves, [(first.state, (*first.stack, None))])
 
 
 def reachable_heads(machine: PushdownRules) -> set[Head]:

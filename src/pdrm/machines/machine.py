@@ -7,7 +7,6 @@ each kind of machine says which rules of a state can meet besides: at a top of s
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -38,11 +37,11 @@ from pdrm.errors import (
     suggest,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.guards import Event, Exactly, Label, events_of, label_text
+from pdrm.machines.configurations import LabelRead, MachineRun
+from pdrm.machines.guards import NAME, Event, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, Otherwise, Rule
 
-NAME = re.compile(r"(?!-)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\]{1,100}")
 RESERVED = ("where",)
 """A word that could be a name, but that ends the list of a `for`."""
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
@@ -51,10 +50,14 @@ LONGEST_NAME = 90
 
 
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
+C = TypeVar("C", bound=Any)
+"""A configuration: a state, and a stack or counters."""
+S = TypeVar("S", bound=LabelRead[Any])
+"""A step."""
 
 
-class Machine(Displayed, Generic[R_co], ABC):
-    """The parts that all kinds of machine share."""
+class Machine(Displayed, Generic[R_co, C, S], ABC):
+    """The parts that all kinds of machine share: how they are checked, and how they read words."""
 
     name: str
     events: tuple[str, ...]
@@ -91,6 +94,89 @@ class Machine(Displayed, Generic[R_co], ABC):
         raise_all(chain(_find_faults(self), self._find_own_faults()))
         raise_all(_find_clashes(self))
 
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The labels that there are, from the events and their groups."""
+        return Alphabet(self.events, self.exclusive)
+
+    @cached_property
+    def rules_from(self) -> dict[str, list[R_co]]:
+        """The rules that leave each state, in the order they were written."""
+        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
+        for rule in self.transitions:
+            if rule.source in leaving:
+                leaving[rule.source].append(rule)
+        return leaving
+
+    # --- Reading labels
+
+    @abstractmethod
+    def begin(self) -> S:
+        """The start: the initial configuration, and the silent moves before the first label."""
+
+    def step(self, configuration: C, label: Label) -> S:
+        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+
+        Args:
+            configuration: Where the machine is.
+            label: A set of events.
+        """
+        state = configuration.state
+        if state in self.final:
+            fault = f"`{state}` is a final state of machine `{self.name}`"
+            raise MachineFinished(fault, fix="begin a new episode")
+        if state not in self.rules_from:
+            fix = did_you_mean(state, self.rules_from)
+            raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
+        self._check_memory(configuration)
+        self.alphabet.check(label)
+        return self._step(configuration, label)
+
+    def run(self, word: Iterable[Label] | str) -> MachineRun[S]:
+        """Read a word from the start, up to the final state if one is reached.
+
+        Args:
+            word: Labels, or a text such as "a b+c -".
+        """
+        labels = list(parse_word(word) if isinstance(word, str) else word)
+        for label in labels:
+            self.alphabet.check(label)
+        steps = [self.begin()]
+        for label in labels:
+            if steps[-1].after.state in self.final:
+                break
+            steps.append(self._step(steps[-1].after, label))
+        finished = steps[-1].after.state in self.final
+        return MachineRun(tuple(steps), len(labels) + 1 - len(steps), finished)
+
+    @abstractmethod
+    def _step(self, before: C, label: Label) -> S:
+        """Read one of the machine's labels in one of its configurations."""
+
+    @abstractmethod
+    def _check_memory(self, configuration: C) -> None:
+        """Raise unless the stack or the counters are the machine's."""
+
+    def undefined_move(self, label: Label, configuration: C) -> UndefinedMove:
+        """The error that no rule applies and `otherwise` is an error."""
+        return UndefinedMove(
+            f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
+            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+        )
+
+    # --- Its parts
+
+    @property
+    def leaves_stack(self) -> bool:
+        """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
+        return False
+
+    def rule_text(self, rule: Rule) -> str:
+        """A rule as it is written in a file of this machine."""
+        return rule.plain_text if self.leaves_stack else str(rule)
+
+    # --- The checks that differ between kinds of machine
+
     @abstractmethod
     def _find_own_faults(self) -> Iterator[PdrmError]:
         """The faults that only this kind of machine has."""
@@ -103,48 +189,8 @@ class Machine(Displayed, Generic[R_co], ABC):
     def _meeting_place(self, one: Any, other: Any) -> str:
         """The tops of stack or counters at which two rules apply."""
 
-    @cached_property
-    def alphabet(self) -> Alphabet:
-        """The labels that there are, from the events and their groups."""
-        return Alphabet(self.events, self.exclusive)
 
-    @cached_property
-    def _from(self) -> dict[str, tuple[R_co, ...]]:
-        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
-        for rule in self.transitions:
-            if rule.source in leaving:
-                leaving[rule.source].append(rule)
-        return {state: tuple(rules) for state, rules in leaving.items()}
-
-    @property
-    def leaves_stack(self) -> bool:
-        """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
-        return False
-
-    def rules_from(self, state: str) -> tuple[R_co, ...]:
-        """The rules that leave a state, in the order they were written."""
-        return self._from[state]
-
-    def check_state(self, state: str) -> None:
-        """Raise unless a label can be read in this state."""
-        if state in self.final:
-            raise MachineFinished(
-                f"`{state}` is a final state of machine `{self.name}`", fix="begin a new episode"
-            )
-        if state not in self._from:
-            fix = did_you_mean(state, self._from)
-            raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
-
-    def _undefined_move(self, label: Label, configuration: object) -> UndefinedMove:
-        """The error that no rule applies and `otherwise` is an error."""
-        return UndefinedMove(
-            f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
-            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
-        )
-
-    def rule_text(self, rule: Rule) -> str:
-        """A rule as it is written in a file of this machine."""
-        return str(rule)
+AnyKind = Machine[Any, Any, Any]
 
 
 # --- Rules by state
@@ -162,7 +208,7 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
 
 
 def labels_left(
-    machine: Machine[Rule], sets: LabelSets, state: str, rules: Iterable[Rule]
+    machine: AnyKind, sets: LabelSets, state: str, rules: Iterable[Rule]
 ) -> list[tuple[Otherwise, LabelSet]]:
     """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
     left = sets.none if state in machine.final else sets.left(rule.guard for rule in rules)
@@ -172,12 +218,12 @@ def labels_left(
 # --- Names, header and rewards
 
 
-def _find_faults(machine: Machine[Rule]) -> Iterator[PdrmError]:
+def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
     """The faults of what every kind of machine has: names, states, guards, rewards, `otherwise`."""
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
     yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
-    states, events = machine._from, machine.alphabet.positions
+    states, events = machine.rules_from, machine.alphabet.positions
     for group in machine.exclusive:
         yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
         yield from _find_twice("event", group, "stands twice on an `exclusive` line")
@@ -297,11 +343,11 @@ Clash = tuple[Reading, Reading, LabelSet]
 """Two rules that apply at once, and the labels."""
 
 
-def _find_clashes(machine: Machine[Rule]) -> list[PdrmError]:
+def _find_clashes(machine: AnyKind) -> list[PdrmError]:
     """Pairs of rules that apply at once, in the order of the rules."""
     faults: list[PdrmError] = []
     for state in machine.states:
-        rules = machine.rules_from(state)
+        rules = machine.rules_from[state]
         if len(rules) < 2:
             continue
         alphabet = machine.alphabet
@@ -349,7 +395,7 @@ def join_labels(readings: Sequence[Reading]) -> LabelSet:
     return LabelSet(sets, sets.join([reading.labels.node for reading in readings]))
 
 
-def _report(machine: Machine[Rule], clashes: list[Clash]) -> Iterator[Nondeterministic]:
+def _report(machine: AnyKind, clashes: list[Clash]) -> Iterator[Nondeterministic]:
     """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
     blamed = set[object]()
     guards = [one.rule.guard for first, second, _ in clashes for one in (first, second)]

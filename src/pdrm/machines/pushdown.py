@@ -5,7 +5,7 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -20,7 +20,7 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
-from pdrm.machines.configurations import Configuration, MachineRun, Move, Step, read_word
+from pdrm.machines.configurations import Configuration, Move, Step, add_up
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
@@ -79,58 +79,27 @@ class PushdownRewardMachine(PushdownRules):
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        from pdrm.machines.findings import inspect_pushdown  # looks for paying loops with NumPy
+        from pdrm.machines.findings import inspect_pushdown
 
         return inspect_pushdown(self)
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
-        before = Configuration(self.start, (self.stack[0],))
-        return Step(None, before, tuple(self._silent_moves(before)))
-
-    def step(self, configuration: Configuration, label: Label) -> Step:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
-
-        Args:
-            configuration: Where the machine is.
-            label: A set of events.
-        """
-        self.check_state(configuration.state)
-        for symbol in configuration.stack:
-            if symbol not in self.stack:
-                fix = did_you_mean(symbol, self.stack)
-                raise UnknownConfiguration(
-                    f"`{symbol}` is not a stack symbol of `{self.name}`", fix=fix
-                )
-        self.alphabet.check(label)
-        return self._step(configuration, label)
-
-    def run(self, word: Iterable[Label] | str) -> MachineRun[Step]:
-        """Read a word from the start, up to the final state if one is reached.
-
-        Args:
-            word: Labels, or a text such as "a b+c -".
-        """
-        return read_word(
-            self, word, self.begin(), lambda last, label: self._step(last.after, label)
-        )
+        return self._settle(None, Configuration(self.start, self.stack[:1]), [])
 
     def _step(self, before: Configuration, label: Label) -> Step:
         rule = self.rule(before.state, label, before.top)
         if rule is None and self.otherwise.action == "error":
-            raise self._undefined_move(label, before)
-        move = self._move(rule, before)
-        return Step(label, before, (move, *self._silent_moves(move.after)))
+            raise self.undefined_move(label, before)
+        return self._settle(label, before, [self._move(rule, before)])
 
     def _move(self, rule: Transition | None, before: Configuration) -> Move:
         acting = rule or self.otherwise
-        stack = acting.replacement(before.top) + before.stack[1:]
-        return Move(
-            rule, before, Configuration(acting.target or before.state, stack), acting.reward
-        )
+        return Move(rule, before, before.after(acting), acting.reward)
 
-    def _silent_moves(self, here: Configuration) -> list[Move]:
-        moves: list[Move] = []
+    def _settle(self, label: Label | None, before: Configuration, moves: list[Move]) -> Step:
+        """The step that begins with these moves, and continues with silent ones until none applies."""
+        here = moves[-1].after if moves else before
         kept = 0
         while (rule := self.rule(here.state, None, here.top)) is not None:
             moves.append(self._move(rule, here))
@@ -142,7 +111,13 @@ class PushdownRewardMachine(PushdownRules):
                     where=rule.where,
                     fix=f"let fewer moves be silent; the last was {rule}",
                 )
-        return moves
+        return Step(label, before, here, add_up(move.reward for move in moves), tuple(moves))
+
+    def _check_memory(self, configuration: Configuration) -> None:
+        for symbol in configuration.stack:
+            if symbol not in self.stack:
+                fault = f"`{symbol}` is not a stack symbol of `{self.name}`"
+                raise UnknownConfiguration(fault, fix=did_you_mean(symbol, self.stack))
 
     # --- Checks: the stack symbols that rules name, and rules that apply at once
 

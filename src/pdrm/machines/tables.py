@@ -161,7 +161,7 @@ class LazyTable:
         """Read one label in a configuration of this machine whose state is not final."""
         row = self._find(state, stack, label)
         if row is None:
-            raise self.machine._undefined_move(label, Configuration(state, stack))
+            raise self.machine.undefined_move(label, Configuration(state, stack))
         return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
 
     def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
@@ -288,9 +288,9 @@ def _rules(
 ) -> list[CountingTransition]:
     """The rules for a label in a state (None for the silent ones), and then what `otherwise` says."""
     if label is None:
-        return [rule for rule in automaton.rules_from(state) if rule.silent]
+        return [rule for rule in automaton.rules_from[state] if rule.silent]
     automaton.alphabet.check(label)
-    reading = [rule for rule in automaton.rules_from(state) if rule.guard.holds(label)]
+    reading = [rule for rule in automaton.rules_from[state] if rule.guard.holds(label)]
     otherwise, count = automaton.otherwise, automaton.counters
     if otherwise.action == "error" or state in automaton.final:
         return reading

@@ -138,6 +138,10 @@ class Otherwise:
         """The top stays."""
         return () if top is None else (top,)
 
+    def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
+        """The counters stay."""
+        return counters
+
     @classmethod
     def stay(cls, reward: float) -> Otherwise:
         """Keep the configuration and pay `reward`."""

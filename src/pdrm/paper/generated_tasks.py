@@ -125,7 +125,7 @@ def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places,
     >>> sequences_of(catalogue("deliver"))[1][0] == draw_sequences(4, 64, seed=0)[0]
     True
     """
-    pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from(machine.start)]
+    pushed = [rule.push[:-1] for rule in pushdown_machine(machine).rules_from[machine.start]]
     long = tuple(places for places in pushed if len(places) == LONG)
     return long, tuple(places for places in pushed if len(places) == SHORT)
 

@@ -47,9 +47,8 @@ from pdrm.language.task_text import (
     placing,
     read_task_text,
 )
-from pdrm.machines.guards import Event, Guard, events_of
+from pdrm.machines.guards import NAME, Event, Guard, events_of
 from pdrm.machines.labels import FALSE, Alphabet
-from pdrm.machines.machine import NAME
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise
 

@@ -18,8 +18,7 @@ from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
 from pdrm.language.reader import read_guard
 from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan
 from pdrm.limits import MOST_SYMBOLS
-from pdrm.machines.guards import Event, Guard, Silent
-from pdrm.machines.machine import NAME
+from pdrm.machines.guards import NAME, Event, Guard, Silent
 
 # --- Expressions: the right-hand sides of rules
 

@@ -18,7 +18,8 @@ from typing import NamedTuple, NoReturn
 from pdrm.errors import CannotRead, UnknownEvent, did_you_mean
 from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan, split_lines
 from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
-from pdrm.machines.machine import NAME, RESERVED_EVENTS
+from pdrm.machines.guards import NAME
+from pdrm.machines.machine import RESERVED_EVENTS
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -49,7 +49,7 @@ def options_of(machine: PushdownRewardMachine, state: str) -> tuple[Option, ...]
     ['{C}', '{C}']
     """
     return tuple(
-        rule for rule in machine.rules_from(state) if not rule.silent and changes(rule)
+        rule for rule in machine.rules_from[state] if not rule.silent and changes(rule)
     ) or (None,)
 
 

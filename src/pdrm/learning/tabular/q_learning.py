@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,6 @@ from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, Tabular, s
 from pdrm.learning.randomness import Rng
 from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.counting import (
-    MOST_SILENT_MOVES,
     CountingConfiguration,
     CountingRewardAutomaton,
     CountingStep,
@@ -79,6 +79,9 @@ class ReadableProduct:
         self.operations = 0
         """The moves of the episode so far."""
         self._steps: dict[tuple[Configuration, int], MemoryStep] = {}
+        self._reader = machine
+        if isinstance(machine, CountingRewardAutomaton) and most is not None:
+            self._reader = replace(machine, most_silent=most)
 
     def draw(self, probability: Rewards) -> int:
         """What nature chooses."""
@@ -109,11 +112,11 @@ class ReadableProduct:
 
     def _take(self, here: Configuration, label: Label) -> MemoryStep:
         """A step that needs more moves than an episode may take is not taken; it has one more than that."""
-        if isinstance(self.machine, PushdownRewardMachine):
-            return _read_off(self.machine.step(here, label))
+        if isinstance(self._reader, PushdownRewardMachine):
+            return _read_off(self._reader.step(here, label))
         before = CountingConfiguration(here.state, tuple(map(int, here.stack)))
         try:
-            return _read_off(self.machine.step(before, label, self.most or MOST_SILENT_MOVES))
+            return _read_off(self._reader.step(before, label))
         except EndlessSilentMoves:
             if self.most is None:
                 raise
