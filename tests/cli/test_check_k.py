@@ -25,7 +25,7 @@ def write_room(folder):
         "room", [[0, 1], [0, 1]], [[1, 2], [1, 2]], [(), ("key",), ("door",)], step_limit=20, actions=("key", "door")
     )  # fmt: skip
     package.domains.save_domain(room, folder / "room.npz")
-    return "--domain", folder / "room.npz", "--machine", folder / "fetch.pdrm"
+    return folder / "room.npz", "--machine", folder / "fetch.pdrm"
 
 
 def test_for_people(pdrm):
@@ -78,7 +78,6 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     ("arguments", "code"),
     [
         (("mazes-5x5",), "E0701"),
-        ((), "E0808"),
         (("paint", "--k", "few"), "E0801"),
         (("paint", "--k", "-1"), "E0801"),
         (("paint", "--k", "9..2"), "E0801"),

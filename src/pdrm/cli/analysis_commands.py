@@ -22,7 +22,6 @@ from pdrm.cli.arguments import (
     Json,
     MachineName,
     complete,
-    complete_domain,
     machine_names,
     read_ks,
     task_names,
@@ -35,7 +34,7 @@ from pdrm.cli.output import (
     print_json,
     warn_of_task,
 )
-from pdrm.errors import BadRunFolder, BadSetting, ConflictingOptions
+from pdrm.errors import BadRunFolder, BadSetting
 
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
@@ -283,11 +282,7 @@ COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 
 
 def check_k(
-    domain: Annotated[
-        str | None,
-        Argument(help="A domain of the catalogue, or its file.", autocompletion=complete_domain),
-    ] = None,
-    domain_file: Annotated[str | None, Option("--domain", help="The same, for a file.")] = None,
+    domain: DomainName,
     machine: MachineName = None,
     k: Annotated[
         str | None, Option(help="The k to ask about: 0..4, or 0,1,5. [0..4, and upwards]")
@@ -321,15 +316,11 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    place = domain or domain_file
-    if place is None or None not in (domain, domain_file):
-        fix = "pdrm check-k maze-5x5, or --domain map.txt --machine task.pdrm"
-        raise ConflictingOptions("name one domain", fix=fix)
     from pdrm.analysis.k_search import run_search, start_search
     from pdrm.product.finite_product import Bound
 
     written = _check_paths(draw, certificate)
-    task, ks = pdrm.Task(place, machine), None if k is None else read_ks(k)
+    task, ks = pdrm.Task(domain, machine), None if k is None else read_ks(k)
     search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
@@ -344,7 +335,7 @@ def check_k(
         report.draw().save(draw)
     if certificate is not None:
         # Files by their place relative to the certificate, names of the catalogue as they are.
-        named = {"domain": place, "machine": machine}
+        named = {"domain": domain, "machine": machine}
         files = {
             name: os.path.relpath(where, certificate.parent) if Path(where).is_file() else where
             for name, where in named.items()
@@ -356,7 +347,7 @@ def check_k(
     for path in written:
         typer.echo(f"wrote {path}", err=as_json)
     if not as_json:
-        _say_next(report, place, machine, discount)
+        _say_next(report, domain, machine, discount)
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
@@ -376,9 +367,9 @@ def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
     return paths
 
 
-def _say_next(report: KReport, place: str, machine: str | None, discount: float | None) -> None:
+def _say_next(report: KReport, domain: str, machine: str | None, discount: float | None) -> None:
     """The training that is recommended."""
-    task = name_task(place, machine, discount)
+    task = name_task(domain, machine, discount)
     if report.capped:
         next_command(f"pdrm check-k {task}")
         return

@@ -368,13 +368,6 @@ SHOWN_STATES = 200
 """States that are printed; with --json all are."""
 
 
-class Order(StrEnum):
-    """The orders in which domains are listed."""
-
-    NAME = "name"
-    SIZE = "size"
-
-
 def domains(
     name: Annotated[
         str | None,
@@ -382,9 +375,6 @@ def domains(
             help="A domain, or the file of your own; without one, all are listed.",
             autocompletion=complete_domain,
         ),
-    ] = None,
-    sort: Annotated[
-        Order | None, Option(help="List by name, or by size (states, the fewest first).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -402,10 +392,6 @@ def domains(
         water_world(word) if word in SIDES else find_domain(word)
         for word in (domain_names() if name is None else [name])
     ]
-    if sort == Order.NAME:
-        found.sort(key=lambda domain: domain.name)
-    elif sort == Order.SIZE:  # a continuous domain is larger than any other
-        found.sort(key=lambda domain: domain.states or float("inf"))
     rows = list(map(describe_domain, found))
     one = found[0] if name is not None and isinstance(found[0], FiniteDomain) else None
     about = {} if one is None else _list_states(one)

@@ -26,6 +26,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.experiments.curves import (
+    CURVES,
     LARGEST_POLICY,
     CurveRow,
     Curves,
@@ -324,6 +325,8 @@ class Results:
 
         page = write_own_report(self.lines, self.folder)
         self.plot(page.with_name(PLOT))
+        if not page.with_name(CURVES).exists():  # of runs that are compared
+            write_tables(self.lines, self.folder)
         return page
 
     def _repr_html_(self) -> str:

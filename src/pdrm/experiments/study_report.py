@@ -65,8 +65,8 @@ h3 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
 a { color: var(--link); } p { max-width: 46rem; }
 .lead { font-size: 1.1rem; } .soft { color: var(--soft); font-size: .92rem; }
 nav { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line); padding: .5rem 0; z-index: 1;
-  overflow-x: auto; white-space: nowrap; } nav a { margin-right: 1rem; text-decoration: none; }
-section { border-top: 1px solid var(--line); padding: 1.4rem 0; scroll-margin-top: 3rem; }
+  display: flex; flex-wrap: wrap; gap: .1rem 1rem; } nav a { text-decoration: none; }
+section { border-top: 1px solid var(--line); padding: 1.4rem 0; scroll-margin-top: 5rem; }
 section:first-of-type { border-top: 0; }
 figure { margin: .8rem 0; } figure img, figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
@@ -76,7 +76,7 @@ td, th { padding: .3rem .9rem .3rem 0; vertical-align: top; } tbody tr { border-
 td.n { white-space: nowrap; } .n { text-align: right; font-variant-numeric: tabular-nums; }
 .row { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .6rem 1rem; }
 .row figure { margin: 0; } .row img { width: 100%; }
-.side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 1rem 1.6rem; }
+.side { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr)); gap: 1rem 1.6rem; }
 pre { font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; background: var(--wash); padding: .8rem; overflow-x: auto; }
 code { font: .92em ui-monospace, Menlo, Consolas, monospace; }
 details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
@@ -85,6 +85,7 @@ details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
 .none { background: #ecebe6; color: #55585f; }
 .count { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; } .count div { background: var(--wash); border-radius: .6rem;
   padding: .6rem 1rem; } .count b { display: block; font-size: 1.5rem; }
+@media (max-width: 40rem) { nav { position: static; } }
 @media print { nav { display: none; } section { break-inside: auto; } figure, tr { break-inside: avoid; } body { font-size: 11pt; } }
 """
 
