@@ -11,16 +11,18 @@ classes allow only their action. Branching is on the class that the greedy polic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from math import ceil, inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
+from pdrm.analysis.k_policy import Row
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
 from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
 from pdrm.analysis.values_kernel import measure_occupancy, sort_states
@@ -103,6 +105,20 @@ class Loss:
     policy: Policy
     classes: Classes = field(repr=False)
 
+    def rows(self) -> dict[Row, str]:
+        """The policy as a table: the action at each environment state, machine state and top of the stack."""
+        product, k = self.classes.product, self.classes.k
+        found = {}
+        for klass, action in self.policy.items():
+            place, state, stack = name_state(product, int(self.classes.member[klass]))
+            found[place, state, stack[:k]] = product.domain.actions[action]
+        return found
+
+
+def name_state(product: FiniteProduct, x: int) -> Row:
+    """The environment state, machine state and stack of a product state."""
+    return int(product.place[x]), product.machine_state(x), product.stack(x)
+
 
 def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
     """[x, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
@@ -112,34 +128,47 @@ def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
     return np.where(product.expanded[:, np.newaxis], paid.sum(axis=2), value[:, np.newaxis])
 
 
+def walk_optimal(values: SolvedValues, starts: Numbers) -> Iterator[tuple[Numbers, bool]]:
+    """Follow optimal actions step by step: the states that are reached for the first time, and whether an episode can end."""
+    product, seen = values.product, np.zeros(0, np.int64)
+    new = np.unique(starts[starts != END])
+    while new.size:
+        seen = np.union1d(seen, new)
+        values.expand(product.expandable(new[~product.expanded[new]]))
+        here = new[product.expanded[new]]
+        after = product.next[here, :, 0]
+        worth = product.reward[here, :, 0].copy()
+        worth += values.discount * np.where(after != END, values.value[after], 0.0)
+        best = worth >= worth.max(axis=1, keepdims=True) - values.tolerance
+        reached = np.unique(after[best])
+        new = np.setdiff1d(reached[reached != END], seen)
+        yield new, bool((reached == END).any())
+
+
 Arrays = tuple[npt.NDArray[Any], ...]
+"""What a search knows of a partial policy."""
 Choices = tuple[int, int, "Choices"] | None
 """The classes and actions of a partial policy, the last one first."""
 
 
-class PartialPolicy(NamedTuple):
-    """A node of a search."""
-
-    key: float
-    """No completion earns more."""
-    choices: Choices
-    arrays: Arrays
-    """What the search knows of it."""
-
-
 class _BestFirst(ABC):
-    """Expand the partial policy with the highest key, until none is above the best complete policy."""
+    """Expand the partial policy with the highest key, until none is above the best complete policy.
+
+    The key is a bound: no completion earns more.
+    """
 
     node_bytes: int
     """Memory for a partial policy, about."""
 
-    def __init__(self, values: ValuedProduct, k: int, tolerance: float) -> None:
-        self.values, self.product, self.tolerance = values, values.product, tolerance
+    def __init__(self, values: ValuedProduct, k: int) -> None:
+        self.values, self.product, self.tolerance = values, values.product, values.tolerance
         self.discount = values.discount
         self.actions = range(len(self.product.domain.actions))
         self.classes = Classes(self.product, k)
         self.policy, self.found = Policy(), -inf
         """The best complete policy so far, and what it earns."""
+        self.error = values.slack
+        """More than the arithmetic of keys and of what policies earn can be wrong."""
         self.nodes = 0
 
     @abstractmethod
@@ -154,59 +183,62 @@ class _BestFirst(ABC):
     def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
         """The class to choose an action for next, if there is one."""
 
-    @property
-    @abstractmethod
-    def error(self) -> float:
-        """More than the arithmetic of keys and of what policies earn can be wrong."""
-
     def run(self, deadline: Deadline) -> Loss:
         """Search until the best policy is known, time is up, or only the frontier keeps it from being known."""
-        arrays, numbers, dropped = self.begin(deadline), count(0, -1), -inf
-        root = PartialPolicy(self.narrow({}, arrays, deadline), None, arrays)
-        heap = [(0, 0, root)]
+        arrays, numbers, bound = self.begin(deadline), count(0, -1), -inf
+        heap: list[tuple[int, int, float, Choices, Arrays]] = []
+        """Of nodes with equal keys the latest comes first."""
+
+        def add(policy: Policy, choices: Choices, arrays: Arrays) -> float:
+            """Keep a partial policy if it may be better than the best; the bound of what is dropped otherwise."""
+            key = self.narrow(policy, arrays, deadline)
+            if key <= self.found + self.tolerance / 2:
+                return key
+            heappush(heap, (-ceil(4 * key / self.tolerance), next(numbers), key, choices, arrays))
+            return -inf
+
+        bound = add({}, None, arrays)
         most = MOST_BYTES // self.node_bytes
-        while heap and heap[0][2].key > self.found + self.tolerance / 2:
+        while heap and heap[0][2] > self.found + self.tolerance / 2:
             full = len(heap) > most or len(self.product) > self.product.most_states
             if full or (deadline.over and self.nodes):
                 break
-            key, choices, arrays = heappop(heap)[2]
+            _, _, key, choices, arrays = heappop(heap)
             self.nodes += 1
-            policy, rest = Policy(), choices
-            while rest is not None:
-                klass, action, rest = rest
-                policy[klass] = action
+            policy = _list_choices(choices)
             chosen = self.branch(policy, arrays, deadline)
             if chosen is None:
-                dropped = max(dropped, key)
+                bound = max(bound, key)
                 continue
             for action in self.actions:
                 after = tuple(array.copy() for array in arrays)
-                key = self.narrow({**policy, chosen: action}, after, deadline)
-                if key > self.found + self.tolerance / 2:  # of equal keys the latest comes first
-                    rank = -ceil(4 * key / self.tolerance)
-                    child = PartialPolicy(key, (chosen, action, choices), after)
-                    heappush(heap, (rank, next(numbers), child))
-                else:
-                    dropped = max(dropped, key)
-        bound = max(self.found, dropped, *(node.key for _, _, node in heap))
+                more = {**policy, chosen: action}
+                bound = max(bound, add(more, (chosen, action, choices), after))
+        bound = max(self.found, bound, *(node[2] for node in heap))
         low, high = self.values.start
         least = max(0.0, low - bound - self.error)
-        most_lost = high - self.found + self.error
-        return Loss(least, most_lost, self.policy, self.classes)
+        return Loss(least, high - self.found + self.error, self.policy, self.classes)
+
+
+def _list_choices(choices: Choices) -> Policy:
+    policy = Policy()
+    while choices is not None:
+        klass, action, choices = choices
+        policy[klass] = action
+    return policy
 
 
 class _PolicySearch(_BestFirst):
     """Best-first search and local search, for moves without chance. The arrays: where the episode of each start stands, its weight, and the sums of `play`."""
 
-    def __init__(self, values: SolvedValues, k: int, before: Loss | None, tolerance: float) -> None:
-        super().__init__(values, k, tolerance)
+    def __init__(self, values: SolvedValues, k: int, before: Loss | None) -> None:
+        super().__init__(values, k)
         self.value = values
         live = np.flatnonzero(self.product.starts != END)
         self.starts = self.product.starts[live]
         self.chances = self.product.start_probability[live]
         self.paid = float((self.product.start_probability * self.product.start_paid).sum())
         self.node_bytes = 300 + 16 * len(self.starts)
-        self.rounding = 0.0
         self._stamp, self._mark = np.ones(1, np.int64), np.zeros(0, np.int64)
         self._then, self._seen = np.zeros((0, 2)), np.zeros(0, np.bool_)
         self._action = np.zeros(0, np.int32)
@@ -216,10 +248,6 @@ class _PolicySearch(_BestFirst):
             coarse = before.classes.update()[self.classes.member[: len(self.classes)]].tolist()
             known = before.policy
             self._keep({klass: known[one] for klass, one in enumerate(coarse) if one in known})
-
-    @property
-    def error(self) -> float:
-        return self.values.error + self.rounding
 
     def begin(self, deadline: Deadline) -> Arrays:
         self._improve(deadline.share(LOCAL))
@@ -249,7 +277,7 @@ class _PolicySearch(_BestFirst):
         while better:
             better = False
             for klass in list(self.policy):
-                for action in range(len(self.product.domain.actions)):
+                for action in self.actions:
                     if deadline.over:
                         return
                     better |= self._keep({**self.policy, klass: action})
@@ -298,7 +326,8 @@ class _PolicySearch(_BestFirst):
                 at[stuck] = END
         steps = total[STEPS] + 2 / (1 - self.discount) + len(self.starts)
         size = total[GROSS] + abs(self.paid)
-        self.rounding = max(self.rounding, 4 * EPSILON * float(steps * size))
+        rounding = 4 * EPSILON * float(steps * size)
+        self.error = max(self.error, self.values.error + rounding)
 
     def _make_room(self) -> None:
         """Arrays by state and by class as long as the product needs."""
@@ -313,8 +342,8 @@ class _PolicySearch(_BestFirst):
 class _Branching(_BestFirst):
     """Branch and bound over the policies of an explored product, with chance. The array: [x] upper bounds."""
 
-    def __init__(self, values: ValuedProduct, k: int, tolerance: float) -> None:
-        super().__init__(values, k, tolerance)
+    def __init__(self, values: ValuedProduct, k: int) -> None:
+        super().__init__(values, k)
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
@@ -322,10 +351,6 @@ class _Branching(_BestFirst):
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.visits = begin[:-1]
-
-    @property
-    def error(self) -> float:
-        return self.values.slack
 
     def begin(self, deadline: Deadline) -> Arrays:
         return (self.values.upper.copy(),)
@@ -398,36 +423,30 @@ class _Branching(_BestFirst):
         return np.flatnonzero(seen)
 
 
-def find_loss(
-    values: ValuedProduct, k: int, before: Loss | None, tolerance: float, deadline: Deadline
-) -> Loss:
+def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Deadline) -> Loss:
     """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
     if not isinstance(values, SolvedValues):
-        return _Branching(values, k, tolerance).run(deadline)
-    found = _PolicySearch(values, k, before, tolerance).run(deadline.share(SEARCHING))
-    if found.low <= tolerance < found.high:
-        ways = _explore_optimal(values, tolerance, deadline)
-        found.low = max(found.low, _Branching(ways, k, tolerance).run(deadline).low)
+        return _Branching(values, k).run(deadline)
+    found = _PolicySearch(values, k, before).run(deadline.share(SEARCHING))
+    if found.low <= values.tolerance < found.high:
+        ways = _explore_optimal(values, deadline)
+        found.low = max(found.low, _Branching(ways, k).run(deadline).low)
     return found
 
 
-def _explore_optimal(values: SolvedValues, tolerance: float, deadline: Deadline) -> SolvedValues:
+def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
     """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
     product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
     ways = SolvedValues(values.solution, product)
-    new = np.unique(product.starts[product.starts != END])
-    while new.size and len(product) < MOST_ON_WAYS and not deadline.over:
-        ways.expand(product.expandable(new))
-        q = find_action_values(ways, ways.value[: len(product)])[new]
-        best = product.next[new, :, 0][q >= q.max(axis=1, keepdims=True) - tolerance]
-        new = np.unique(best[best != END])
-        new = new[~product.expanded[new]]
+    for _ in walk_optimal(ways, product.starts):
+        if len(product) > MOST_ON_WAYS or deadline.over:
+            break
     return ways
 
 
 def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
     """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: any policy's."""
-    branching = _Branching(values, loss.classes.k, values.tolerance)
+    branching = _Branching(values, loss.classes.k)
     policy = branching.choices(loss.policy)
     lower = np.array(floor[: branching.count])
     branching.tighten(policy, lower, -1.0, Deadline())

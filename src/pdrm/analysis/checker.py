@@ -10,7 +10,7 @@ stack upwards.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from pdrm.analysis.certificate import Certificate, demand, load_certificate, nee
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import AnyHead, replace_top, rule_at
+from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
@@ -37,6 +37,7 @@ BITS = 1600
 ROUNDING = Fraction(1, 1 << 400)
 """More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
 LONGEST_LINE = 100_000
+Range = tuple[Fraction, Fraction]
 MachineMove = tuple[Fraction, str, TopSymbols]
 """Pay, target, and what replaces the top symbol."""
 
@@ -121,31 +122,28 @@ class Check:
                 _raise(worth, ((s2, u2), t), Fraction(c))
             demand(bool(worth), "an entry is empty")
             self.entries[view] = worth
-        self.range: dict[Exit | None, tuple[Fraction, Fraction]] = {None: (Fraction(0),) * 2}
+        self.range: dict[Exit | None, Range] = {None: (Fraction(0), Fraction(0))}
         for s, u, low, high in certificate.ranges:
             self.range[s, u] = Fraction(low), Fraction(high)
         self.lower: dict[View, Fraction] = {
             ((s, u), (*stack, None)): Fraction(worth) for s, u, stack, worth in certificate.lower
         }
-        actions = self.domain.actions
         self.policy = {row[:3]: row[3] for row in certificate.policy}
-        demand(set(self.policy.values()) <= set(actions), "its policy has an unknown action")
+        known = set(self.policy.values()) <= set(self.domain.actions)
+        demand(known, "its policy has an unknown action")
 
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
-        lost, short = Fraction(0), [Fraction(0)]
         for s, u, low, high in self.proof.ranges:
             least, most = self.reach((s, u))
             demand(low <= least and most <= high, f"the range at {_describe((s, u))} does not hold")
+        lost, short = Fraction(0), [Fraction(0)]
         if self.proof.question == "start":
             for chance, view in self.begins():
                 lost += chance * (self.extremes(self.worth(*view))[1] - self.least(view))
             short += [least - self.follow_lower(view) for view, least in self.lower.items()]
         else:
-            short += [
-                self.measure_gap(view, self.rows(view[0], view[1][0])[self.choose(view)])
-                for view in self.views()
-            ]
+            short += [self.measure_gap(view, self.choose(view)) for view in self.views()]
         excess = [Fraction(0)]
         for (e, symbols), worth in self.entries.items():
             steps = [self.follow(row, symbols[1:]) for row in self.rows(e, symbols[0])]
@@ -153,17 +151,13 @@ class Check:
         repeated = (max(excess) + max(short)) / (1 - self.discount)
         return max(Fraction(0), lost + repeated) / self.discount
 
-    # --- Steps
+    # --- Steps of the task
 
     @cache
     def move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
         """The move at a head that reads a label, or the silent one."""
         rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
         return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
-
-    def read(self, head: AnyHead, label: int) -> MachineMove:
-        """Read a label."""
-        return need(self.move(*head, self.domain.labels[label]), "the machine has no move")
 
     @cache
     def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
@@ -176,7 +170,8 @@ class Check:
             merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
             for o, chance in enumerate(chances):
                 if chance > 0:
-                    paid, after, pushed = self.read((u, top), int(arrays.label[s, action, o]))
+                    label = self.domain.labels[arrays.label[s, action, o]]
+                    paid, after, pushed = need(self.move(u, top, label), "there is no move")
                     paid += Fraction(float(arrays.reward[s, action, o]))
                     outcome = paid, (int(arrays.next[s, action, o]), after), pushed
                     merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
@@ -199,15 +194,12 @@ class Check:
         """The chance of each start, and where it is when the first action is chosen."""
         arrays = self.domain.arrays
         chances = [Fraction(p) for p in arrays.start_probability.tolist()]
-        for place, chance in enumerate(chances):
+        for chance, s, label in zip(chances, arrays.start_state, arrays.start_label, strict=True):
+            at = self.machine.begin().after
+            if label != NO_LABEL and at.state not in self.machine.final:
+                at = self.machine.step(at, self.domain.labels[label]).after
             if chance > 0:
-                s, label = int(arrays.start_state[place]), int(arrays.start_label[place])
-                _, view = self.rest((s, self.machine.start), (self.machine.stack[0], None))
-                if label != NO_LABEL and view[0][1] not in self.machine.final:
-                    head = view[0][1], view[1][0]
-                    _, u, pushed = self.read(head, label)
-                    _, view = self.rest((s, u), pushed + view[1][1:])
-                yield chance / sum(chances), view
+                yield chance / sum(chances), ((int(s), at.state), (*at.stack, None))
 
     # --- Which heads occur
 
@@ -215,8 +207,7 @@ class Check:
         """Every end of a move at a head, the silent one included."""
         silent = self.move(e[1], top, None)
         if silent is not None:
-            _, u, pushed = silent
-            return [((e[0], u), pushed)]
+            return [((e[0], silent[1]), silent[2])]
         return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 
     @cached_property
@@ -247,10 +238,8 @@ class Check:
         every_stack = any(symbols[-1] is not None for _, symbols in self.entries)
         listed = [*self.entries, *(view for _, view in self.begins())]
         for view in self.occurring if every_stack else listed:
-            rows = {frozenset(row) for row in self.rows(view[0], view[1][0])}
-            if (
-                len(rows) > every_stack
-            ):  # at stacks that are not listed all actions must do the same
+            different = {frozenset(row) for row in self.rows(view[0], view[1][0])}
+            if len(different) > every_stack:  # at stacks not listed all actions must do the same
                 yield view
 
     # --- The upper function
@@ -258,12 +247,12 @@ class Check:
     @cache
     def power(self, t: int) -> Fraction:
         """γᵗ, rounded."""
-        demand(t < LONGEST_LINE, "a line is too long")
+        demand(0 <= t < LONGEST_LINE, "a line is too long")
         return Fraction(int(self.discount**t * (1 << BITS)), 1 << BITS)
 
     @cache
-    def upper(self, e: Exit | None, symbols: TopSymbols) -> Lines | None:
-        """The upper function at some symbols on top of a stack; None if something in it is not listed."""
+    def worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:
+        """The upper function at some symbols on top of a stack."""
         self.on_step()
         if e is None:
             return {CONSTANT: Fraction(0)}
@@ -272,23 +261,15 @@ class Check:
             return {CONSTANT: paid}
         if not symbols:
             return {(e, 0): paid}
-        known = [self.entries[e, symbols]] if (e, symbols) in self.entries else []
-        if len(symbols) > 1 and (e, symbols[:1]) in self.entries:
-            found: Lines = {}
-            for (exit_, t), c in self.entries[e, symbols[:1]].items():
-                below = self.upper(exit_, symbols[1:])
-                if below is None:
-                    return None
-                for (after, more), gain in below.items():
+        found = self.entries.get((e, symbols))
+        if found is None:
+            head = self.entries.get((e, symbols[:1])) if len(symbols) > 1 else None
+            found = {}
+            for (to, t), c in need(head, f"{_describe(e, symbols)} is not listed").items():
+                for (after, more), gain in self.worth(to, symbols[1:]).items():
                     line = CONSTANT if after is None else (after, t + more)
                     _raise(found, line, c + self.power(t) * gain)
-            known.append(found)
-        least = min(known, key=lambda lines: lines.get(CONSTANT, 0), default=None)
-        return least and {line: paid + c for line, c in least.items()}
-
-    def worth(self, e: Exit, symbols: TopSymbols) -> Lines:
-        """The upper function; it must be known."""
-        return need(self.upper(e, symbols), f"{_describe(e, symbols)} is not listed")
+        return {line: paid + c for line, c in found.items()}
 
     def follow(self, row: Row, below: TopSymbols) -> Lines:
         """The upper function after an action, discounted; `below`: the symbols known below the top one."""
@@ -302,20 +283,22 @@ class Check:
         most = (one.chance * self.extremes(way)[1] for one, way in zip(row, ways, strict=True))
         return {CONSTANT: sum(most, Fraction(0))}
 
-    def extremes(self, worth: Lines) -> tuple[Fraction, Fraction]:
-        """The least and the greatest worth over the ranges."""
-        lows, highs = [], []
-        for (e, t), c in worth.items():
-            low, high = need(self.range.get(e), f"the range of {_describe(e)} is missing")
-            lows.append(c + self.power(t) * low)
-            highs.append(c + self.power(t) * high)
-        return max(lows) - ROUNDING, max(highs) + ROUNDING
+    def find_range(self, e: Exit | None) -> Range:
+        """Between which numbers the worth is of a stack below others at an exit."""
+        return need(self.range.get(e), f"the range of {_describe(e)} is missing")
 
-    def reach(self, e: Exit) -> tuple[Fraction, Fraction]:
+    def extremes(self, worth: Lines) -> Range:
+        """The least and the greatest worth over the ranges."""
+        ends = [
+            [c + self.power(t) * end for end in self.find_range(e)] for (e, t), c in worth.items()
+        ]
+        return max(low for low, _ in ends) - ROUNDING, max(high for _, high in ends) + ROUNDING
+
+    def reach(self, e: Exit) -> Range:
         """Between which numbers the worth is of whatever is on top at an exit, if what is below is in the ranges."""
         ends = [self.extremes(self.worth(e, (top,))) for top in self.tops.get(e, ())]
-        least = min((least for least, _ in ends), default=self.range[e][0])
-        return least, max((most for _, most in ends), default=self.range[e][1])
+        ends = ends or [self.range[e]]
+        return min(low for low, _ in ends), max(high for _, high in ends)
 
     def exceed(self, one: Lines, other: Lines) -> Fraction:
         """The most by which one worth is above another, over the ranges.
@@ -330,24 +313,30 @@ class Check:
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
                 own.append((Fraction(0), self.extremes(rest)[0]))
-            low, high = need(self.range.get(e), f"the range of {_describe(e)} is missing")
-            pieces = _find_envelope(own, low, high)
+            low, high = self.find_range(e)
+            highest = _find_highest(own, low, high)
             for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
-                place = bisect_left(pieces, (slope,))
-                steep, begin, height = pieces[min(place, len(pieces) - 1)]
-                v = begin if place < len(pieces) else high
+                place = bisect_left(highest, (slope,))
+                v = highest[place][1] if place < len(highest) else high
+                steep, _, height = highest[min(place, len(highest) - 1)]
                 found.append(c + slope * v - height - steep * v)
         return max(found) + 2 * ROUNDING
 
     # --- The policy
 
-    def choose(self, view: View) -> int:
-        """The policy's action."""
-        (s, u), symbols = view
-        seen = tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
-        where = _describe((s, u), seen)
-        action = need(self.policy.get((s, u, seen)), f"the policy has no action at {where}")
-        return self.domain.actions.index(action)
+    def see(self, view: View) -> tuple[int, str, tuple[str, ...]]:
+        """The part of a view that the policy sees."""
+        e, symbols = view
+        return *e, tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
+
+    def choose(self, view: View) -> Row:
+        """The outcomes of the policy's action."""
+        seen = self.see(view)
+        where = _describe(seen[:2], seen[2])
+        action = need(self.policy.get(seen), f"the policy has no action at {where}")
+        rows = self.rows(view[0], view[1][0])
+        demand(bool(rows), f"there is no choice of an action at {where}")
+        return rows[self.domain.actions.index(action)]
 
     def measure_gap(self, view: View, row: Row) -> Fraction:
         """The most by which an action is below the upper function at a view."""
@@ -357,9 +346,9 @@ class Check:
 
     def follow_lower(self, view: View) -> Fraction:
         """The policy's step by its lower bounds, discounted."""
-        (e, symbols), total = view, Fraction(0)
-        for one in self.rows(e, symbols[0])[self.choose(view)]:
-            paid, after = self.rest(one.exit, one.pushed + symbols[1:])
+        total = Fraction(0)
+        for one in self.choose(view):
+            paid, after = self.rest(one.exit, one.pushed + view[1][1:])
             total += one.chance * (one.paid + paid + self.least(after))
         return self.discount * total
 
@@ -395,8 +384,8 @@ def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:
     lines[line] = max(c, lines.get(line, c))
 
 
-def _find_envelope(
-    lines: Iterable[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
+def _find_highest(
+    lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
 ) -> list[tuple[Fraction, Fraction, Fraction]]:
     """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins: slope, begin, c."""
     found = list[tuple[Fraction, Fraction, Fraction]]()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
+from pdrm.analysis.best_policy import Loss
 from pdrm.analysis.certificate import Certificate
+from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.k_policy import KPolicy, Row
-from pdrm.analysis.regret import OpenInterval
-from pdrm.analysis.values import Interval
+from pdrm.analysis.values import Interval, ValuedProduct
+from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, Member
-from pdrm.errors import BadSetting, DoesNotApply
+from pdrm.errors import BadSetting, DoesNotApply, StochasticMoves
 from pdrm.product.finite_product import Bound
 from pdrm.task import Task
 
@@ -29,6 +31,9 @@ SMALL_LOSS = 0.01
 """A k that loses at most this share of the value is recommended if none is known to be enough."""
 MOST_TO_LEARN, FEW_ROWS = 2, 2_000
 """A table with more symbols in view and more rows learns slowly."""
+UNSAID = "not known"
+UNKNOWN = (0.0, inf)
+"""The bounds of a loss of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,68 +57,69 @@ class KAnswer:
     """The answer for one k."""
 
     k: int
-    loss: Interval
+    loss: Interval = UNKNOWN
     """The loss of the best deterministic k-policy from the start."""
-    regret: OpenInterval = (0.0, None)
+    regret: Interval = UNKNOWN
     """Its loss in one step, in the worst class of states."""
-    spread: OpenInterval = (0.0, None)
+    spread: Interval = UNKNOWN
     """The spread of values, or of the losses of actions, among states that look alike."""
-    steps: int | None = 0
-    """The states within this many steps were explored (None if all were)."""
-    every_stack: bool = False
-    """True if the upper bound of the regret holds for every stack, reachable or not."""
-    policy: dict[Row, str] = field(default_factory=dict)
-    """The best k-policy found: the action of each class that it reaches."""
+    found: Loss | None = None
+    """The best k-policy found."""
+    proof: Certificate | None = None
+    """The proof that this k is enough for every stack, reachable or not."""
     witness: tuple[Member, ...] = ()
     """States that look alike and have no best action in common; or two that differ in their values."""
 
+    @property
+    def policy(self) -> dict[Row, str]:
+        """The best k-policy found: the action of each class that it reaches."""
+        return {} if self.found is None else self.found.rows()
+
+    @property
+    def conflicts(self) -> bool:
+        """True if the states of the witness have no best action in common."""
+        best = [set(one.actions) for one in self.witness]
+        return bool(best) and not set.intersection(*best)
+
     def narrow(
-        self,
-        loss: OpenInterval = (0.0, None),
-        regret: OpenInterval = (0.0, None),
-        spread: OpenInterval = (0.0, None),
+        self, loss: Interval = UNKNOWN, regret: Interval = UNKNOWN, spread: Interval = UNKNOWN
     ) -> None:
         """Sharpen bounds by others that hold as well."""
-        low, high = _take_sharper(self.loss, loss)
-        self.loss = low, inf if high is None else high
-        self.regret = _take_sharper(self.regret, regret)
-        self.spread = _take_sharper(self.spread, spread)
+        self.loss = intersect(self.loss, loss)
+        self.regret = intersect(self.regret, regret)
+        self.spread = intersect(self.spread, spread)
 
     def judge(self, tolerance: float, step_tolerance: float) -> dict[str, str]:
         """The verdict on each question; each implies the next."""
-        asked = [
-            (self.spread, step_tolerance),
-            (self.regret, step_tolerance),
-            (self.loss, tolerance),
+        found = [
+            judge(self.spread, step_tolerance),
+            judge(self.regret, step_tolerance),
+            judge(self.loss, tolerance),
         ]
-        found = [judge(*one) for one in asked]
         for place, implied, verdict in ((1, 0, YES), (2, 1, YES), (1, 2, NO), (0, 1, NO)):
             if found[place] == UNDECIDED and found[implied] == verdict:
                 found[place] = verdict
         return dict(zip(QUESTIONS, found, strict=True))
 
 
-def _take_sharper(one: OpenInterval, other: OpenInterval) -> OpenInterval:
+def intersect(one: Interval, other: Interval) -> Interval:
     """Both bounds, each the sharper of two."""
-    highs = [float(high) for high in (one[1], other[1]) if high is not None]
-    return float(max(one[0], other[0])), min(highs, default=None)
+    return max(one[0], other[0]), min(one[1], other[1])
 
 
-def judge(bounds: OpenInterval, tolerance: float) -> str:
-    """Yes if the number is within the tolerance, no if it is above.
+def judge(bounds: Interval, tolerance: float) -> str:
+    """Yes if the number is within the tolerance, no if it is above; nothing is proved if that is infinite.
 
-    >>> judge((0.0, 1e-12), 1e-9), judge((0.1, None), 1e-9), judge((0.0, None), 1e-9)
+    >>> judge((0.0, 1e-12), 1e-9), judge((0.1, inf), 1e-9), judge((0.0, inf), 1e-9)
     ('yes', 'no', 'undecided')
     """
     low, high = bounds
-    if tolerance == inf:  # nothing is proved about the values
-        return UNDECIDED
-    if high is not None and high <= tolerance:
+    if high <= tolerance < inf:
         return YES
     return NO if low > tolerance else UNDECIDED
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class KReport:
     """The answers for each k. Printed, it is the table that `pdrm check-k` shows.
 
@@ -126,22 +132,34 @@ class KReport:
     task: Task
     discount: float
     bound: Bound
-    value: Interval
-    """The optimal value from the start, with the whole stack in view."""
-    tolerance: float
-    """Losses from the start up to this count as none."""
-    step_tolerance: float
-    """The same for regret and spread."""
     answers: dict[int, KAnswer]
-    certain: bool
-    """True if moves have no chance."""
-    ended: str
+    value: Interval = (-inf, inf)
+    """The optimal value from the start, with the whole stack in view."""
+    tolerance: float = 0.0
+    """Losses from the start up to this count as none."""
+    step_tolerance: float = 0.0
+    """The same for regret and spread."""
+    steps: int | None = 0
+    """Regret and spread are about the states within this many steps (None: about all)."""
+    values: ValuedProduct | None = None
+    """The states that were explored."""
+    followed: Followed | None = None
+    ended: str = "time"
     """The reason the search ended: `decided`, `time`, `states` or `stopped`."""
-    states: int
-    """Product states explored."""
-    followed: Followed | None
-    prove: Callable[[int, str], Certificate] = field(repr=False)
-    """Makes a certificate for a k and a question."""
+
+    @property
+    def states(self) -> int:
+        """Product states explored."""
+        return 0 if self.values is None else len(self.values.product)
+
+    @property
+    def certain(self) -> bool:
+        """True if moves have no chance."""
+        try:
+            check_deterministic(self.task.finite)
+        except StochasticMoves:
+            return False
+        return True
 
     @property
     def loss(self) -> dict[int, Interval]:
@@ -197,18 +215,17 @@ class KReport:
 
         One that is enough from the start alone is at least 1: without the stack, values of different stacks share a row.
         """
-        verdicts, (low, high) = self.verdicts, self.value
-        most = SMALL_LOSS * max(low, -high, 0.0)  # of what the value is proved to be at least
+        verdicts = self.verdicts
+        proved_size = max(self.value[0], -self.value[1], 0.0)
         groups = (
             [k for k, found in verdicts.items() if found["everywhere"] == YES],
             [max(1, k) for k, found in verdicts.items() if found["start"] == YES],
-            [k for k, (_, lost) in self.loss.items() if k and lost <= most],
+            [k for k, (_, lost) in self.loss.items() if k and lost <= SMALL_LOSS * proved_size],
         )
         chosen = next((min(group) for group in groups if group), None)
         if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
             return chosen
-        few = self.states <= FEW_ROWS and all(one.steps is None for one in self.answers.values())
-        return chosen if few else None
+        return chosen if self.steps is None and self.states <= FEW_ROWS else None
 
     def answer(self, k: int) -> KAnswer:
         """The answer for one k."""
@@ -227,7 +244,7 @@ class KReport:
     def policy(self, k: int) -> KPolicy:
         """The best k-policy found. It acts, is saved and evaluated as any other policy."""
         actions = self.task.finite.actions
-        return KPolicy(k, actions, dict(self.answer(k).policy))
+        return KPolicy(k, actions, self.answer(k).policy)
 
     def certificate(self, k: int | None = None, question: str | None = None) -> Certificate:
         """A proof of what a k-policy loses at most, which `pdrm.verify` checks.
@@ -247,7 +264,11 @@ class KReport:
             raise DoesNotApply(
                 "stacks are bounded, and certificates are about all", fix="leave `height` out"
             )
-        return self.prove(answer.k, asked)
+        if self.values is None or answer.found is None:
+            raise DoesNotApply(f"nothing is known of k = {answer.k} yet", fix="search longer")
+        if asked == "start":
+            return certify_start(self.task, self.values, answer.found)
+        return answer.proof or certify_everywhere(self.task, self.values, answer.k)
 
     def draw(self, path: str | os.PathLike[str] | None = None, *, k: int | None = None) -> Plot:
         """Draw a witness.
@@ -261,7 +282,7 @@ class KReport:
         found = [one for one, answer in self.answers.items() if answer.witness and k in (None, one)]
         if not found:
             raise DoesNotApply("there is no witness to draw", fix="print the report")
-        chosen = max([one for one in self._list_conflicts() if one in found] or found)
+        chosen = max([one for one in found if self.answers[one].conflicts] or found)
         drawn = [
             Situation(
                 one.place, one.state, one.stack, len(one.seen), one.describe_way(),
@@ -277,8 +298,8 @@ class KReport:
         from pdrm.drawing.rows import Rows
 
         rows = [
-            KRow(int(k), **self.verdicts[int(k)], loss=loss, regret=regret)
-            for k, loss, regret, *_ in self._cells()
+            KRow(k, **found, loss=self._format_loss(k), regret=self._format_regret(k))
+            for k, found in self.verdicts.items()
         ]
         return Rows(len(rows), rows.__getitem__)
 
@@ -291,57 +312,41 @@ class KReport:
 
     def lines(self, colour: Callable[[str, str], str] = lambda text, _: text) -> list[str]:
         """The printed report; `colour`: gives a text the colour of a verdict."""
-        found = [self._headline(), *self._list_rows(colour), *self._list_notes()]
-        if telling := self._list_conflicts():
+        table = ["  ".join(cells).rstrip() for cells in self._list_cells(colour)]
+        found = [self._headline(), *table, *self._list_notes()]
+        if telling := [k for k, answer in self.answers.items() if answer.conflicts]:
             k = max(telling)
             found.append(f"these look alike with k = {k}:")
             found += [f"  {one}" for one in self.answers[k].witness]
         return found
 
-    def _list_conflicts(self) -> list[int]:
-        """Each k of which the witness has no best action in common."""
-        return [
-            k
-            for k, answer in self.answers.items()
-            if answer.witness
-            and not set.intersection(*(set(one.actions) for one in answer.witness))
-        ]
-
     def _headline(self) -> str:
-        head = (
-            f"{self.task.name} with machine {self.task.pushdown.name}, discount {self.discount:g}"
-        )
-        said = f"{head}: the optimal value is {_format_value(self.value)}"
+        machine = self.task.pushdown.name
+        said = f"{self.task.name} with machine {machine}, discount {self.discount:g}:"
+        said += f" the optimal value is {_format_value(self.value)}"
         if self.followed is not None and self.followed.ends:
-            said += f", optimal play takes {self.followed.steps:,} step{'s' * (self.followed.steps != 1)}"
+            plural = "s" * (self.followed.steps != 1)
+            said += f", optimal play takes {self.followed.steps:,} step{plural}"
         elif self.followed is not None and self.followed.ends is False:
             said += ", optimal play never ends"
         return said
 
-    def _cells(self) -> list[tuple[str, str, str, str, str]]:
-        """The rows under `HEADS`."""
+    def _list_cells(self, colour: Callable[[str, str], str]) -> list[list[str]]:
+        """The heads of the table and its rows, each column of one width."""
         chosen = None if self.capped else self.recommended
-        return [
-            (
-                str(k),
-                self._format_loss(k),
-                self._format_regret(k),
-                f"{len(answer.policy):,} rows",
-                "<- train with this" * (k == chosen),
-            )
-            for k, answer in self.answers.items()
-        ]
-
-    def _list_rows(self, colour: Callable[[str, str], str]) -> list[str]:
-        rows = [HEADS, *self._cells()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        padded = [
-            [cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows
-        ]
-        for found, cells in zip(self.verdicts.values(), padded[1:], strict=True):
-            cells[1] = colour(cells[1], found["start"])
-            cells[2] = colour(cells[2], found["everywhere"])
-        return ["  ".join(cells).rstrip() for cells in padded]
+        rows = [list(HEADS)]
+        for k, answer in self.answers.items():
+            mark = "<- train with this" * (k == chosen)
+            size = f"{len(answer.policy):,} rows"
+            rows.append([str(k), self._format_loss(k), self._format_regret(k), size, mark])
+        for place in range(len(HEADS)):
+            width = max(len(row[place]) for row in rows)
+            for row in rows:
+                row[place] = row[place].ljust(width)
+        for row, found in zip(rows[1:], self.verdicts.values(), strict=True):
+            row[1] = colour(row[1], found["start"])
+            row[2] = colour(row[2], found["everywhere"])
+        return rows
 
     def _list_notes(self) -> list[str]:
         notes = [
@@ -368,57 +373,33 @@ class KReport:
         return notes
 
     def _format_loss(self, k: int) -> str:
-        low, high = self.answers[k].loss
         if self.verdicts[k]["start"] == YES:
             return "nothing, proved"
-        if low <= self.tolerance:
-            low = 0.0
-        if not isfinite(high):
-            return f"{low:.4g} or more" if low else "not known"
-        return _format_range(low, high, self.tolerance)
+        return _format_bounds(self.answers[k].loss, self.tolerance)
 
     def _format_regret(self, k: int) -> str:
         answer = self.answers[k]
-        (low, high), verdict = answer.regret, self.verdicts[k]["everywhere"]
-        if verdict == YES:
-            return "nothing, for every stack" if answer.every_stack else "nothing, proved"
-        if low <= self.step_tolerance:
-            if high is not None:
-                return f"at most {high:.4g}"
-            if not answer.steps or self.followed is None:  # not explored, or values only bounded
-                return "not known"
-            return f"0 within {answer.steps:,} steps"
-        return (
-            f"{low:.4g} or more" if high is None else _format_range(low, high, self.step_tolerance)
-        )
+        if self.verdicts[k]["everywhere"] == YES:
+            return "nothing, for every stack" if answer.proof is not None else "nothing, proved"
+        found = _format_bounds(answer.regret, self.step_tolerance)
+        if found == UNSAID and self.steps and self.followed is not None:  # values are exact
+            return f"0 within {self.steps:,} steps"
+        return found
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture, table
         from pdrm.drawing.plots import plot_bytes
 
-        rows = []
-        for (k, loss, regret, size, mark), found in zip(
-            self._cells(), self.verdicts.values(), strict=True
-        ):
-            styles = [
-                f"color: {SHADES[found[one]]}; font-weight: 600" for one in ("start", "everywhere")
-            ]
-            rows.append(
-                [
-                    k,
-                    html("span", loss, style=styles[0]),
-                    html("span", regret, style=styles[1]),
-                    size,
-                    mark,
-                ]
-            )
-        whole = [html("p", self._headline()), table(HEADS, rows)]
+        def colour(text: str, verdict: str) -> str:
+            return html("span", text, style=f"color: {SHADES[verdict]}; font-weight: 600")
+
+        heads, *rows = self._list_cells(colour)
+        whole = [html("p", self._headline()), table(heads, rows)]
         whole += [html("p", note) for note in self._list_notes()]
         plot = plot_bytes(self.plot(), "svg")
-        whole.append(
-            picture(plot, "svg", "loss", "What the best deterministic k-policy loses, by k.")
-        )
-        if self._list_conflicts():
+        caption = "What the best deterministic k-policy loses, by k."
+        whole.append(picture(plot, "svg", "loss", caption))
+        if any(answer.conflicts for answer in self.answers.values()):
             drawn = plot_bytes(self.draw(), "svg")
             whole.append(picture(drawn, "svg", "witness", "Why not: these look alike."))
         return "".join(whole)
@@ -437,8 +418,8 @@ class KReport:
                 "loss": _list_bounds(answer.loss),
                 "regret": _list_bounds(answer.regret),
                 "spread": _list_bounds(answer.spread),
-                "steps": answer.steps,
-                "every_stack": answer.every_stack,
+                "steps": self.steps,
+                "every_stack": answer.proof is not None,
                 "rows": len(answer.policy),
             }
             for k, answer in self.answers.items()
@@ -465,9 +446,9 @@ class KReport:
         }
 
 
-def _list_bounds(bounds: OpenInterval) -> list[float | None]:
+def _list_bounds(bounds: Interval) -> list[float | None]:
     """Two bounds as JSON values; one that is not known is null."""
-    return [bound if bound is not None and isfinite(bound) else None for bound in bounds]
+    return [bound if isfinite(bound) else None for bound in bounds]
 
 
 def _format_value(value: Interval) -> str:
@@ -479,8 +460,13 @@ def _format_value(value: Interval) -> str:
     return "0" if low <= 0 <= high else f"{(low + high) / 2:.6g}"
 
 
-def _format_range(low: float, high: float, tolerance: float) -> str:
+def _format_bounds(bounds: Interval, tolerance: float) -> str:
     """Two bounds, or one number if they are equal."""
+    low, high = bounds
+    if low <= tolerance:
+        low = 0.0
+    if high == inf:
+        return f"{low:.4g} or more" if low else UNSAID
     if high - low <= max(tolerance, 1e-4 * abs(high)):
         return f"{(low + high) / 2:.4g}"
     return f"{low:.4g} to {high:.4g}"

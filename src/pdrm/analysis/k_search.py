@@ -7,18 +7,17 @@ so that bounds are carried over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from math import inf
 from time import monotonic
 
-from pdrm.analysis.best_policy import Loss, find_loss
-from pdrm.analysis.certificate import Certificate
-from pdrm.analysis.certify import certify_everywhere, certify_start
+from pdrm.analysis.best_policy import find_loss
+from pdrm.analysis.certify import certify_everywhere
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.k_policy import MOST_K, Row, check_ks
-from pdrm.analysis.k_report import UNDECIDED, YES, KAnswer, KReport, judge
+from pdrm.analysis.k_policy import MOST_K, check_ks
+from pdrm.analysis.k_report import UNDECIDED, KAnswer, KReport, intersect, judge
 from pdrm.analysis.regret import (
     count_steps,
     explore,
@@ -27,23 +26,9 @@ from pdrm.analysis.regret import (
     search_witnesses,
 )
 from pdrm.analysis.top_bounds import check_discount
-from pdrm.analysis.values import (
-    ExploredValues,
-    Interval,
-    SolvedValues,
-    ValuedProduct,
-    value_product,
-)
-from pdrm.analysis.whole_stack import check_deterministic
-from pdrm.analysis.witness import Followed, describe_states, follow_optimal
-from pdrm.errors import (
-    BadSetting,
-    DoesNotApply,
-    OutOfTime,
-    PdrmError,
-    StochasticMoves,
-    UnknownChoice,
-)
+from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, value_product
+from pdrm.analysis.witness import describe_state, follow_optimal
+from pdrm.errors import BadSetting, PdrmError, UnknownChoice
 from pdrm.product.finite_product import Bound
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, show_progress
@@ -66,211 +51,162 @@ GIB = 2**30
 
 @dataclass(slots=True)
 class _Search:
-    """The bounds found so far."""
+    """A search, and the report that it sharpens."""
 
-    task: Task
-    asked: list[int] | None
-    discount: float
-    bound: Bound
-    depth: int | None
-    most: int
-    memory: int
-    start_only: bool
-    ks: list[int] = field(default_factory=list)
-    values: ValuedProduct | None = None
-    value: Interval = (-inf, inf)
-    tolerance: float = 0.0
-    step_tolerance: float = 0.0
-    answers: dict[int, KAnswer] = field(default_factory=dict)
-    losses: dict[int, Loss] = field(default_factory=dict)
-    proofs: dict[int, Certificate] = field(default_factory=dict)
-    followed: Followed | None = None
-    ended: str = "time"
+    report: KReport
+    depth: int | None = None
+    most: int = MOST_STATES
+    memory: int = GIB
+    start_only: bool = False
+    upwards: bool = False
+    """Ask about larger k if none is enough."""
+    values: ValuedProduct = field(init=False)
     explored: bool = False
     """True once exploring on will not decide more."""
-
-    def __post_init__(self) -> None:
-        for k in range(FIRST + 1) if self.asked is None else self.asked:
-            self._ask(k)
-
-    def _ask(self, k: int) -> None:
-        self.ks.append(k)
-        self.answers[k] = KAnswer(k, (0.0, inf))
+    tried: set[int] = field(default_factory=set)
+    """Each k for which a proof for every stack was tried."""
 
     def run(
         self, deadline: Deadline, update: Callable[[float, str], None] = lambda *_: None
     ) -> None:
         """Search until everything is decided, time is up, or no more states may be explored."""
-        values = value_product(self.task, self.discount, self.bound, self.memory, deadline)
-        self.values, self.most = values, min(self.most, values.product.most_states)
+        report = self.report
+        values = value_product(report.task, report.discount, report.bound, self.memory, deadline)
+        self.values = report.values = values
+        self.most = min(self.most, values.product.most_states)
         near = NEAR_WITH_CHANCE
         if isinstance(values, SolvedValues):
             near = 0 if self.start_only else NEAR
         explore(values, min(near, self.most), self.depth, deadline.share(0.25))
-        self._measure(values)
+        self._measure()
         if isinstance(values, SolvedValues):
-            self.followed = follow_optimal(values)
-        begun, seconds, tried = monotonic(), 0.5, set[int]()
+            report.followed = follow_optimal(values)
+        begun, seconds = monotonic(), 0.5
         while True:
-            for k in self.ks:
-                update(monotonic() - begun, f"k = {k}, {len(values.product):,} states")
-                self._find_loss(values, k, deadline.within(seconds))
-                self._add_k(values)
-            full = len(values.product) >= self.most
+            ks = list(report.answers)
+            for k in ks:
+                update(monotonic() - begun, f"k = {k}, {report.states:,} states")
+                self._find_loss(k, deadline.within(seconds))
+                if self._needs_more(ks[-1]):
+                    ks.append(ks[-1] + 1)
+                    report.answers[ks[-1]] = KAnswer(ks[-1])
+                    self._measure()
+            full = report.states >= self.most
             if self._is_finished() or deadline.over or full:
                 break
             seconds *= 4
-            self._explore_further(values, deadline.within(seconds))
-            if self.bound == Bound() and not values.closed and not self.start_only:
-                self._try_every_stack(values, tried, deadline.share(0.25))
-        self.ended = "states" if full and not deadline.over else "time"
+            self._explore_further(deadline.within(seconds))
+            if report.bound == Bound() and not values.closed and not self.start_only:
+                self._try_every_stack(deadline.share(0.25))
+        report.ended = "states" if full and not deadline.over else "time"
         if self._is_judged():
-            self.ended = "decided"
+            report.ended = "decided"
 
     def _is_finished(self) -> bool:
         """True if nothing is left to decide, and some k loses nothing or all losses are known well."""
-        losses = [answer.loss for answer in self.answers.values()]
-        enough = any(judge(loss, self.tolerance) == YES for loss in losses)
-        known = (high - low <= max(self.tolerance, NARROW * high) for low, high in losses)
-        return self._is_judged() and (enough or all(known))
+        report = self.report
+        known = (
+            high - low <= max(report.tolerance, NARROW * high) for low, high in report.loss.values()
+        )
+        return self._is_judged() and (report.k is not None or all(known))
 
     def _is_judged(self) -> bool:
         """True if nothing is left that searching on could decide."""
-        for answer in self.answers.values():
-            found = answer.judge(self.tolerance, self.step_tolerance)
-            far = self.start_only or self.explored or found["everywhere"] != UNDECIDED
-            if found["start"] == UNDECIDED or not far:
-                return False
-        return True
+        asked = ["start"] if self.start_only or self.explored else ["start", "everywhere"]
+        verdicts = self.report.verdicts.values()
+        return all(found[one] != UNDECIDED for found in verdicts for one in asked)
 
-    def _add_k(self, values: ValuedProduct) -> None:
-        """Ask about one more k if none so far is enough, and it sees more than those."""
-        last, product = self.ks[-1], values.product
-        if self.asked is not None or not values.closed or last >= MOST_K:
-            return
+    def _needs_more(self, last: int) -> bool:
+        """True if no k so far is enough, and a larger one sees more."""
+        if not self.upwards or not self.values.closed or last >= MOST_K:
+            return False
+        product = self.values.product
         highest = int(product.stacks.height[product.states.node[: len(product)]].max(initial=0))
-        if last < highest and judge(self.answers[last].loss, self.tolerance) != YES:
-            self._ask(last + 1)
-            self._measure(values)
+        return last < highest and self.report.k is None
 
-    def _explore_further(self, values: ValuedProduct, deadline: Deadline) -> None:
+    def _explore_further(self, deadline: Deadline) -> None:
         """Look for states far away that prove a no; with chance, explore what the optimal policy reaches."""
-        before = len(values.product)
+        values, before = self.values, self.report.states
         self.explored = True
         if isinstance(values, ExploredValues) and not values.closed:
             values.explore_likely(2 * before)
-            grown = len(values.product)
+            grown = self.report.states
             self.explored = grown >= min(self.most, ENOUGH_WITH_CHANCE) or grown == before
         elif isinstance(values, SolvedValues) and not values.closed and self.depth is None:
-            undecided = [k for k in self.ks if self._may_be_enough(k)]
-            most, half = min(self.most, before + 4 * NEAR), deadline.share(0.5)
-            search_witnesses(values, undecided, self.step_tolerance, most, half)
-        self._measure(values)
+            most = min(self.most, before + 4 * NEAR)
+            search_witnesses(values, self._list_open(), most, deadline.share(0.5))
+        self._measure()
 
-    def _may_be_enough(self, k: int) -> bool:
-        """True if it is not known whether some k-policy is optimal everywhere, and asked."""
-        regret = judge(self.answers[k].regret, self.step_tolerance)
-        return regret == UNDECIDED and not self.start_only
+    def _list_open(self) -> list[int]:
+        """Each k for which it is not known whether some k-policy is optimal everywhere, if that is asked."""
+        answers, tolerance = self.report.answers.values(), self.report.step_tolerance
+        undecided = [one.k for one in answers if judge(one.regret, tolerance) == UNDECIDED]
+        return [] if self.start_only else undecided
 
-    def _try_every_stack(self, values: ValuedProduct, tried: set[int], deadline: Deadline) -> None:
+    def _try_every_stack(self, deadline: Deadline) -> None:
         """Try to prove the smallest undecided k enough however high the stack is."""
-        machine, tolerance = self.task.pushdown, self.step_tolerance
-        heads = self.task.finite.states * len(machine.states)
-        for k in filter(self._may_be_enough, [k for k in self.ks if k not in tried]):
-            if heads * len(machine.stack) ** max(1, k) > MOST_HEADS:
-                return
-            try:
-                proof = certify_everywhere(self.task, values, k, deadline, tolerance)
-            except OutOfTime:
-                return
-            except PdrmError:  # no action is always the best, or the operators are not known
-                tried.add(k)
-                return
-            tried.add(k)
-            if proof.bound <= tolerance:
-                for more in (one for one in self.answers.values() if one.k >= k):
-                    more.every_stack = True
-                    more.narrow(loss=(0.0, proof.bound), regret=(0.0, proof.bound))
-                    self.proofs[more.k] = replace(proof, k=k)
-                self._carry_over()
-                return
+        report, machine = self.report, self.report.task.pushdown
+        k = min(set(self._list_open()) - self.tried, default=None)
+        heads = report.task.finite.states * len(machine.states)
+        if k is None or heads * len(machine.stack) ** max(1, k) > MOST_HEADS:
+            return
+        self.tried.add(k)
+        tolerance = report.step_tolerance
+        try:
+            proof = certify_everywhere(report.task, self.values, k, deadline, tolerance)
+        except (
+            PdrmError
+        ):  # no action is always the best, the operators are not known, or time is up
+            return
+        if proof.bound <= tolerance:
+            for one in report.answers.values():
+                if one.k >= k:
+                    one.proof = proof
+                    one.narrow(regret=(0.0, proof.bound), loss=(0.0, proof.bound))
+            self._carry_over()
 
-    def _note(self, values: ValuedProduct) -> None:
-        low, high = values.start
-        self.value = max(self.value[0], low), min(self.value[1], high)
-        self.tolerance, self.step_tolerance = values.tolerance, values.step_tolerance
-
-    def _measure(self, values: ValuedProduct) -> None:
+    def _measure(self) -> None:
         """Bound regret and spread by the states explored so far."""
-        self._note(values)
+        values, report = self.values, self.report
+        self._carry_over()
         if self.start_only:
             return
-        gaps, steps = measure_gaps(values), count_steps(values)
-        for k, answer in self.answers.items():
-            found = measure_regret(values, k, self.step_tolerance, gaps)
+        gaps = measure_gaps(values)
+        report.steps = count_steps(values)
+        for k, answer in report.answers.items():
+            found = measure_regret(values, k, gaps)
             answer.narrow(regret=found.regret, spread=found.spread)
-            answer.steps = (
-                None if steps is None or answer.steps is None else max(steps, answer.steps)
-            )
-            states = found.members or found.different
-            if states and (found.members or not answer.witness):
-                answer.witness = describe_states(values, states, k, self.step_tolerance)
+            if found.members or not answer.witness:
+                states = found.members or found.different
+                answer.witness = tuple(describe_state(values, x, k, gaps[1][x]) for x in states)
         self._carry_over()
 
-    def _find_loss(self, values: ValuedProduct, k: int, deadline: Deadline) -> None:
+    def _find_loss(self, k: int, deadline: Deadline) -> None:
         """Bound the loss of one k, starting from the best policy known."""
-        answer = self.answers[k]
+        report, answer = self.report, self.report.answers[k]
         low, high = answer.loss
-        well_known = high - low <= max(self.tolerance, 1e-6 * high)
-        if well_known and k in self.losses and judge(answer.loss, self.tolerance) != UNDECIDED:
+        known = high - low <= max(report.tolerance, 1e-6 * high)
+        if known and answer.found and judge(answer.loss, report.tolerance) != UNDECIDED:
             return
-        smaller = [one for one in self.losses if one <= k]
-        before = self.losses[max(smaller)] if smaller else None
-        found = find_loss(values, k, before, self.tolerance, deadline)
-        if k not in self.losses or found.high <= self.losses[k].high:
-            self.losses[k] = found
-            product, rows = values.product, dict[Row, str]()
-            for klass, action in found.policy.items():
-                x = int(found.classes.member[klass])
-                row = int(product.place[x]), product.machine_state(x), product.stack(x)[:k]
-                rows[row] = product.domain.actions[action]
-            answer.policy = rows
+        before = [one.found for one in report.answers.values() if one.k <= k and one.found]
+        found = find_loss(self.values, k, before[-1] if before else None, deadline)
+        if answer.found is None or found.high <= answer.found.high:
+            answer.found = found
         answer.narrow(loss=(found.low, found.high))
-        self._note(values)
         self._carry_over()
 
     def _carry_over(self) -> None:
         """Carry bounds over: enough for k is enough for more; not enough for k is not enough for fewer."""
-        ordered = [self.answers[k] for k in sorted(self.answers)]
-        for one in ordered:
-            if one.regret[1] is not None:
-                one.narrow(loss=(0.0, one.regret[1] / (1 - self.discount)))
-        for one, more in pairwise(ordered):
+        report, values = self.report, self.values
+        report.value = intersect(report.value, values.start)
+        report.tolerance, report.step_tolerance = values.tolerance, values.step_tolerance
+        answers = list(report.answers.values())
+        for one in answers:
+            one.narrow(loss=(0.0, one.regret[1] / (1 - report.discount)))
+        for one, more in pairwise(answers):
             more.narrow((0.0, one.loss[1]), (0.0, one.regret[1]), (0.0, one.spread[1]))
-        for more, one in pairwise(reversed(ordered)):
-            one.narrow((more.loss[0], None), (more.regret[0], None), (more.spread[0], None))
-
-    def report(self) -> KReport:
-        """The report so far."""
-        states = 0 if self.values is None else len(self.values.product)
-        try:
-            check_deterministic(self.task.finite)
-            certain = True
-        except StochasticMoves:
-            certain = False
-        return KReport(
-            self.task, self.discount, self.bound, self.value, self.tolerance, self.step_tolerance,
-            self.answers, certain, self.ended, states, self.followed, self.prove,
-        )  # fmt: skip
-
-    def prove(self, k: int, question: str) -> Certificate:
-        """Make a certificate of what is known of one k."""
-        if self.values is None or k not in self.losses:
-            raise DoesNotApply(f"nothing is known of k = {k} yet", fix="search longer")
-        if question == "everywhere":
-            return self.proofs.get(k) or certify_everywhere(self.task, self.values, k)
-        rows = tuple((*row, action) for row, action in self.answers[k].policy.items())
-        return certify_start(self.task, self.values, k, self.losses[k], rows)
+        for more, one in pairwise(reversed(answers)):
+            one.narrow((more.loss[0], inf), (more.regret[0], inf), (more.spread[0], inf))
 
 
 def check_k(
@@ -310,61 +246,34 @@ def check_k(
         (5, ('ask_5',))
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    search = start_search(given, k, discount, depth, from_, Bound(height, rule), most, memory)
-    warn_of_tasks(given)
-    quiet = not (is_shown() if progress is None else progress)
-    return run_search(search, seconds, quiet=quiet)[0]
-
-
-def start_search(
-    task: Task,
-    k: int | Iterable[int] | None,
-    discount: float | None,
-    depth: int | None,
-    from_: str | None,
-    bound: Bound,
-    most: int,
-    memory: float,
-) -> _Search:
-    """A search that has not begun, its settings checked."""
     if from_ not in (None, "start"):
         raise UnknownChoice(
             f"one can ask only from the `start`, not from `{from_}`",
             fix="use `start`, or leave it out to ask about all states",
         )
-    if not memory > 0:
-        raise BadSetting(f"the memory is {memory:g} GiB", fix="use a number above 0, such as 4")
-    if most < 1:
-        raise BadSetting(
-            f"{most} states cannot be explored", fix=f"use a number above 0, such as {MOST_STATES}"
-        )
-    gamma = task.discount if discount is None else discount
+    gamma = given.discount if discount is None else discount
     check_discount(gamma)
-    ks = None if k is None else check_ks(k)
-    return _Search(
-        task, ks, gamma, bound, depth, most, int(memory * GIB), start_only=from_ is not None
-    )
-
-
-def run_search(search: _Search, seconds: float | None, *, quiet: bool) -> tuple[KReport, bool]:
-    """Search for so long; the report, and whether Ctrl-C stopped the search."""
-    if seconds is not None and not seconds > 0:
-        raise BadSetting(f"the time is {seconds:g} seconds", fix="use a number above 0, such as 60")
+    for name, value in (("memory", memory), ("most", most), ("seconds", seconds)):
+        if value is not None and not value > 0:
+            raise BadSetting(f"{name} is {value:g}", fix="use a number above 0")
+    ks = range(FIRST + 1) if k is None else check_ks(k)
+    report = KReport(given, gamma, Bound(height, rule), {one: KAnswer(one) for one in ks})
+    search = _Search(report, depth, most, int(memory * GIB), from_ is not None, upwards=k is None)
+    warn_of_tasks(given)
     compile_kernels()
-    stopped = False
+    quiet = not (is_shown() if progress is None else progress)
     with show_progress(seconds or inf, "check-k", quiet=quiet) as update:
         try:
             search.run(Deadline(seconds), update)
         except KeyboardInterrupt:
-            search.ended, stopped = "stopped", True
-        update(seconds or inf, "stopped" if stopped else "done")
-    return search.report(), stopped
+            report.ended = "stopped"
+        update(seconds or inf, "stopped" if report.ended == "stopped" else "done")
+    return report
 
 
 @cache
 def compile_kernels() -> None:
     """Have everything compiled before a clock runs."""
     for name, discount in (("paint", 0.9), ("echo", 0.5)):
-        task = Task(name)
-        search = _Search(task, [0, 1], discount, Bound(), 3, 100, GIB, start_only=False)
-        search.run(Deadline(5.0))
+        report = KReport(Task(name), discount, Bound(), {k: KAnswer(k) for k in (0, 1)})
+        _Search(report, depth=3, most=100).run(Deadline(5.0))

@@ -7,28 +7,26 @@ explored give lower bounds. Upper bounds are known if everything was explored.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from pdrm.analysis.best_policy import Classes, find_action_values
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.values import SolvedValues, ValuedProduct
+from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.product.finite_kernel import END, Floats, Numbers
 
 PAIRS = 200
 """Pairs of states that are followed at once."""
 LONGEST_LOOP = 4
 
-OpenInterval = tuple[float, float | None]
-"""A lower and an upper bound; None if no upper one is known."""
-
 
 @dataclass(frozen=True, slots=True)
 class Regret:
     """Regret and spread of one k, with the states that prove the regret's lower bound."""
 
-    regret: OpenInterval
-    spread: OpenInterval
+    regret: Interval
+    spread: Interval
     members: tuple[int, ...] = ()
     """States that look alike and have no best action in common, up to one for each action."""
     different: tuple[int, ...] = ()
@@ -43,14 +41,13 @@ def measure_gaps(values: ValuedProduct) -> tuple[Floats, Floats]:
     return np.maximum(0.0, least), np.where(values.product.expanded[:, np.newaxis], most, np.inf)
 
 
-def measure_regret(
-    values: ValuedProduct, k: int, tolerance: float, gaps: tuple[Floats, Floats]
-) -> Regret:
-    """Bound regret and spread over the states found so far by their gaps, of which up to `tolerance` count as none."""
+def measure_regret(values: ValuedProduct, k: int, gaps: tuple[Floats, Floats]) -> Regret:
+    """Bound regret and spread by the gaps of the states found so far."""
     classes = Classes(values.product, k)
     klass = classes.update()[: len(values.product)]
     if not len(classes):
         return Regret((0.0, 0.0), (0.0, 0.0))
+    (least, most), tolerance = gaps, values.step_tolerance
     order = np.argsort(klass, kind="stable")
     first = np.searchsorted(klass[order], np.arange(len(classes)))
 
@@ -61,16 +58,16 @@ def measure_regret(
         width = np.maximum.reduceat(high[order], first) - np.minimum.reduceat(low[order], first)
         return worst.min(axis=1), np.maximum(width, np.where(optimal, worst, 0.0).max(axis=1))
 
-    (least, most), lower, upper = gaps, values.lower, values.upper
-    regret, spread = bound(least, most, lower, upper)
-    members = _find_members(np.flatnonzero(klass == regret.argmax()), least, tolerance)
-    differ = np.flatnonzero(klass == spread.argmax())
-    different = _find_different(differ, least, most, lower, upper, tolerance)
-    highs: list[float | None] = [None, None]
+    regret, spread = bound(least, most, values.lower, values.upper)
+    highs = [inf, inf]
     if values.closed:
-        highs = [float(bounds.max()) for bounds in bound(most, least, upper, lower)]
-    ends = (float(regret.max()), highs[0]), (float(spread.max()), highs[1])
-    return Regret(*ends, members, different)
+        highs = [float(each.max()) for each in bound(most, least, values.upper, values.lower)]
+    return Regret(
+        (float(regret.max()), highs[0]),
+        (float(spread.max()), highs[1]),
+        _find_members(np.flatnonzero(klass == regret.argmax()), least, tolerance),
+        _find_different(np.flatnonzero(klass == spread.argmax()), values, gaps),
+    )
 
 
 def _find_members(states: Numbers, least: Floats, tolerance: float) -> tuple[int, ...]:
@@ -88,17 +85,17 @@ def _find_members(states: Numbers, least: Floats, tolerance: float) -> tuple[int
 
 
 def _find_different(
-    states: Numbers, least: Floats, most: Floats, lower: Floats, upper: Floats, tolerance: float
+    states: Numbers, values: ValuedProduct, gaps: tuple[Floats, Floats]
 ) -> tuple[int, ...]:
     """Two states whose values are certainly different, or one with a best action that is not among the other's."""
+    (least, most), tolerance = gaps, values.step_tolerance
+    lower, upper = values.lower, values.upper
     high, low = int(states[lower[states].argmax()]), int(states[upper[states].argmin()])
     if lower[high] - upper[low] > tolerance:
         return high, low
     for action in range(least.shape[1]):
-        best, bad = (
-            int(states[most[states, action].argmin()]),
-            int(states[least[states, action].argmax()]),
-        )
+        best = int(states[most[states, action].argmin()])
+        bad = int(states[least[states, action].argmax()])
         if most[best, action] <= tolerance < least[bad, action]:
             return best, bad
     return ()
@@ -122,28 +119,24 @@ def count_steps(values: ValuedProduct) -> int | None:
     return int(values.product.states.depth[frontier].min()) if frontier.size else None
 
 
-def search_witnesses(
-    values: SolvedValues, ks: list[int], tolerance: float, most: int, deadline: Deadline
-) -> None:
+def search_witnesses(values: SolvedValues, ks: list[int], most: int, deadline: Deadline) -> None:
     """Follow pairs of states that differ in the stack alone on one random way, which may make their top k symbols equal.
 
     It ends with the time, and once every k is known to fail somewhere.
     """
     generator, left, product = np.random.default_rng(0), list(ks), values.product
     while left and not deadline.over and len(product) < min(most, product.most_states):
-        for k in (*left[-1:], *left[:1]):
+        for k in (left[-1], left[0]):
             one = generator.choice(np.flatnonzero(product.expanded), PAIRS)
             seen = Classes(product, 0).update()[: len(product)]
             order = np.argsort(seen, kind="stable")
-            begin, end = (
-                np.searchsorted(seen[order], seen[one], side) for side in ("left", "right")
-            )
+            begin = np.searchsorted(seen[order], seen[one], "left")
+            end = np.searchsorted(seen[order], seen[one], "right")
             pairs = np.stack([one, order[generator.integers(begin, end)]])
             _walk(values, pairs, int(generator.integers(k + 1, 2 * k + 8)), generator)
         gaps = measure_gaps(values)
-        left = [
-            k for k in left if measure_regret(values, k, tolerance, gaps).regret[0] <= tolerance
-        ]
+        found = {k: measure_regret(values, k, gaps).regret[0] for k in left}
+        left = [k for k, regret in found.items() if regret <= values.step_tolerance]
 
 
 def _walk(

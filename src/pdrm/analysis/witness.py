@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pdrm.analysis.best_policy import name_state, walk_optimal
 from pdrm.analysis.product_solution import ProductSolution
-from pdrm.analysis.regret import measure_gaps
 from pdrm.analysis.solving import Solution
 from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, take_certain
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END
+from pdrm.product.finite_kernel import END, Floats
 from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
 
 LONGEST = 20
@@ -63,40 +63,26 @@ class Member:
         return f"{did}, from {self.start}" if self.start else did
 
 
-def describe_states(
-    values: ValuedProduct, states: Sequence[int], k: int, tolerance: float
-) -> tuple[Member, ...]:
-    """Some states of a product in words."""
-    if not states:
-        return ()
-    product, most = values.product, measure_gaps(values)[1]
-    found = []
-    for x in states:
-        start, _ = product.path(x)
-        begins = product.starts != END
-        place = int(product.domain.arrays.start_state[start])
-        stack = product.stack(x)
-        gaps = most[x]
-        close = max(tolerance, 2 * float(gaps.min()))
-        found.append(
-            Member(
-                int(product.place[x]),
-                product.domain.describe(int(product.place[x])),
-                product.machine_state(x),
-                stack,
-                stack[:k],
-                word_to(product, x),
-                actions_to(product, x),
-                product.domain.describe(place) if begins.sum() > 1 else "",
-                tuple(
-                    name
-                    for name, gap in zip(product.domain.actions, gaps, strict=True)
-                    if gap <= close
-                ),
-                (float(values.lower[x]), float(values.upper[x])),
-            )
-        )
-    return tuple(found)
+def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Member:
+    """A state of a product in words; `gaps`: by how much each action can be worth less than the best one."""
+    product, domain = values.product, values.product.domain
+    place, state, stack = name_state(product, x)
+    close = max(values.step_tolerance, 2 * float(gaps.min()))
+    start = ""
+    if (product.starts != END).sum() > 1:
+        start = domain.describe(int(domain.arrays.start_state[product.path(x)[0]]))
+    return Member(
+        place=place,
+        where=domain.describe(place),
+        state=state,
+        stack=stack,
+        seen=stack[:k],
+        word=word_to(product, x),
+        way=actions_to(product, x),
+        start=start,
+        actions=tuple(domain.actions[action] for action in np.flatnonzero(gaps <= close)),
+        value=(float(values.lower[x]), float(values.upper[x])),
+    )
 
 
 def _shorten(words: Sequence[str]) -> str:
@@ -127,27 +113,18 @@ class Followed:
         return False if self.ends else None
 
 
-def follow_optimal(values: ValuedProduct) -> Followed:
+def follow_optimal(values: SolvedValues) -> Followed:
     """Follow optimal actions from each start until the episode ends, on a shortest way; moves must have no chance."""
-    product, longest = values.product, 0
-    close = values.tolerance
-    for start in np.unique(product.starts[product.starts != END]).tolist():
-        seen, new, steps, ends = {start}, [start], 0, False
-        while new and not ends:
+    starts, longest = values.product.starts, 0
+    for start in np.unique(starts[starts != END]):
+        steps, states, ends = 0, 0, False
+        for new, ends in walk_optimal(values, np.array([start])):
             steps += 1
-            if len(seen) > MOST_FOLLOWED:
+            states += len(new)
+            if ends:
+                break
+            if states > MOST_FOLLOWED:
                 return Followed(max(longest, steps), ends=None)
-            todo = np.array(new)
-            values.expand(product.expandable(todo[~product.expanded[todo]]))
-            todo = todo[product.expanded[todo]]
-            after = product.next[todo, :, 0]
-            worth = np.where(after != END, values.upper[after], 0.0) * values.discount
-            worth += product.reward[todo, :, 0]
-            best = worth >= worth.max(axis=1, keepdims=True) - close
-            reached = np.unique(after[best])
-            ends = bool((reached == END).any())
-            new = [x for x in reached.tolist() if x not in seen]
-            seen.update(new)
         if not ends:
             return Followed(steps, ends=False)
         longest = max(longest, steps)

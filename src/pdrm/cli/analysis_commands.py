@@ -316,15 +316,15 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    from pdrm.analysis.k_search import run_search, start_search
-    from pdrm.product.finite_product import Bound
-
     written = _check_paths(draw, certificate)
     task, ks = pdrm.Task(domain, machine), None if k is None else read_ks(k)
-    search = start_search(task, ks, discount, depth, from_, Bound(height, rule), most, memory)
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
-    report, stopped = run_search(search, seconds, quiet=as_json)
+    report = pdrm.check_k(
+        task, k=ks, discount=discount, depth=depth, from_=from_, height=height, rule=rule,
+        most=most, memory=memory, seconds=seconds, progress=not as_json,
+    )  # fmt: skip
+    stopped = report.ended == "stopped"
     if as_json:
         spent = round(monotonic() - begun, 3)
         print_json({**report.record(), "warnings": warned, "seconds": spent, "stopped": stopped})
