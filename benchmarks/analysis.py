@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks import Figures, OnProgress
 from benchmarks.storm_product import SOUND, storm_product
 from pdrm.analysis.values import bound_values
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.product.finite_product import Bound, FiniteProduct
 from pdrm.task import Task
 

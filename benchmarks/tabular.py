@@ -18,8 +18,7 @@ import numpy as np
 
 from benchmarks import Figures, OnProgress
 from benchmarks.pycrm_letter import peer_agent
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
 from pdrm.learning.settings import MOST
 from pdrm.learning.tabular.learner import QLearner, make_learner

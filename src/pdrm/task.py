@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import parse_map_file
-from pdrm.domains.jax_world import JaxWorld
-from pdrm.domains.labelling import Labels, LabelsAtReset, OwnEnvironment
+from pdrm.domains.own_worlds import JaxWorld, Labels, LabelsAtReset, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
@@ -328,7 +327,10 @@ class Task(Displayed):
         """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
         if isinstance(self.domain, OwnEnvironment | JaxWorld):
-            record["environment"] = self.domain.record(hash_source)
+            settings = self.domain.settings.items()
+            record["environment"] = {
+                name: hash_source(value) if callable(value) else value for name, value in settings
+            }
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
         elif not self.catalogued and isinstance(self.domain, FiniteDomain):

@@ -11,7 +11,7 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_report import KAnswer, KReport, judge
 from pdrm.analysis.k_search import check_k
 from pdrm.analysis.values import ExploredValues, SolvedValues, value_product
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting, DoesNotApply, NoDiscount, UnknownChoice
 from pdrm.product.finite_product import MEMORY, Bound
 from pdrm.task import Task

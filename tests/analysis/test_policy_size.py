@@ -24,7 +24,7 @@ from pdrm.analysis.sizes import (
     theorem_4,
     to_json,
 )
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, catalogue_names, parse

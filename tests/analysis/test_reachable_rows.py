@@ -8,7 +8,7 @@ import pytest
 from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.size_claims import MOST_LABELS, all_words
 from pdrm.analysis.sizes import sizes_record, to_json
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting
 from pdrm.language.loading import parse
 from pdrm.task import Task

@@ -7,7 +7,7 @@ import pytest
 import pdrm
 from pdrm.analysis.solving import find_solution
 from pdrm.analysis.whole_stack import measure_silence
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import (
     BadSetting,
     NoDiscount,

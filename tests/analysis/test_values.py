@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.values import bound_values
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError
 from pdrm.language.loading import catalogue, parse

@@ -10,7 +10,7 @@ import pdrm
 from pdrm.analysis import whole_stack
 from pdrm.analysis.whole_stack import Silence, WholeStack, measure_silence, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, World
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting, ProductTooLarge
 from pdrm.language.loading import parse
 from pdrm.machines.tables import step_table, tabulate

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import pdrm as package
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 
 MACHINE = """name fetch
 events key door

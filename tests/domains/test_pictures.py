@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
+from PIL import ImageColor
 
 from pdrm.domains import FiniteEnv, domain, from_gymnasium, names
 from pdrm.domains.environments import WaterEnv
@@ -16,7 +17,7 @@ from pdrm.domains.water import WaterWorld
 
 def has(image, colour):
     """Whether some pixel has exactly this colour."""
-    return bool((image == colour).all(axis=-1).any())
+    return bool((image == ImageColor.getrgb(colour)).all(axis=-1).any())
 
 
 def test_every_state_looks_different_and_has_the_same_size():
@@ -50,7 +51,7 @@ def test_water_shows_the_agent_the_balls_that_are_left_and_the_stack():
     with pytest.warns(UserWarning, match='render_mode="rgb_array"'):
         assert WaterEnv("water-17").render() is None
     env.reset(seed=0)
-    image, world, water = env.render(), WaterWorld(), env.water
+    image, world, water = env.render(), WaterWorld(), env.state
     assert image.dtype == np.uint8
     assert (
         image.shape == draw_water(world, water, ["step 1", "collect"], ("ball_0", "#") * 40).shape
@@ -60,7 +61,7 @@ def test_water_shows_the_agent_the_balls_that_are_left_and_the_stack():
         int(number)
         for number in np.array([water.place[0], world.side - water.place[1]]) * 480 / 17 + MARGIN
     )
-    assert tuple(image[y, x]) == AGENT
+    assert tuple(image[y, x]) == ImageColor.getrgb(AGENT)
     gone = water._replace(there=np.zeros(10, np.bool_))
     assert has(draw_water(world, water), EVEN)
     assert not has(draw_water(world, gone), EVEN)

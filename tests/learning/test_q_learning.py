@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse

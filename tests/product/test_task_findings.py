@@ -3,7 +3,7 @@
 import pytest
 
 import pdrm
-from pdrm.domains.array_domain import from_arrays
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import names
 from pdrm.language.loading import catalogue_names
 from pdrm.product import inspect_task

@@ -6,8 +6,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 MOST_LABELS = 4

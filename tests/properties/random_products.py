@@ -8,8 +8,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise

@@ -76,7 +76,7 @@ def _solve_product(
 class ProductSolution(TaskSolution):
     r"""Optimal values and actions of every configuration that can be reached, if these are finitely many.
 
-    >>> from pdrm.domains.array_domain import from_arrays
+    >>> from pdrm.domains.finite_domain import from_arrays
     >>> coin = from_arrays("coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9, probability=[[[0.5, 0.5]]])
     >>> machine = "name m\nevents a b\nstack #\nstart u\nfinal done\notherwise stay 0\nu -> done : b, # / #, 1\n"
     >>> round(solve(coin, machine, discount=0.5).start_value, 9)

@@ -15,8 +15,7 @@ from itertools import islice
 
 from pdrm.analysis.reachable_rows import find_views
 from pdrm.analysis.sizes import Record, sizes_record, theorem_4
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.guards import label_text

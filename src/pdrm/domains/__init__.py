@@ -3,10 +3,9 @@
 Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium, so that
 `gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
 
-- `finite_domain`: the labelled MDP as arrays, and what must hold of it; `array_domain` builds one from a readable function or arrays;
+- `finite_domain`: the labelled MDP as arrays, what must hold of it, and how to build one from a readable function or arrays;
 - `grids`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
-- `labelling`: labelling functions, and environments of others; `gymnasium_table`: domains from Gymnasium's tables;
-- `jax_world`: a world of your own in JAX, for networks;
+- `own_worlds`: environments with a labelling function, and worlds in JAX; `gymnasium_table`: domains from Gymnasium's tables;
 - `water`: WaterWorld, which is continuous, written once for NumPy and JAX;
 - `environments`: domains as Gymnasium environments; `pictures`: states as text and images.
 """
@@ -15,18 +14,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gymnasium.envs.registration import register, registry
+from gymnasium.envs.registration import register
 
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.domains.array_domain import Outcome, Start, from_arrays, from_outcomes
     from pdrm.domains.domain_files import find_domain, load_domain, save_domain
     from pdrm.domains.environments import FiniteEnv
-    from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain, pick
+    from pdrm.domains.finite_domain import (
+        NO_LABEL,
+        DomainArrays,
+        FiniteDomain,
+        Outcome,
+        Start,
+        from_arrays,
+        from_outcomes,
+        pick,
+    )
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
     from pdrm.domains.gymnasium_table import from_gymnasium
-    from pdrm.domains.jax_world import JaxWorld
+    from pdrm.domains.own_worlds import JaxWorld
     from pdrm.domains.paper_domains import domain, names
 
 __all__ = [
@@ -77,8 +84,6 @@ WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-
 """Gymnasium's name of each WaterWorld."""
 
 for _id, _name in IDS.items():
-    if _id not in registry:
-        register(_id, entry_point="pdrm.domains.environments:FiniteEnv", kwargs={"domain": _name})
+    register(_id, entry_point="pdrm.domains.environments:FiniteEnv", kwargs={"domain": _name})
 for _id, _name in WATER_IDS.items():
-    if _id not in registry:
-        register(_id, entry_point="pdrm.domains.environments:WaterEnv", kwargs={"world": _name})
+    register(_id, entry_point="pdrm.domains.environments:WaterEnv", kwargs={"world": _name})

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.array_domain import from_arrays
-from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene
+from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene, from_arrays
 from pdrm.domains.grids import parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
@@ -121,6 +120,7 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
 
 VERSION = 1
 WORDS = "words"
+STARTS = ("start_state", "start_probability", "start_label")
 LISTS = ("events", "actions", "state_names")
 PLAIN: dict[str, Any] = {
     "name": str | None,
@@ -159,9 +159,7 @@ def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
     words: dict[str, Any] = {field: getattr(domain, field) for field in (*PLAIN, *LISTS)}
     words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
     if domain.picture is not None:
-        scenes = [[scene.rows, scene.note] for scene in domain.picture.scenes]
-        scene, cell = domain.picture.scene, domain.picture.cell
-        words["picture"] = {"scenes": scenes, "scene": scene, "cell": cell}
+        words["picture"] = domain.picture._asdict()
     found = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
     found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
     for number, test in enumerate(domain.tests):
@@ -172,30 +170,34 @@ def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
 def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     """The domain whose arrays' names begin with the prefix."""
     words = _read_words(arrays[prefix + WORDS])
-    given: Arrays = {
+    given: dict[str, Any] = {
         field: arrays[prefix + field] for field in ARRAY_TYPES if prefix + field in arrays
     }
     begin = {
         field: given.pop(field).astype(ARRAY_TYPES[field][0], casting="same_kind")
-        for field in ("start_state", "start_probability", "start_label")
+        for field in STARTS
         if field in given
     }
-    called = words.get("name") or name
-    following, label = given.pop("next"), given.pop("label")
-    options: dict[str, Any] = {"step_limit": words["step_limit"], **given}
-    options |= {field: words.get(field) for field in LISTS}
-    domain = from_arrays(called, following, label, words["labels"], **options)
+    given |= {field: words.get(field) for field in LISTS}
+    domain = from_arrays(
+        words.get("name") or name,
+        given.pop("next"),
+        given.pop("label"),
+        words["labels"],
+        step_limit=words["step_limit"],
+        **given,
+    )
     tests = list[FiniteDomain]()
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
         tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
-    picture = words.get("picture")
-    own: dict[str, Any] = {field: words.get(field) for field in ("machine", "lowest", "highest")}
     return replace(
         domain,
         arrays=domain.arrays._replace(**begin),
-        picture=None if picture is None else _build_picture(picture),
+        picture=_build_picture(words["picture"]) if "picture" in words else None,
         tests=tuple(tests),
-        **own,
+        machine=words.get("machine"),
+        lowest=words.get("lowest"),
+        highest=words.get("highest"),
     )
 
 
@@ -206,15 +208,13 @@ def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
     need((version == VERSION, f"it has version {version}, and this program reads {VERSION}"))
     for field, kind in PLAIN.items():
         need((isinstance(words.get(field), kind), f"`{field}` cannot be {words.get(field)!r}"))
-    lists = [*words["labels"], *(words.get(field) or [] for field in LISTS)]
-    right = all(
-        isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists
-    )
-    need((right, f"`labels`, {', '.join(f'`{field}`' for field in LISTS)} are not lists of texts"))
+    for texts in (*words["labels"], *(words.get(field) or [] for field in LISTS)):
+        right = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+        need((right, f"`labels`, {', '.join(LISTS)} are not lists of texts"))
     return words
 
 
 def _build_picture(record: dict[str, Any]) -> Picture:
-    scenes = tuple(Scene(tuple(map(str, rows)), str(note)) for rows, note in record["scenes"])
+    scenes = tuple(Scene(tuple(rows), note) for rows, note in record["scenes"])
     cells = tuple((int(row), int(column)) for row, column in record["cell"])
     return Picture(scenes, tuple(map(int, record["scene"])), cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -15,49 +16,82 @@ from pdrm.domains import water
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
-from pdrm.domains.water import (
-    ACTIONS,
-    LABELS,
-    OBSERVED,
-    PUSHES,
-    START_NUMBERS,
-    STEP_NUMBERS,
-    Water,
-    WaterWorld,
-)
 from pdrm.errors import BadAction, BadDomainSetting, count_to_caller
 
 Floats = npt.NDArray[np.float32]
-DIRECTIONS = np.array(PUSHES, np.float32)
+DIRECTIONS = np.array(water.PUSHES, np.float32)
 
 
-def check_mode(env: gymnasium.Env[Any, Any], mode: str | None) -> str | None:
-    """The render mode, if the environment has it."""
-    modes = env.metadata["render_modes"]
-    if mode not in (None, *modes):
-        fault = f"unknown render mode `{mode}`"
-        raise BadDomainSetting(fault, fix=f"use `{'` or `'.join(modes)}`")
-    return mode
-
-
-def is_drawn(env: gymnasium.Env[Any, Any], *, begun: bool) -> bool:
-    """Return True if an environment is to draw itself: it must have a render mode, and have been reset. As in Gymnasium's own
-    environments, a warning says so if none is given."""
-    if env.render_mode is None:
-        example = env.metadata["render_modes"][0]
-        said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-        gymnasium.logger.warn(said, stacklevel=count_to_caller())
-        return False
-    if not begun:
-        raise ResetNeeded("call reset before render")
-    return True
-
-
-class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
-    """The environment of a domain, or of a catalogue domain by name.
+class DomainEnv(gymnasium.Env[Any, Any], ABC):
+    """An environment that labels its steps and counts them.
 
     `info["label"]` is the frozenset of events true after the step; at reset it is the label the domain emits then, or
-    None if it emits none. `terminated` is true in terminal states only, `truncated` at the step limit.
+    None if it emits none. `truncated` is true at the step limit.
+    """
+
+    state: Any = None
+    label: Label | None = None
+    steps = 0
+
+    def __init__(self, step_limit: int, render_mode: str | None = None) -> None:
+        modes = self.metadata["render_modes"]
+        if render_mode not in (None, *modes):
+            fault = f"unknown render mode `{render_mode}`"
+            raise BadDomainSetting(fault, fix=f"use `{'` or `'.join(modes)}`")
+        self.step_limit, self.render_mode = step_limit, render_mode
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; the options are not used."""
+        super().reset(seed=seed, options=options)
+        self.steps = 0
+        self.begin()
+        return self.observe(), {"label": self.label}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One step; random numbers come from the environment's own generator."""
+        if self.state is None:
+            raise ResetNeeded("call reset before the first step")
+        numbered = self.action_space
+        if isinstance(numbered, spaces.Discrete) and not numbered.contains(action):
+            fix = f"give a number: 0 to {numbered.n - 1}"
+            raise BadAction(f"there is no action {action!r}", fix=fix)
+        reward, terminated = self.advance(action)
+        self.steps += 1
+        truncated = self.steps >= self.step_limit and not terminated
+        return self.observe(), reward, terminated, truncated, {"label": self.label}
+
+    def render(self) -> Any:
+        """The present state, by the render mode; without one a warning, as in Gymnasium's own environments, and None."""
+        if self.render_mode is None:
+            example = "".join(self.metadata["render_modes"][:1])
+            said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
+            gymnasium.logger.warn(said, stacklevel=count_to_caller())
+            return None
+        if self.state is None:
+            raise ResetNeeded("call reset before render")
+        return self.draw()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Set the first state and its label."""
+
+    @abstractmethod
+    def advance(self, action: Any) -> tuple[float, bool]:
+        """Set the next state and its label; return the reward, and True if the environment ends."""
+
+    @abstractmethod
+    def observe(self) -> Any:
+        """The observation of the state."""
+
+    def draw(self) -> Any:
+        """The state as a text or an image."""
+        raise NotImplementedError
+
+
+class FiniteEnv(DomainEnv):
+    """The environment of a domain, or of a catalogue domain by name. `terminated` is true in terminal states only.
 
     >>> env = FiniteEnv("maze-5x5")
     >>> env.reset(seed=0)
@@ -79,61 +113,40 @@ class FiniteEnv(gymnasium.Env[np.int64, np.int64]):
             self.domain = domain_called(domain, step_limit=step_limit)
         else:
             self.domain = domain if step_limit is None else replace(domain, step_limit=step_limit)
-        self.render_mode = check_mode(self, render_mode)
+        super().__init__(self.domain.step_limit, render_mode)
         self.observation_space = spaces.Discrete(self.domain.states)
         self.action_space = spaces.Discrete(len(self.domain.actions))
-        self.state: int | None = None
-        self.steps = 0
-        self._label: Label | None = None
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.int64, dict[str, Any]]:
-        """Begin an episode; the options are not used."""
-        super().reset(seed=seed, options=options)
+    def begin(self) -> None:
         arrays = self.domain.arrays
         start = pick(arrays.start_probability, self.np_random.random())
-        label = int(arrays.start_label[start])
-        self.state, self.steps = int(arrays.start_state[start]), 0
-        self._label = None if label == NO_LABEL else self.domain.labels[label]
-        return np.int64(self.state), {"label": self._label}
+        label = arrays.start_label[start]
+        self.state = int(arrays.start_state[start])
+        self.label = None if label == NO_LABEL else self.domain.labels[label]
 
-    def step(self, action: np.int64 | int) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
-        """One step; the outcome is drawn with one number of the environment's generator."""
-        if self.state is None:
-            raise ResetNeeded("call reset before the first step")
-        if not self.action_space.contains(action):
-            fix = f"give a number: 0 to {len(self.domain.actions) - 1}"
-            raise BadAction(f"`{self.domain.name}` has no action {action!r}", fix=fix)
+    def advance(self, action: np.int64 | int) -> tuple[float, bool]:
         arrays = self.domain.arrays
         chances = arrays.probability[self.state, int(action)]
         place = self.state, int(action), pick(chances, self.np_random.random())
-        self.state, self.steps = int(arrays.next[place]), self.steps + 1
-        self._label = self.domain.labels[arrays.label[place]]
-        terminated = bool(arrays.terminal[self.state])
-        truncated = self.steps >= self.domain.step_limit and not terminated
-        reward, info = float(arrays.reward[place]), {"label": self._label}
-        return np.int64(self.state), reward, terminated, truncated, info
+        self.state = int(arrays.next[place])
+        self.label = self.domain.labels[arrays.label[place]]
+        return float(arrays.reward[place]), bool(arrays.terminal[self.state])
 
-    def render(self) -> str | Pixels | None:
-        """The present state as text or as an RGB image, by the render mode; without one a warning, and None."""
-        drawn = is_drawn(self, begun=self.state is not None)
-        if not drawn or self.state is None:
-            return None
+    def observe(self) -> np.int64:
+        return np.int64(self.state)
+
+    def draw(self) -> str | Pixels:
         caption = f"step {self.steps}"
-        if self._label is not None:
-            events = [event for event in self.domain.events if event in self._label]
+        if self.label is not None:
+            events = [event for event in self.domain.events if event in self.label]
             caption += f"  {{{', '.join(events)}}}"
         if self.render_mode == "ansi":
             return draw_text(self.domain, self.state, caption)
         return draw_state(self.domain, self.state, [caption])
 
 
-class WaterEnv(gymnasium.Env[Floats, Any]):
-    """WaterWorld, given as such or by name.
-
-    `info["label"]` is the frozenset of events true after the step; nothing is emitted at reset. An episode is never
-    `terminated` (a machine on top of it may end it), and `truncated` at the step limit.
+class WaterEnv(DomainEnv):
+    """WaterWorld, given as such or by name. Nothing is emitted at reset, and only a machine on top of it terminates an episode.
 
     >>> env = WaterEnv("water-17")
     >>> observation, info = env.reset(seed=0)
@@ -147,7 +160,7 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
 
     def __init__(
         self,
-        world: WaterWorld | str = "water-17",
+        world: water.WaterWorld | str = "water-17",
         render_mode: str | None = None,
         continuous: bool | None = None,
         step_limit: int | None = None,
@@ -157,57 +170,37 @@ class WaterEnv(gymnasium.Env[Floats, Any]):
             self.world = replace(self.world, continuous=continuous)
         if step_limit is not None:
             self.world = replace(self.world, step_limit=step_limit)
-        self.render_mode = check_mode(self, render_mode)
+        super().__init__(self.world.step_limit, render_mode)
         # Everything is scaled to [-1, 1], up to rounding.
-        self.observation_space = spaces.Box(-1.01, 1.01, (OBSERVED,), np.float32)
-        self.action_space: spaces.Space[Any] = spaces.Discrete(len(ACTIONS))
+        self.observation_space = spaces.Box(-1.01, 1.01, (water.OBSERVED,), np.float32)
+        self.action_space: spaces.Space[Any] = spaces.Discrete(len(water.ACTIONS))
         if self.world.continuous:
             self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
-        self.water: Water | None = None
-        self.steps = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Floats, dict[str, Any]]:
-        """Begin an episode; the options are not used."""
-        super().reset(seed=seed, options=options)
-        self.water, self.steps = water.begin(self.world, self._numbers(START_NUMBERS), np), 0
-        return self._observation(), {"label": None}
+    def begin(self) -> None:
+        self.state = water.begin(self.world, self._numbers(water.START_NUMBERS), np)
+        self.label = None
 
-    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """One step; a push in any direction is clipped to [-1, 1]."""
-        if self.water is None:
-            raise ResetNeeded("call reset before the first step")
-        self.water, label = water.advance(
-            self.world, self.water, self._push(action), self._numbers(STEP_NUMBERS), np
-        )
-        self.steps += 1
-        truncated = self.steps >= self.world.step_limit
-        return self._observation(), 0.0, False, truncated, {"label": LABELS[int(label)]}
+    def advance(self, action: Any) -> tuple[float, bool]:
+        """A push in any direction is clipped to [-1, 1]."""
+        push = self._clip(action) if self.world.continuous else DIRECTIONS[int(action)]
+        numbers = self._numbers(water.STEP_NUMBERS)
+        self.state, label = water.advance(self.world, self.state, push, numbers, np)
+        self.label = water.LABELS[int(label)]
+        return 0.0, False
 
-    def render(self) -> Pixels | None:
-        """The box as an image; without a render mode a warning, and None."""
-        drawn = is_drawn(self, begun=self.water is not None)
-        if not drawn or self.water is None:
-            return None
-        return draw_water(self.world, self.water, [f"step {self.steps}"])
+    def observe(self) -> Floats:
+        seen: Floats = water.observe(self.world, self.state, np)
+        return seen
+
+    def draw(self) -> Pixels:
+        return draw_water(self.world, self.state, [f"step {self.steps}"])
 
     def _numbers(self, count: int) -> Floats:
         return self.np_random.random(count, dtype=np.float32)
 
-    def _observation(self) -> Floats:
-        seen: Floats = water.observe(self.world, self.water, np)  # type: ignore[arg-type]  # called once there is one
-        return seen
-
-    def _push(self, action: Any) -> Floats:
-        if self.world.continuous:
-            push = np.asarray(action, np.float32)
-            if push.shape != (2,) or not np.isfinite(push).all():
-                raise BadAction(f"{action!r} is not a push", fix="give two numbers in [-1, 1]")
-            return np.clip(push, -1, 1)
-        if not self.action_space.contains(action):
-            raise BadAction(
-                f"WaterWorld has no action {action!r}", fix=f"actions: {' '.join(ACTIONS)}"
-            )
-        direction: Floats = DIRECTIONS[int(action)]
-        return direction
+    def _clip(self, action: Any) -> Floats:
+        push = np.asarray(action, np.float32)
+        if push.shape != (2,) or not np.isfinite(push).all():
+            raise BadAction(f"{action!r} is not a push", fix="give two numbers in [-1, 1]")
+        return np.clip(push, -1, 1)

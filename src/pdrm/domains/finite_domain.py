@@ -1,14 +1,15 @@
-"""The labelled Markov decision process of Section 2, finite and as arrays, and what must hold of them.
+"""The labelled Markov decision process of Section 2, finite and as arrays: what it is, what must hold of it, and how to build one.
 
 `DomainArrays` holds integers and floats only, so that it passes unchanged into Numba and JAX. `FiniteDomain` adds the words:
-names of states, actions and events, the step limit, how to draw a state, and the range of returns.
+names of states, actions and events, the step limit, how to draw a state, and the range of returns. `from_outcomes` builds a
+domain from a readable function, `from_arrays` from arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,6 @@ WALL, FLOOR = "#", "."
 ROUNDING = 1e-9
 """Tolerance of a sum of probabilities."""
 
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
-
 MOST_STEPS = 2**31 - 1
 """The highest step limit."""
 
@@ -49,16 +48,14 @@ ARRAY_TYPES = {
 """The type of each array, and how many axes it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """The grid without the agent: rows of walls, floor and places, and a note on what has happened."""
 
     rows: tuple[str, ...]
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """For every state, the scene (a position in `scenes`) and where in it the agent stands.
 
     >>> Picture((Scene(("x.",)),), scene=(0, 0), cell=((0, 0), (0, 1))).size
@@ -142,13 +139,12 @@ class FiniteDomain(Displayed):
 
     def __post_init__(self) -> None:
         limit, low, high = self.step_limit, self.lowest, self.highest
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
+        if not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
             fault = f"domain `{self.name}`: a step limit of {limit!r}"
             fix = f"give an integer from 1 to {MOST_STEPS:,}"
             raise BadDomainSetting(fault, fix=fix, word="step_limit")
-        if (
-            low is not None and high is not None and not low < high
-        ):  # returns are normalised by them
+        # returns are normalised by them
+        if low is not None and high is not None and not low < high:
             fault = f"domain `{self.name}`: the lowest return is {low:g} and the highest {high:g}"
             fix = "the lowest must be below the highest, or leave both out"
             raise BadDomainSetting(fault, fix=fix, word="highest")
@@ -193,21 +189,19 @@ class FiniteDomain(Displayed):
         >>> domain("maze-5x5").check_shares(domain("maze-10x10"))
         Traceback (most recent call last):
         ...
-        pdrm.errors.BadArrays: error[E0702]: `maze-10x10` cannot test `maze-5x5`: it has 43 states, not 8
+        pdrm.errors.BadArrays: error[E0702]: `maze-10x10` cannot test `maze-5x5`: it has other states
           fix: the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them
         """
-        if other.states != self.states:
-            differs = f"it has {other.states} states, not {self.states}"
-        elif other.actions != self.actions:
-            differs = f"it has other actions: {' '.join(other.actions[:8])}"
-        elif other.labels != self.labels:
-            differs = "it has other labels"
-        else:
-            return
-        raise BadArrays(
-            f"`{other.name}` cannot test `{self.name}`: {differs}",
-            fix="the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them",
-        )
+        for what, own, others in (
+            ("states", self.states, other.states),
+            ("actions", self.actions, other.actions),
+            ("labels", self.labels, other.labels),
+        ):
+            if own != others:
+                raise BadArrays(
+                    f"`{other.name}` cannot test `{self.name}`: it has other {what}",
+                    fix="the same states, actions and labels in the same order, as `starting` and `dataclasses.replace` keep them",
+                )
 
     def describe(self, state: int) -> str:
         """A state in words. state: its number."""
@@ -221,13 +215,10 @@ class FiniteDomain(Displayed):
         >>> maze.find_state("row 3, column 3"), maze.find_state((3, 3)), maze.find_state(7)
         (7, 7, 7)
         """
-        cells = self.picture.cell if self.picture is not None else ()
-        if isinstance(called, str):
-            found = [n for n, name in enumerate(self.state_names) if called in (name, str(n))]
-        elif np.ndim(called):
-            found = [n for n, cell in enumerate(cells) if np.array_equal(cell, called)]
-        else:
-            found = [n for n in range(self.states) if n == called]
+        place = tuple(called) if np.ndim(called) else called  # type: ignore[arg-type] # not a number
+        cells = [None] * self.states if self.picture is None else self.picture.cell
+        listed = enumerate(zip(self.state_names, cells, strict=True))
+        found = [n for n, (name, cell) in listed if place in (n, str(n), name, cell)]
         if len(found) == 1:
             return found[0]
         if found:
@@ -290,13 +281,11 @@ def _check_words(domain: FiniteDomain) -> None:
 def _check_picture(name: str, picture: Picture, states: int) -> None:
     """Every state is shown inside its scene, and scenes have one size."""
     height, width = picture.size
-    even = all(
-        len(scene.rows) == height and all(len(row) == width for row in scene.rows)
-        for scene in picture.scenes
-    )
+    sizes = {(len(scene.rows), len(row)) for scene in picture.scenes for row in scene.rows}
+    known = set(picture.scene) <= set(range(len(picture.scenes)))
     inside = all(0 <= row < height and 0 <= column < width for row, column in picture.cell)
-    known = all(0 <= scene < len(picture.scenes) for scene in picture.scene)
-    if not (even and inside and known and len(picture.scene) == len(picture.cell) == states):
+    listed = len(picture.scene) == len(picture.cell) == states
+    if sizes != {picture.size} or not (known and inside and listed):
         fault = f"domain `{name}`: its picture does not show every state inside the grid"
         raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
 
@@ -311,15 +300,13 @@ def _check_arrays(domain: FiniteDomain) -> None:
     for called, array in arrays._asdict().items():
         kind, axes = ARRAY_TYPES[called]
         shape = (starts,) if called.startswith("start_") else sizes[:axes]
-        right = isinstance(array, np.ndarray) and array.dtype == kind and array.shape == shape
-        if not right or not array.flags.c_contiguous:
-            found = f"{getattr(array, 'dtype', type(array).__name__)} of shape {np.shape(array)}"
-            fault = (
-                f"domain `{name}`: `{called}` is {found}, not a contiguous {kind} of shape {shape}"
-            )
+        if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
+            found = f"{array.dtype} of shape {array.shape}"
+            wanted = f"a contiguous {kind} of shape {shape}"
+            fault = f"domain `{name}`: `{called}` is {found}, not {wanted}"
             raise BadArrays(fault, fix="`from_arrays` converts what it is given")
     chance, begins = arrays.probability, arrays.start_probability
-    most = LARGEST_FLOAT
+    most = np.finfo(np.float64).max
     for called, array, lowest, highest in (
         ("next", arrays.next, 0, states - 1),
         ("label", arrays.label, 0, labels - 1),
@@ -338,3 +325,261 @@ def _check_arrays(domain: FiniteDomain) -> None:
             where = ", ".join(f"{axis} {index}" for axis, index in zip(named, place, strict=False))
             fault = f"domain `{name}`: {called} is {array[place]}{f' at {where}' if where else ''}"
             raise BadArrays(fault, fix=f"it must be from {lowest:g} to {highest:g}")
+
+
+# --- From a readable function: the outcomes of each action in each state, written down as arrays
+#
+# A state that ends the episode on one way in and not on another becomes two: itself, and a copy that is the end.
+# Only ways in that an episode can take count.
+
+State = TypeVar("State", bound=Hashable)
+
+
+class Outcome(NamedTuple):
+    """One thing that may happen: the next state, its probability, the label and the environment's reward.
+
+    >>> Outcome("home", label=frozenset({"x"})).probability
+    1.0
+    """
+
+    next: Hashable
+    probability: float = 1.0
+    label: Label = frozenset()
+    reward: float = 0.0
+    terminal: bool = False
+    """The environment ends with it."""
+
+
+class Start(NamedTuple):
+    """One way an episode may begin; no label is not the empty label.
+
+    >>> Start("home").label is None
+    True
+    """
+
+    state: Hashable
+    probability: float = 1.0
+    label: Label | None = None
+
+
+Table = dict[Hashable, list[Sequence[Outcome]]]
+"""The outcomes of each action, by state."""
+
+
+class Ended(NamedTuple):
+    """The copy of a state that is the end."""
+
+    state: Hashable
+
+
+def from_outcomes(
+    name: str,
+    states: Mapping[State, str],
+    actions: Sequence[str],
+    outcomes: Callable[[State, int], Sequence[Outcome]],
+    starts: Sequence[Start],
+    *,
+    events: Sequence[str],
+    step_limit: int,
+    picture: Picture | None = None,
+) -> FiniteDomain:
+    """Write a domain down.
+
+    If a state ends the episode on one way in and not on another, a copy of it, numbered after the others, is the end.
+
+    Args:
+        name: The domain's name.
+        states: Each state and its name.
+        actions: The names of the actions.
+        outcomes: The outcomes of an action, by number, in a state.
+        starts: The ways an episode may begin.
+        events: The events of the labels.
+        step_limit: Steps after which an episode is truncated.
+        picture: How to draw the states.
+
+    Returns:
+        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
+
+    >>> coin = lambda state, action: [Outcome("s", 0.5, frozenset({"heads"})), Outcome("s", 0.5)]
+    >>> tiny = from_outcomes("coin", {"s": "s"}, ["toss"], coin, [Start("s")], events=["heads"], step_limit=9)
+    >>> tiny.arrays.label.tolist(), tiny.labels[1]
+    ([[[1, 0]]], frozenset({'heads'}))
+    """
+    table: Table = {
+        state: [tuple(outcomes(state, action)) for action in range(len(actions))]
+        for state in states
+    }
+    entered, ended = _find_ends(table, starts)
+    split = [place for place, state in enumerate(table) if state in entered and state in ended]
+    for state in [list(table)[place] for place in split]:
+        end = Ended(state)
+        table[end] = [(Outcome(end, terminal=True),)] * len(actions)
+    found = {outcome.label for row in table.values() for cell in row for outcome in cell}
+    found |= {start.label for start in starts if start.label is not None}
+    place_of = {event: place for place, event in enumerate(events)}
+    # by the declared order of their events: the same in every process, unlike a set's own order
+    labels = sorted(found, key=lambda label: sorted(place_of.get(one, -1) for one in label))
+    arrays = _fill_arrays(table, starts, labels, entered)
+    names = list(states.values())
+    state_names = (*names, *(f"{names[place]}, ended" for place in split))
+    if picture is not None:
+        picture = picture._replace(
+            scene=(*picture.scene, *(picture.scene[place] for place in split)),
+            cell=(*picture.cell, *(picture.cell[place] for place in split)),
+        )
+    return FiniteDomain(
+        name,
+        arrays,
+        tuple(labels),
+        tuple(events),
+        tuple(actions),
+        step_limit,
+        state_names,
+        picture,
+    )
+
+
+def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Hashable], set[Hashable]]:
+    """The states in which an episode can continue, and those in which it can end."""
+    frontier = list(dict.fromkeys(start.state for start in starts))
+    entered, ended = set(frontier), set[Hashable]()
+    for state in frontier:  # grows while it is read
+        for outcome in (outcome for cell in table.get(state, ()) for outcome in cell):
+            if outcome.probability <= 0:
+                continue
+            if outcome.terminal:
+                ended.add(outcome.next)
+            elif outcome.next not in entered:
+                entered.add(outcome.next)
+                frontier.append(outcome.next)
+    return entered, ended
+
+
+def _fill_arrays(
+    table: Table, starts: Sequence[Start], labels: Sequence[Label], entered: set[Hashable]
+) -> DomainArrays:
+    """The arrays of a table; what ends in a state that has a copy leads to the copy."""
+    number = {state: place for place, state in enumerate(table)}
+    position = {label: place for place, label in enumerate(labels)}
+
+    def find(state: Hashable, place: str) -> int:
+        if state not in number:
+            fault = f"{place} {state!r}, which is not a state"
+            raise BadArrays(fault, fix="list every state")
+        return number[state]
+
+    rows = list(table.values())
+    width = max((len(cell) for row in rows for cell in row), default=0)
+    shape = (len(rows), len(rows[0]) if rows else 0, width)
+    following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    probability, reward = np.zeros(shape), np.zeros(shape)
+    terminal = np.zeros(len(rows), np.bool_)
+    first = [find(start.state, f"start {k} is") for k, start in enumerate(starts)]
+    for state, row in enumerate(rows):
+        for action, cell in enumerate(row):
+            for index, outcome in enumerate(cell):
+                place, target = (state, action, index), outcome.next
+                if outcome.terminal and Ended(target) in number:
+                    target = Ended(target)
+                there = find(target, "state {}, action {}, outcome {} leads to".format(*place))
+                following[place] = there
+                terminal[there] |= outcome.terminal and target not in entered
+                label[place] = position[outcome.label]
+                probability[place] = outcome.probability
+                reward[place] = outcome.reward
+    said = [NO_LABEL if start.label is None else position[start.label] for start in starts]
+    return DomainArrays(
+        following,
+        probability,
+        label,
+        reward,
+        terminal,
+        np.array(first, np.int32),
+        np.array([start.probability for start in starts], np.float64),
+        np.array(said, np.int32),
+    )
+
+
+# --- From arrays
+
+
+def from_arrays(
+    name: str,
+    next: npt.ArrayLike,
+    label: npt.ArrayLike,
+    labels: Sequence[Iterable[str]],
+    *,
+    step_limit: int,
+    probability: npt.ArrayLike | None = None,
+    reward: npt.ArrayLike = 0.0,
+    terminal: npt.ArrayLike | None = None,
+    start: int | Mapping[int, float] = 0,
+    start_label: int = NO_LABEL,
+    events: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
+    state_names: Sequence[str] | None = None,
+) -> FiniteDomain:
+    """Build a domain from arrays, each [state, action] (one outcome of each action) or [state, action, outcome].
+
+    Args:
+        name: The domain's name.
+        next: The next states.
+        label: The labels of the outcomes, as positions in `labels`.
+        labels: The labels, each a set of events.
+        step_limit: Steps after which an episode is truncated.
+        probability: The probabilities of the outcomes (default: 1, for one outcome of each action).
+        reward: The environment's own rewards, or one number for all.
+        terminal: For each state, True if the environment ends there.
+        start: A state, or the probability of each.
+        start_label: The label emitted at reset, or -1 for none.
+        events: The events, in order (default: those of the labels, sorted).
+        actions: The names of the actions (default: numbers).
+        state_names: The names of the states (default: numbers).
+
+    Returns:
+        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
+
+    >>> line = from_arrays("line", [[0, 1], [0, 1]], [[0, 1], [0, 0]], [(), ("end",)], step_limit=10)
+    >>> line.arrays.next.shape, line.arrays.probability.ravel().tolist(), line.actions
+    ((2, 2, 1), [1.0, 1.0, 1.0, 1.0], ('0', '1'))
+    """
+    following = _to_outcomes(name, "next", next)
+    shape = following.shape
+    chance = np.ones(shape) if probability is None else probability
+    begin = {start: 1.0} if isinstance(start, int) else start
+    arrays = DomainArrays(
+        next=following,
+        probability=_to_outcomes(name, "probability", chance),
+        label=_to_outcomes(name, "label", label),
+        reward=_to_outcomes(name, "reward", reward if np.ndim(reward) else np.full(shape, reward)),
+        terminal=np.zeros(shape[0], np.bool_) if terminal is None else np.array(terminal, np.bool_),
+        start_state=np.array(list(begin), np.int32),
+        start_probability=np.array(list(begin.values()), np.float64),
+        start_label=np.full(len(begin), start_label, np.int32),
+    )
+    sets = tuple(frozenset(events_of) for events_of in labels)
+    declared = sorted(frozenset().union(*sets)) if events is None else events
+    return FiniteDomain(
+        name,
+        arrays,
+        sets,
+        tuple(declared),
+        tuple(actions or map(str, range(shape[1]))),
+        step_limit,
+        tuple(state_names or map(str, range(shape[0]))),
+    )
+
+
+def _to_outcomes(name: str, field: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """The values as a new array of its type with three axes; numbers that the type cannot hold are refused."""
+    kind, _ = ARRAY_TYPES[field]
+    try:
+        given = np.array(values)
+        array = given.astype(kind)
+        fits = array.ndim in (2, 3) and np.array_equal(array, given, equal_nan=True)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        fault = f"domain `{name}`: `{field}` is not an array of {kind}"
+        raise BadArrays(fault, fix="give [state, action] or [state, action, outcome]")
+    return np.ascontiguousarray(array[..., np.newaxis] if array.ndim == 2 else array)

@@ -12,12 +12,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from functools import partial
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pdrm.domains.array_domain import Outcome, Start, from_outcomes
-from pdrm.domains.finite_domain import FLOOR, WALL, FiniteDomain, Label, Picture, Scene
+from pdrm.domains.finite_domain import (
+    FLOOR,
+    WALL,
+    FiniteDomain,
+    Label,
+    Outcome,
+    Picture,
+    Scene,
+    Start,
+    from_outcomes,
+)
 from pdrm.errors import (
     BadDomainSetting,
     NoStart,
@@ -33,6 +43,9 @@ from pdrm.files import read_bytes
 from pdrm.limits import LARGEST_TEXT, MOST_CELLS
 
 START = "@"
+SIGNS = (WALL, FLOOR, START)
+"""Characters that are not places."""
+COMMENT = "//"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
@@ -97,14 +110,13 @@ def read_map(
     ...     read_map(file, places="k").rows
     ('@.k',)
     """
-    file = Path(path)
+    data = read_bytes(Path(path), LARGEST_TEXT)
     try:
-        text = read_bytes(file, LARGEST_TEXT).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NotUtf8(
-            f"{file}: byte {error.start} is not UTF-8 text", fix="save the file as UTF-8"
-        ) from error
-    return parse_map(text, places=places, start=start, file=str(file))
+        fault = f"{path}: byte {error.start} is not UTF-8 text"
+        raise NotUtf8(fault, fix="save the file as UTF-8") from error
+    return parse_map(text, places=places, start=start, file=str(path))
 
 
 def load_shipped_map(
@@ -123,32 +135,30 @@ def parse_map(
     >>> rooms.starts, rooms.places("k")
     (((1, 1),), ((1, 3),))
     """
-    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
-    lines = [(number, line) for number, line in lines if line and not line.startswith("//")]
-    rows = tuple(line for _, line in lines)
+    lines = enumerate(map(str.rstrip, text.splitlines()), 1)
+    drawn = [(number, line) for number, line in lines if line and not line.startswith(COMMENT)]
+    rows = tuple(line for _, line in drawn)
 
     def where(row: int, column: int) -> Where:
-        number, line = lines[row]
+        number, line = drawn[row]
         return Where(file, number, column + 1, line)
 
     if not rows:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
-    width = Counter(map(len, rows)).most_common(1)[0][0]
     if sum(map(len, rows)) > MOST_CELLS:
-        fault = (
-            f"{file} has {len(rows)} rows and {width} columns; {MOST_CELLS:,} cells are the most"
-        )
+        fault = f"{file} has {len(rows)} rows; {MOST_CELLS:,} cells are the most"
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
-    known = {WALL, FLOOR, START, *places}
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    known = {*SIGNS, *places}
     for r, row in enumerate(rows):
         if len(row) != width:
             fault = f"this row has {len(row)} characters and most have {width}"
             fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
             raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
-        if unknown := [c for c in range(width) if row[c] not in known]:
-            fault = f"`{row[unknown[0]]}` has no meaning"
-            fix = f"the map may hold {' '.join(f'`{one}`' for one in sorted(known))}"
-            raise UnknownPlace(fault, where=where(r, unknown[0]), fix=fix)
+        for c, letter in enumerate(row):
+            if letter not in known:
+                fix = f"the map may hold {' '.join(sorted(known))}"
+                raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
         raise UnknownPlace(fault, fix="draw it, or leave it out of the places", word=missing[0])
@@ -275,7 +285,12 @@ def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[s
 #
 # Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
 
-COMMENT = "//"
+
+class MapWord(NamedTuple):
+    """A word of a map file, and its place."""
+
+    text: str
+    where: Where
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
@@ -287,56 +302,43 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     """
     rows, settings = list[str](), list[list[MapWord]]()
     for number, line in enumerate(text.splitlines(), 1):
-        words = [] if line.startswith(COMMENT) else _find_words(line, number, file)
+        code = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
+        words = [
+            MapWord(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
+            for word in re.finditer(r"\S+", code)
+        ]
         # A setting leaves an empty row, so that lines keep their numbers.
-        rows.append(line.partition(f" {COMMENT}")[0].rstrip() if len(words) == 1 else "")
+        rows.append(code if len(words) == 1 else "")
         if len(words) > 1:
             settings.append(words)
     given, places = dict[str, Any](), dict[str, str]()
-    for keyword, *words in settings:
-        _set(keyword, [word.text for word in words], given, places)
+    for keyword, *values in settings:
+        _set(keyword, [value.text for value in values], given, places)
     drawn = "".join(rows)
-    emits = {letter: letter for letter in drawn if letter not in (WALL, FLOOR, START)} | places
+    emits = {letter: letter for letter in drawn if letter not in SIGNS} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
     if given.get("directions") and clash:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
+    sources = _find_sources(settings, rows, file)
     try:
         grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
         made = grid_domain(given.pop("name", name), grid, emits, **given)
-        return replace(made, sources=_find_sources(settings, rows, file), **own)
+        return replace(made, sources=sources, **own)
     except (BadDomainSetting, UnknownPlace) as error:
-        named = {word.text: word.where for words in settings for word in words}
-        where = error.where or named.get(error.word)
+        where = error.where or sources.get(error.word)
         raise type(error)(error.message, where=where, fix=error.fix) from error
 
 
-class MapWord(NamedTuple):
-    """A word of a map file, and its place."""
-
-    text: str
-    where: Where
-
-
-def _find_words(line: str, number: int, file: str) -> list[MapWord]:
-    """The words of a line without its comment."""
-    code = line.partition(f" {COMMENT}")[0]
-    return [
-        MapWord(word[0], Where(file, number, word.start() + 1, line, len(word[0])))
-        for word in re.finditer(r"\S+", code)
-    ]
-
-
 def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:
-    """The place that names each event: a setting, else the first cell that shows it."""
+    """The place of each word of a setting, of the directions, and of the first cell that shows a letter."""
     found = dict[str, Where]()
-    for keyword, *words in settings:
-        named = {"place": words[1:], "bump": words}.get(keyword.text, [])
-        if keyword.text == "directions":
-            named = [MapWord(direction, keyword.where) for direction in DIRECTIONS]
-        for word in named:
-            found.setdefault(word.text, word.where)
+    for words in settings:
+        for text, where in words:
+            found.setdefault(text, where)
+    if "directions" in found:
+        found = dict.fromkeys(DIRECTIONS, found["directions"]) | found
     for number, row in enumerate(rows, 1):
         for column, letter in enumerate(row, 1):
             found.setdefault(letter, Where(file, number, column, row))
@@ -350,18 +352,8 @@ def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict
         return BadDomainSetting(fault, where=keyword.where, fix=fix)
 
     name = keyword.text
-    if name == "place":
-        letter, event = words if len(words) == 2 else ("", "")
-        if len(letter) != 1 or letter in (WALL, FLOOR, START):
-            fault = f"a place is one character, other than `{WALL}`, `{FLOOR}` and `{START}`, and its event"
-            raise refuse(fault, "place k key")
-        if letter in places:
-            fault = f"`{letter}` emits `{places[letter]}` already"
-            raise refuse(fault, "draw the other place with another character")
-        places[letter] = event
-        return
     if name not in SETTINGS:
-        hint = did_you_mean(name.rstrip(":="), ("place", *SETTINGS))
+        hint = did_you_mean(name.rstrip(":="), SETTINGS)
         fix = (
             f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
         )
@@ -370,54 +362,53 @@ def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict
         raise refuse(f"`{name}` is set twice", "set it once")
     read, example = SETTINGS[name]
     try:
-        values = tuple(map(read, words))
-        if name in LISTS:
-            given[name] = values
-        else:
-            (given[name],) = values
-    except ValueError:
+        value = read(*words)
+    except (ValueError, TypeError, KeyError):
         fault = f"`{name}` cannot be `{' '.join(words)[:60]}`"
         raise refuse(fault, f"{name} {example}") from None
+    if name != "place":
+        given[name] = value
+        return
+    letter, event = value
+    if letter in places:
+        fault = f"`{letter}` emits `{places[letter]}` already"
+        raise refuse(fault, "draw the other place with another character")
+    places[letter] = event
 
 
-def _letter(word: str) -> str:
-    if len(word) != 1:
+def _read_place(letter: str, event: str) -> tuple[str, str]:
+    if len(letter) != 1 or letter in SIGNS:
         raise ValueError
-    return word
+    return letter, event
 
 
-def _switch(word: str) -> bool:
-    return bool(["no", "yes"].index(word))
+def _read_letters(*letters: str) -> tuple[str, ...]:
+    if any(len(letter) != 1 for letter in letters):
+        raise ValueError
+    return letters
 
 
-def _number(word: str) -> float:
+def _read_number(word: str, least: float = -inf, most: float = inf) -> float:
     value = float(word)
-    if not isfinite(value):
+    if not least <= value <= most or not isfinite(value):
         raise ValueError
     return value
 
 
-def _chance(word: str) -> float:
-    value = float(word)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
+SWITCH = {"no": False, "yes": True}
 
-
-SETTINGS: dict[str, tuple[Callable[[str], Any], str]] = {
+SETTINGS: dict[str, tuple[Callable[..., Any], str]] = {
     "name": (str, "my-rooms"),
     "step_limit": (int, "100"),
-    "start": (_letter, "x"),
-    "directions": (_switch, "yes"),
-    "standing": (_switch, "yes"),
-    "slip": (_chance, "0.2"),
-    "bump": (str, "ouch"),
-    "step_reward": (_number, "-0.1"),
+    "place": (_read_place, "k key"),
+    "start": (_read_letters, "x"),
+    "directions": (SWITCH.__getitem__, "yes"),
+    "standing": (SWITCH.__getitem__, "yes"),
+    "slip": (partial(_read_number, least=0, most=1), "0.2"),
+    "bump": (lambda *events: events, "ouch"),
+    "step_reward": (_read_number, "-0.1"),
     "machine": (str, "treasure-maze"),
-    "lowest": (_number, "-1"),
-    "highest": (_number, "1"),
+    "lowest": (_read_number, "-1"),
+    "highest": (_read_number, "1"),
 }
-"""The settings besides places: how a word of them is read, and an example."""
-
-LISTS = ("start", "bump")
-"""Settings that may have several words; the others have one."""
+"""How the words after a setting are read, and an example of them."""

@@ -11,9 +11,8 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from pdrm.domains.array_domain import Outcome, Start, from_outcomes
-from pdrm.domains.finite_domain import FiniteDomain, Label, Picture
-from pdrm.domains.labelling import LabelFunction, check_function, name_function, read_label
+from pdrm.domains.finite_domain import FiniteDomain, Label, Outcome, Picture, Start, from_outcomes
+from pdrm.domains.own_worlds import LabelFunction, check_function, name_function, read_label
 from pdrm.errors import BadDomainSetting, BadSetting, NoTransitionTable
 
 Row = list[tuple[float, int, float, bool]]
@@ -139,23 +138,23 @@ def _label_steps(
 ) -> dict[tuple[int, int, int], Label]:
     """The label of each (state, action, next state). `env.unwrapped.s` is the next state, as for `pdrm.wrap` after a step."""
     bare = getattr(env, "unwrapped", env)
-    before = getattr(
-        bare, "s", None
-    )  # Gymnasium's environments with a table have their state there
+    before = getattr(bare, "s", None)
     found = dict[tuple[int, int, int], Label]()
-    for state, row in enumerate(table):
-        for action, cell in enumerate(row):
-            for there in dict.fromkeys(outcome[1] for outcome in cell):
-                bare.s = there
-                try:
-                    label = read_label(labels(state, action, there, {"env": env}))
-                except Exception as error:
-                    step = f"state {state}, action {action}, next state {there}"
-                    error.add_note(f"pdrm: {step} of {env}, labelled by {name_function(labels)}")
-                    raise
-                finally:
-                    bare.s = before
-                found[state, action, there] = label
+    step = None
+    try:
+        for state, row in enumerate(table):
+            for action, cell in enumerate(row):
+                for _, there, _, _ in cell:
+                    step = state, action, there
+                    if step not in found:
+                        bare.s = there
+                        found[step] = read_label(labels(*step, {"env": env}))
+    except Exception as error:
+        said = f"(state, action, next state) = {step} of {env}"
+        error.add_note(f"pdrm: at {said}, labelled by {name_function(labels)}")
+        raise
+    finally:
+        bare.s = before
     return found
 
 
@@ -165,28 +164,24 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
     if found is None:
         fix = "put the machine on it with pdrm.wrap, or write it as arrays"
         raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
-    try:
-        states = [found[state] for state in range(len(found))]
-        rows = [[row[action] for action in range(len(row))] for row in states]
-        table = [
-            [
-                [
-                    (float(chance), int(there), float(reward), bool(terminated))
-                    for chance, there, reward, terminated in cell
-                    if chance > 0
-                ]
-                for cell in row
-            ]
-            for row in rows
+
+    def read(cell: Any) -> Row:
+        return [
+            (float(chance), int(there), float(reward), bool(terminated))
+            for chance, there, reward, terminated in cell
+            if chance > 0
         ]
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        fault = f"{name}: `P` is not a table by state and action: {error!r}"
-        raise NoTransitionTable(fault, fix="number both from 0") from error
-    if not table or not table[0] or len({len(row) for row in table}) > 1:
-        fix = "P[state][action] = [(probability, next state, reward, terminated), …], the same actions in every state"
-        raise NoTransitionTable(
-            f"{name}: `P` does not have the shape of a transition table", fix=fix
-        )
+
+    try:
+        rows = [found[state] for state in range(len(found))]
+        table = [[read(row[action]) for action in range(len(rows[0]))] for row in rows]
+        fits = bool(table[0]) and all(len(row) == len(rows[0]) for row in rows)
+    except (KeyError, IndexError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        fault = f"{name}: `P` is not a transition table"
+        fix = "P[state][action] = [(probability, next state, reward, terminated), …], both numbered from 0, the same actions in every state"
+        raise NoTransitionTable(fault, fix=fix)
     return table
 
 

@@ -10,10 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, overload
+from typing import overload
 
-from pdrm.domains.array_domain import Outcome, Start, from_outcomes
-from pdrm.domains.finite_domain import FLOOR, FiniteDomain, Label, Picture, Scene
+from pdrm.domains.finite_domain import (
+    FLOOR,
+    FiniteDomain,
+    Label,
+    Outcome,
+    Picture,
+    Scene,
+    Start,
+    from_outcomes,
+)
 from pdrm.domains.grids import (
     DIRECTIONS,
     Cell,
@@ -184,10 +192,9 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     count, stages = len(treasures), [Treasures()]
     for number in range(count + 1):
         for taken in combinations(grid.places("t"), number):
-            stages += [
-                Treasures(True, frozenset(taken), carrying)
-                for carrying in (False, True)[: number + 1]
-            ]
+            stages.append(Treasures(True, frozenset(taken)))
+            if taken:
+                stages.append(Treasures(True, frozenset(taken), carrying=True))
     states = {
         (progress, cell): f"{cell_name(cell)}; {progress.words(count)}"
         for progress in stages
@@ -419,12 +426,8 @@ def domain(
     if name not in BUILDERS:
         fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
         raise UnknownDomain(f"unknown domain `{name}`", fix=fix)
-    chosen: dict[str, Any] = {}
-    if step_limit is not None:
-        chosen["step_limit"] = step_limit
-    if more is not None:
-        if name != "echo":
-            fix = "leave it out, or use `echo`"
-            raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
-        chosen["more"] = more
-    return BUILDERS[name](**chosen)
+    if more is not None and name != "echo":
+        fix = "leave it out, or use `echo`"
+        raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
+    given = {"step_limit": step_limit, "more": more}
+    return BUILDERS[name](**{field: value for field, value in given.items() if value is not None})

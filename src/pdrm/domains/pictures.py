@@ -20,19 +20,23 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 Pixels = npt.NDArray[np.uint8]
-Colour = tuple[int, int, int]
 Spot = tuple[float, float]
 """A place in an image: pixels from the left and from the top."""
 
 AGENT_SIGN = "@"
 
-PAPER, INK, GREY, WHITE = (250, 249, 246), (38, 42, 51), (112, 118, 130), (255, 255, 255)
-STONE, LINE, AGENT = (62, 68, 81), (224, 222, 216), (212, 54, 58)
+PAPER, INK, GREY, WHITE = "#faf9f6", "#262a33", "#707682", "#ffffff"
+STONE, LINE, AGENT = "#3e4451", "#e0ded8", "#d4363a"
 TINTS = (  # colour-blind safe, light enough for dark letters (after Tol's "light" scheme)
-    *((153, 193, 232), (240, 222, 142), (196, 216, 104), (250, 184, 198)),
-    *((164, 224, 246), (206, 190, 232), (242, 166, 138)),
+    "#99c1e8",
+    "#f0de8e",
+    "#c4d868",
+    "#fab8c6",
+    "#a4e0f6",
+    "#cebee8",
+    "#f2a68a",
 )
-WATER, EVEN, ODD, PLATE = (228, 240, 249), (52, 104, 168), (226, 168, 40), (218, 220, 224)
+WATER, EVEN, ODD, PLATE = "#e4f0f9", "#3468a8", "#e2a828", "#dadce0"
 
 MARGIN = 10
 TEXT_SIZE, NAME_SIZE, SMALLEST = 16, 24, 10
@@ -61,7 +65,7 @@ class Canvas:
     (20, 30, 3)
     """
 
-    def __init__(self, width: int, height: int, colour: Colour = PAPER) -> None:
+    def __init__(self, width: int, height: int, colour: str = PAPER) -> None:
         from PIL import Image, ImageDraw
 
         self.width, self.height = width, height
@@ -71,11 +75,8 @@ class Canvas:
     def pixels(self) -> Pixels:
         return np.array(self.image.reduce(FINENESS))
 
-    def paste(self, other: Canvas, left: int, top: int) -> None:
-        self.image.paste(other.image, (left * FINENESS, top * FINENESS))
-
     def fill_plate(
-        self, middle: Spot, size: tuple[float, float], radius: float, colour: Colour
+        self, middle: Spot, size: tuple[float, float], radius: float, colour: str
     ) -> None:
         """Fill a rectangle with round corners."""
         left, top = middle[0] - size[0] / 2, middle[1] - size[1] / 2
@@ -83,14 +84,14 @@ class Canvas:
         corners = [round(at) - number // 2 for number, at in enumerate(edges)]  # the last is filled
         self.draw.rounded_rectangle(corners, radius * FINENESS, fill=colour)
 
-    def fill_disc(self, middle: Spot, diameter: float, colour: Colour) -> None:
+    def fill_disc(self, middle: Spot, diameter: float, colour: str) -> None:
         self.fill_plate(middle, (diameter, diameter), diameter / 2, colour)
 
     def write(
         self,
         text: str,
         at: Spot,
-        colour: Colour,
+        colour: str,
         room: float,
         size: int = TEXT_SIZE,
         anchor: str = "mm",
@@ -260,7 +261,7 @@ def _lay_out(body: Canvas, note: Sequence[str], stack: Sequence[str]) -> Pixels:
     text_height = TEXT_LINE * (len(note) + 1)
     height = max(body.height, text_height + 4 * SYMBOL_HEIGHT if panel else 0)
     canvas = Canvas(body.width + 2 * MARGIN + panel, height + 2 * MARGIN)
-    canvas.paste(body, MARGIN, MARGIN)
+    canvas.image.paste(body.image, (MARGIN * FINENESS, MARGIN * FINENESS))
     left = body.width + 3 * MARGIN
     for number, text in enumerate(note):
         at = (left, MARGIN + TEXT_LINE * (number + 0.5))

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
-from pdrm.domains.labelling import OwnEnvironment
+from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure

@@ -17,8 +17,7 @@ import joblib
 import numpy as np
 
 from pdrm import __version__
-from pdrm.domains.jax_world import JaxWorld
-from pdrm.domains.labelling import OwnEnvironment
+from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
 from pdrm.drawing.plots import Plot, plot_bytes, study_plot
 from pdrm.drawing.render import draw

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from pdrm.domains.domain_files import load_domain
-from pdrm.domains.labelling import OwnEnvironment
+from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError, name_alike
 from pdrm.files import (

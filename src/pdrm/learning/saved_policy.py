@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
 from pdrm.files import (

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.domains.labelling import OwnEnvironment
+from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.findings import (
     BOTTOM,

@@ -24,7 +24,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 from pdrm.domains.gymnasium_table import check_weight
-from pdrm.domains.labelling import (
+from pdrm.domains.own_worlds import (
     RESET_CALL,
     STEP_CALL,
     LabelFunction,

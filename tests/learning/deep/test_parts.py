@@ -91,7 +91,7 @@ def test_the_product_in_jax_is_the_wrapped_environment():
     task = Task(world, "water").env(k=1, flatten=True)
     seen, _ = task.reset(seed=0)
     state = jax.jit(product.begin)(make_key(0)).state
-    state = state._replace(environment=task.unwrapped.water)
+    state = state._replace(environment=task.unwrapped.state)
     step, observe, gained, rng = (
         jax.jit(product.step),
         jax.jit(product.observe),
@@ -104,7 +104,7 @@ def test_the_product_in_jax_is_the_wrapped_environment():
         state, outcome = step(state, action)
         seen, reward, terminated, truncated, _ = task.step(action)
         # Where a ball jumps is drawn by each for itself: put the twin's there too.
-        state = state._replace(environment=task.unwrapped.water)
+        state = state._replace(environment=task.unwrapped.state)
         assert float(outcome.reward) == reward
         assert (bool(outcome.terminated), bool(outcome.truncated)) == (terminated, truncated), (
             number

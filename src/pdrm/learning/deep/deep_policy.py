@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadPolicyFile,

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.files import Arrays

@@ -33,7 +33,7 @@ def film_run(
         here = env.configuration
         note = [f"step {steps}", here.state]
         if in_water:
-            pictures.append(draw_water(bare.world, bare.water, note, here.stack))
+            pictures.append(draw_water(bare.world, bare.state, note, here.stack))
         else:
             pictures.append(draw_frame(env.render(), note, here.stack))
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from pdrm.domains import water
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
-from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.own_worlds import JaxWorld
 
 Key = jax.Array
 """A scalar uint32."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from pdrm.domains.jax_world import JaxWorld
+from pdrm.domains.own_worlds import JaxWorld
 from pdrm.product.jax_env.jax_domain import key_of, make_key, own_domain
 
 Floats = npt.NDArray[np.float32]

@@ -1,22 +1,22 @@
-"""Labelling functions: the events that are true after a step of an environment.
+"""Worlds of your own without a table: a Gymnasium environment with a labelling function, or pure functions in JAX.
 
-`pdrm.wrap` and `from_gymnasium` call them alike: `labels(observation, action, next_observation, info)`
-returns a set of event names, and finds the environment itself as `info["env"]`. The word "info"
-instead of a function reads `info["label"]`, for environments that say the label themselves.
+`pdrm.wrap` and `from_gymnasium` call labelling functions alike: `labels(observation, action, next_observation, info)`
+returns the names of the events that are true after a step, and finds the environment itself as `info["env"]`. The word
+"info" instead of a function reads `info["label"]`, for environments that say the label themselves.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pdrm.domains.finite_domain import Label
-from pdrm.errors import BadLabel, BadSetting
+from pdrm.errors import BadDomainSetting, BadLabel, BadSetting
+from pdrm.machines.guards import Label
 
 if TYPE_CHECKING:
     import gymnasium
@@ -109,11 +109,6 @@ class OwnEnvironment:
     settings: Mapping[str, Any]
     """Arguments of `pdrm.wrap` that belong to the task, `labels` among them."""
 
-    def record(self, hash_source: Callable[[Any], str]) -> dict[str, Any]:
-        """The settings as JSON values; a function by the hash of its source."""
-        own = self.settings.items()
-        return {name: hash_source(value) if callable(value) else value for name, value in own}
-
     @property
     def step_limit(self) -> int:
         """The step limit of the environment's specification, or 0 if it has none."""
@@ -121,3 +116,80 @@ class OwnEnvironment:
         limit = None if env.spec is None else env.spec.max_episode_steps
         env.close()
         return limit or 0
+
+
+# --- A world in JAX, for networks: functions of one environment, which the learners map over thousands of them and compile
+# together with the machine
+
+Array = Any
+"""An array of JAX, or a number."""
+State = Any
+"""Whatever a state is: a tree of JAX arrays."""
+MOST_EVENTS = 12
+"""Each set of events is a column of the compiled machine, so that their number doubles with each event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JaxWorld:
+    """A world as pure JAX functions, to train `PPO`, `RecurrentPPO`, `DQN` or `SAC` in.
+
+    >>> import jax, jax.numpy as jnp
+    >>> corridor = JaxWorld(
+    ...     name="corridor",
+    ...     events=("left", "right"),
+    ...     reset=lambda key: jnp.float32(0),
+    ...     step=lambda x, action, key: jnp.clip(x + 0.2 * action - 0.1, -1, 1),
+    ...     label=lambda before, action, after: jnp.stack([after <= -1, after >= 1]),
+    ...     observe=lambda x: x[None],
+    ...     observation_size=1,
+    ...     actions=2,
+    ...     step_limit=100,
+    ... )
+    >>> len(corridor.labels), corridor.labels[3] == {"left", "right"}
+    (4, True)
+    """
+
+    name: str
+    events: tuple[str, ...]
+    reset: Callable[[Array], State]
+    """`reset(key)`: a first state. `key` is a key of `jax.random`."""
+    step: Callable[[State, Array, Array], State]
+    """`step(state, action, key)`: the next state."""
+    label: Callable[[State, Array, State], Array]
+    """`label(before, action, after)`: which of `events` are true after the step, as an array of booleans."""
+    observe: Callable[[State], Array]
+    """`observe(state)`: the vector that the networks see."""
+    observation_size: int
+    """Numbers in that vector."""
+    actions: int = 0
+    """The number of actions; 0 if an action is a vector."""
+    action_size: int = 0
+    """Numbers of an action that is a vector, each in [-1, 1]."""
+    step_limit: int = 1_000
+    """Steps after which an episode is truncated."""
+    reward: Callable[[State, Array, State], Array] | None = None
+    """`reward(before, action, after)`: the world's own reward (default: none)."""
+    terminated: Callable[[State], Array] | None = None
+    """`terminated(state)`: the world itself ends the episode (default: never)."""
+
+    def __post_init__(self) -> None:
+        if len(self.events) > MOST_EVENTS:
+            fault = f"{len(self.events)} events have {2 ** len(self.events):,} labels"
+            raise BadDomainSetting(fault, fix=f"use at most {MOST_EVENTS} events")
+        if (self.actions > 0) == (self.action_size > 0):
+            fault = f"`{self.name}` needs either `actions` or `action_size`"
+            fix = "actions=4 if they are numbered, action_size=2 if not"
+            raise BadDomainSetting(fault, fix=fix)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Every set of events; the bits of a label's position say which are in it."""
+        return tuple(
+            frozenset(event for bit, event in enumerate(self.events) if position >> bit & 1)
+            for position in range(1 << len(self.events))
+        )
