@@ -28,9 +28,9 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, catalogue_names, parse
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
-from pdrm.machines.stack_bounds import stack_growth
+from pdrm.machines.heads import stack_growth
+from pdrm.machines.transitions import Configuration
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import Task, pushdown_machine
 from tests.properties.random_machines import random_machine

@@ -11,7 +11,7 @@ from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.learner import HierarchicalLearner
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Configuration
 from pdrm.paper.paper_agents import ReadHierarchical
 from pdrm.product.explore_kernel import begin_exploring
 from pdrm.product.views import FullStack, TopK

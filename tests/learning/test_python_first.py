@@ -14,7 +14,7 @@ from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadSetting, TaskWarning, UnknownChoice, WrongKind
 from pdrm.learning.evaluation import Moment
 from pdrm.learning.replays import Replay
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Configuration
 
 TASK = (
     "events key\nstack #\nstart go\nfinal done lost\notherwise stay 0\ngo -> done : key, z / z, 1"

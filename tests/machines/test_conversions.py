@@ -4,7 +4,6 @@ import pytest
 
 from pdrm.errors import CannotTranslate, UnknownConfiguration
 from pdrm.language.loading import catalogue, parse
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import (
     counting_configuration,
     counting_to_pushdown,
@@ -14,6 +13,7 @@ from pdrm.machines.conversions import (
     pushdown_to_counting,
 )
 from pdrm.machines.counting import CountingConfiguration
+from pdrm.machines.transitions import Configuration
 
 HEAD = "name c\nevents A B C\nexclusive A B C\ncounters 1\nstart u0\nfinal u2 u3\notherwise error\n"
 APPENDIX_A = parse(

@@ -2,9 +2,8 @@
 
 import math
 
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import SILENT, Event
-from pdrm.machines.transitions import Otherwise, Transition, number_text
+from pdrm.machines.transitions import Configuration, Otherwise, Transition, number_text
 from tests.machines.small import machine, reward_machine, rule, said
 
 A = frozenset("A")

@@ -4,14 +4,14 @@ from itertools import product
 from random import Random
 
 from pdrm.language.loading import parse
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_to_pushdown
-from pdrm.machines.stack_bounds import (
+from pdrm.machines.heads import (
     highest_stack,
     pops_in_a_step,
     stack_growth,
     symbols_that_matter,
 )
+from pdrm.machines.transitions import Configuration
 from tests.properties.random_counting import pushdown_machine
 from tests.properties.random_machines import random_machine
 

@@ -7,9 +7,9 @@ import pytest
 from pdrm.errors import BadSetting, ImpossibleLabel, MachineFinished, UndefinedMove, UnknownEvent
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines import tables
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import LazyTable, step_table, tabulate
+from pdrm.machines.transitions import Configuration
 from tests.properties.random_machines import described, random_machine
 
 A, B = frozenset("a"), frozenset("b")

@@ -6,14 +6,13 @@ import pytest
 
 from pdrm.errors import PdrmError, Where
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import MOST_CHANGE, counting_to_pushdown
 from pdrm.machines.counting import CountingConfiguration, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import MOST_NODES, Stacks
 from pdrm.machines.tables import step_table, tabulate
-from pdrm.machines.transitions import Otherwise, Transition
+from pdrm.machines.transitions import Configuration, Otherwise, Transition
 from tests.machines.small import UP, counting, machine, reward_machine, rule, said
 
 A = frozenset("A")

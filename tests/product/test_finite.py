@@ -9,7 +9,7 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Configuration
 from pdrm.product.finite_kernel import END
 from pdrm.product.finite_product import Bound, FiniteProduct, actions_to, word_to
 from tests.properties.random_domains import random_domain

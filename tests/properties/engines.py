@@ -10,11 +10,11 @@ from random import Random
 from typing import NamedTuple
 
 from pdrm.errors import MachineFinished, UndefinedMove
-from pdrm.machines.configurations import Step
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FINISHED, OK, UNDEFINED, Stacks
 from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
+from pdrm.machines.transitions import Step
 from tests.properties.random_machines import described, random_machine, random_words
 from tests.properties.words_kernel import Words, run
 

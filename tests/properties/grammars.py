@@ -16,9 +16,9 @@ from random import Random
 
 from pdrm.errors import BadGrammar, EarlyAcceptance, Undecidable
 from pdrm.language.grammars.grammar_machine import from_grammar
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Configuration
 
 GRAMMARS = 20
 LENGTH = {0: 1, 1: 30, 2: 9, 3: 6, 4: 5}

@@ -9,9 +9,8 @@ from functools import cache
 from typing import NamedTuple
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.configurations import Configuration, Move, Step
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Move, Stack, Step
 from pdrm.product.finite_product import Bound, FiniteProduct
 from tests.properties.random_machines import described
 

@@ -19,9 +19,9 @@ import numpy as np
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.analysis.whole_stack_kernel import World
 from pdrm.errors import UndefinedMove
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import tabulate
+from pdrm.machines.transitions import Configuration
 from pdrm.product.shaping import (
     MOST_LINES,
     MachineOperators,

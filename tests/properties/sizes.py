@@ -9,10 +9,9 @@ from random import Random
 from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.sizes import count_stack_strings, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.heads import stack_growth
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stack_bounds import stack_growth
-from pdrm.machines.transitions import Otherwise
+from pdrm.machines.transitions import Configuration, Otherwise
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import described, random_machine
 

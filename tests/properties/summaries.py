@@ -17,9 +17,8 @@ import numpy as np
 
 from pdrm.analysis.solving import Solution, find_solution
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Stack
 from pdrm.product.finite_product import Bound
 from pdrm.task import Task
 from tests.properties.plain_product import END, Case, Plain, fraction, plain_product

@@ -11,9 +11,9 @@ from math import inf
 from random import Random
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.findings import BOTTOM, KNOWN, PaidStep, find_paying_cycle
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Configuration
 from pdrm.product import task_findings
 from pdrm.task import Task
 from tests.properties.random_machines import described, random_machine

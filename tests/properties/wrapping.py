@@ -13,9 +13,9 @@ import gymnasium
 from gymnasium import spaces
 
 from pdrm.errors import FinishedAtReset, UndefinedMove
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Configuration
 from pdrm.product.wrapping import wrap
 from tests.properties.random_machines import described, random_machine
 

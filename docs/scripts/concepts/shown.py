@@ -21,8 +21,8 @@ from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import run_study
 from pdrm.learning.settings import PAPER_SETTINGS
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import label_text, parse_word
+from pdrm.machines.transitions import Configuration
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import pushdown_machine
 

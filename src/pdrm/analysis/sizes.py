@@ -17,7 +17,7 @@ from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.stack_bounds import StackGrowth, stack_growth
+from pdrm.machines.heads import StackGrowth, stack_growth
 from pdrm.task import COUNTED, DomainLike, MachineLike, Task
 
 EXACT = 2**53

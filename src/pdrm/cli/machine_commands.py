@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.drawing.render import Drawing
     from pdrm.language.document import AnyMachine
-    from pdrm.machines.configurations import MachineRun
+    from pdrm.machines.transitions import MachineRun
 
 
 MachineOutput = Annotated[

@@ -28,8 +28,8 @@ from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write_trace
 from pdrm.errors import UnknownFormat, WrongKind
 from pdrm.files import write_atomically
-from pdrm.machines.configurations import MachineRun
 from pdrm.machines.machine import AnyKind, Machine
+from pdrm.machines.transitions import MachineRun
 from pdrm.task import Task, find_machine
 
 FORMATS = (".svg", ".png", ".pdf", ".dot", ".gv", ".tex", ".tikz")

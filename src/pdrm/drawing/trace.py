@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
-from pdrm.machines.configurations import Configuration, MachineRun, Step
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
-from pdrm.machines.transitions import BOTTOM, Rule, Stack
+from pdrm.machines.transitions import BOTTOM, Configuration, MachineRun, Rule, Stack, Step
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""

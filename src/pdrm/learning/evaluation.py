@@ -24,10 +24,10 @@ from pdrm.lazy import make_frame
 from pdrm.learning.protocol import Policy, Remembering, Test
 from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import Rewards
+from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
 
 COLUMNS = ("episodes", "timesteps", "test", "return", "steps", "end")

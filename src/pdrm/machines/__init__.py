@@ -1,12 +1,11 @@
 """Reward machines: they read labels and pay (Sections 2, 3 and 5 of the paper).
 
-Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule), `configurations`
-(state and stack, steps, words and runs), `machine` (what all kinds share, and the checks when one is built), `heads` (what happens
-at a state and a top of the stack) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a pushdown
-machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory allows it.
-`reach` finds the heads that occur; `findings` warns of what is allowed and probably not meant, and
-`stack_bounds` bounds the stack. `tables`, `stacks` and `step_kernel` are what runs: integer tables, hash-consed stacks, the Numba
-step. `catalogue/` holds the paper's machines.
+Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule, and what it does to a
+state and a stack), `machine` (what all kinds share, and the checks when one is built), `heads` (what happens at a state and a top
+of the stack, and bounds on the stack) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a
+pushdown machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory
+allows it. `reach` finds the heads that occur; `findings` warns of what is allowed and probably not meant. `tables`, `stacks` and
+`step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/` holds the paper's machines.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING
 from pdrm.lazy import lazy
 
 if TYPE_CHECKING:
-    from pdrm.machines.configurations import Configuration, MachineRun, Step
     from pdrm.machines.conversions import (
         counting_configuration,
         counting_to_pushdown,
@@ -31,15 +29,15 @@ if TYPE_CHECKING:
         CountingTransition,
     )
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
-    from pdrm.machines.heads import reachable_heads
-    from pdrm.machines.pushdown import PushdownRewardMachine
-    from pdrm.machines.stack_bounds import (
+    from pdrm.machines.heads import (
         StackGrowth,
         highest_stack,
         pops_in_a_step,
+        reachable_heads,
         stack_growth,
         symbols_that_matter,
     )
+    from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.tables import (
         CountingTable,
         Table,
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
         tabulate,
         tabulate_counting,
     )
-    from pdrm.machines.transitions import Otherwise, Transition
+    from pdrm.machines.transitions import Configuration, MachineRun, Otherwise, Step, Transition
 
 __all__ = [
     # Which labels a rule reads

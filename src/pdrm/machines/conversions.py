@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.counting import (
     CountingConfiguration,
     CountingRewardAutomaton,
@@ -14,10 +13,9 @@ from pdrm.machines.counting import (
 )
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.heads import Head, all_heads, readings_at
-from pdrm.machines.labels import LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, Otherwise, Stack, Transition
+from pdrm.machines.transitions import BOTTOM, Configuration, Otherwise, Stack, Transition
 
 # --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)
 #
@@ -190,7 +188,6 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     >>> print(after, pushdown_configuration(machine, after), sep="; ")
     u0@A, [17, 0]; u0, A A A #
     """
-    sets = LabelSets(machine.alphabet)
     heads = head_names(machine)
     names = {Stage(AT, head): name for head, name in heads.items()}
     taken = set(heads.values())
@@ -198,7 +195,7 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     todo = [*names]
     while todo:
         stage = todo.pop()
-        for target, guard, tests, changes, reward in _leave(machine, sets, stage):
+        for target, guard, tests, changes, reward in _leave(machine, stage):
             if target not in names:
                 names[target] = fresh_name(target.stem, taken)
                 taken.add(names[target])
@@ -227,7 +224,7 @@ _Leaving = tuple[Stage, Guard, str, tuple[int, int], float]
 """A rule of the automaton: the stage that it leads to, the guard, the tests, the changes, and the reward."""
 
 
-def _leave(machine: PushdownRewardMachine, sets: LabelSets, stage: Stage) -> Iterator[_Leaving]:
+def _leave(machine: PushdownRewardMachine, stage: Stage) -> Iterator[_Leaving]:
     """The rules that leave a stage."""
     base = len(machine.stack) + 1
     kind, head, left, remainder = stage
@@ -246,19 +243,19 @@ def _leave(machine: PushdownRewardMachine, sets: LabelSets, stage: Stage) -> Ite
         top = machine.stack[remainder - 1] if remainder else None
         yield Stage(RETURN, Head(head.state, top)), SILENT, "0-", (0, 0), 0
     elif head.state not in machine.final:
-        yield from _leave_head(machine, sets, head)
+        yield from _leave_head(machine, head)
 
 
-def _leave_head(machine: PushdownRewardMachine, sets: LabelSets, head: Head) -> Iterator[_Leaving]:
+def _leave_head(machine: PushdownRewardMachine, head: Head) -> Iterator[_Leaving]:
     """The pushdown machine's own rules at a head, and its `otherwise go`."""
-    for rule, labels in readings_at(machine, sets, head):
+    for rule, labels in readings_at(machine, head):
         if isinstance(rule, Otherwise):
             if rule.target is not None:
                 target = Stage(AT, Head(rule.target, head.top))
                 yield target, labels.formula(), "--", (0, 0), rule.reward
             continue
         # rules that name the top come first, and an automaton knows no precedence
-        is_whole = labels & sets.all == sets.of(rule.guard)
+        is_whole = labels & machine.sets.all == machine.sets.of(rule.guard)
         guard = rule.guard if is_whole else labels.formula()
         pushed = rule.replacement(head.top)
         target = Stage(DIVIDE, Head(rule.target, None))

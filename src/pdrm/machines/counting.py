@@ -23,11 +23,10 @@ from pdrm.errors import (
     UnknownConfiguration,
     Where,
 )
-from pdrm.machines.configurations import LabelRead
 from pdrm.machines.guards import Guard, Label
-from pdrm.machines.labels import FALSE, TRUE, LabelSet, LabelSets
+from pdrm.machines.labels import FALSE, TRUE, LabelSet
 from pdrm.machines.machine import Machine, Reading, labels_left
-from pdrm.machines.transitions import Otherwise, Rule, number_text
+from pdrm.machines.transitions import LabelRead, Otherwise, Rule, number_text
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -229,8 +228,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
             counters: The counters' values.
         """
         for rule in self.rules_from[state]:
-            reads = rule.silent if label is None else rule.guard.holds(label)
-            if reads and rule.allows(counters):
+            if rule.reads(label) and rule.allows(counters):
                 return rule
         return None
 
@@ -283,9 +281,10 @@ class Case(NamedTuple):
 
 
 def _reach_cases(
-    machine: CountingRewardAutomaton, sets: LabelSets
+    machine: CountingRewardAutomaton,
 ) -> dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
+    sets = machine.sets
     states = (*machine.states, *machine.final)
     found: dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]] = {}
     todo = [Case(machine.start, (ZERO,) * machine.counters)]
@@ -303,7 +302,7 @@ def _reach_cases(
             ways = map(_zeros_after, case.zeros, rule.changes)
             todo += [Case(rule.target, zeros) for zeros in product(*ways)]
         if not any(rule.silent for rule in rules):
-            left = labels_left(machine, sets, case.state, rules)
+            left = labels_left(machine, case.state, rules)
             todo += [Case(one.target or case.state, case.zeros) for one, _ in left]
             found[case] += left
     return dict(

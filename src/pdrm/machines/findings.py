@@ -14,7 +14,6 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.heads import (
     Head,
@@ -27,9 +26,17 @@ from pdrm.machines.heads import (
     rule_at,
     settle,
 )
-from pdrm.machines.labels import LabelSet, LabelSets
+from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
-from pdrm.machines.transitions import ANY, Otherwise, Rule, TopSymbols, Transition, number_text
+from pdrm.machines.transitions import (
+    ANY,
+    Configuration,
+    Otherwise,
+    Rule,
+    TopSymbols,
+    Transition,
+    number_text,
+)
 
 S = TypeVar("S", bound=tuple[str, Any])
 Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
@@ -40,7 +47,7 @@ Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
 
 def inspect(
     machine: AnyKind,
-    find_readings: Callable[[LabelSets], Readings[S]],
+    find_readings: Callable[[], Readings[S]],
     describe: Callable[[list[S]], str],
     idle: str,
     find_more: Callable[[Readings[S]], Iterable[Finding]] = lambda _: (),
@@ -54,14 +61,13 @@ def inspect(
         idle: The reason for which a rule never applies.
         find_more: Finds what only this kind of machine is warned of; it comes first, because it often explains the others.
     """
-    sets = LabelSets(machine.alphabet)
     try:
-        readings = find_readings(sets)
+        readings = find_readings()
         return [
             *find_more(readings),
             *_find_unreachable_states(machine, readings),
-            *_find_undefined_cases(machine, sets, readings, describe),
-            *_find_idle_rules(machine, sets, readings, idle),
+            *_find_undefined_cases(machine, readings, describe),
+            *_find_idle_rules(machine, readings, idle),
             *_find_unused_events(machine),
             *_find_no_pay(machine),
         ]
@@ -79,17 +85,14 @@ def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterato
 
 
 def _find_undefined_cases(
-    machine: AnyKind,
-    sets: LabelSets,
-    readings: Readings[S],
-    describe: Callable[[list[S]], str],
+    machine: AnyKind, readings: Readings[S], describe: Callable[[list[S]], str]
 ) -> Iterator[Finding]:
     """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
     undefined: dict[tuple[str, str], list[S]] = defaultdict(list)
     for situation, applying in readings.items():
         for rule, left in applying:
             if rule is machine.otherwise:
-                labels = "no rule applies" if left == sets.all else f"no rule reads {left}"
+                labels = "no rule applies" if left == machine.sets.all else f"no rule reads {left}"
                 undefined[situation[0], labels].append(situation)
     alike: dict[str, list[str]] = defaultdict(list)
     for (state, labels), several in undefined.items():
@@ -107,13 +110,11 @@ def _find_undefined_cases(
         yield Finding("W0606", text, otherwise.where)
 
 
-def _find_idle_rules(
-    machine: AnyKind, sets: LabelSets, readings: Readings[S], idle: str
-) -> Iterator[Finding]:
+def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iterator[Finding]:
     reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
-        never = not rule.silent and not sets.satisfiable(rule.guard)
+        never = not rule.silent and not machine.sets.satisfiable(rule.guard)
         if never or (id(rule) not in used and rule.source in reached):
             why = f"no label fits `{rule.guard}`" if never else idle
             said = f"the rule {machine.rule_text(rule)} never applies: {why}"
@@ -143,10 +144,10 @@ def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
 def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
-    def find_readings(sets: LabelSets) -> Readings[Head]:
+    def find_readings() -> Readings[Head]:
         reached = explore_machine(machine)
         heads = [head for head in all_heads(machine) if head in reached]
-        return {head: readings_at(machine, sets, head) for head in heads}
+        return {head: readings_at(machine, head) for head in heads}
 
     def find_more(readings: Readings[Head]) -> Iterator[Finding]:
         yield from _find_misplaced_bottom(machine, readings)

@@ -66,24 +66,23 @@ class Alphabet:
         known = self.positions
         return [frozenset(known[one] for one in group if one in known) for group in self.exclusive]
 
-    def check(self, label: Collection[str]) -> None:
-        """Raise unless the label is one of this alphabet's."""
-        if not isinstance(label, frozenset | set):
-            fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
-            raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
-        for event in sorted(label.difference(self.events)):
-            fault = (
-                f"event `{event}` of label {label_text(label)} is not one of the machine's events"
-            )
-            fix = suggest(event, self.events, f"add `{event}` to the `events` line")
-            raise UnknownEvent(fault, fix=fix)
-        for group in self.exclusive:
-            both = [event for event in group if event in label]
-            if len(both) > 1:
-                raise ImpossibleLabel(
-                    f"label {label_text(label)} holds both `{both[0]}` and `{both[1]}`, which are declared exclusive",
-                    fix="emit one of them, or remove the `exclusive` line",
-                )
+    def check(self, *labels: Collection[str]) -> None:
+        """Raise unless these are labels of this alphabet."""
+        for label in labels:
+            if not isinstance(label, frozenset | set):
+                fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
+                raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
+            text = label_text(label)
+            for event in sorted(label.difference(self.events)):
+                fault = f"event `{event}` of label {text} is not one of the machine's events"
+                fix = suggest(event, self.events, f"add `{event}` to the `events` line")
+                raise UnknownEvent(fault, fix=fix)
+            for group in self.exclusive:
+                both = [event for event in group if event in label]
+                if len(both) > 1:
+                    fault = f"label {text} holds both `{both[0]}` and `{both[1]}`, which are declared exclusive"
+                    fix = "emit one of them, or remove the `exclusive` line"
+                    raise ImpossibleLabel(fault, fix=fix)
 
     def labels(self) -> Iterator[Label]:
         """Every label, smallest first. There may be exponentially many, unless events are exclusive."""

@@ -37,10 +37,9 @@ from pdrm.errors import (
     suggest,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.configurations import LabelRead, MachineRun
 from pdrm.machines.guards import NAME, Event, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
-from pdrm.machines.transitions import NONE, Otherwise, Rule
+from pdrm.machines.transitions import NONE, LabelRead, MachineRun, Otherwise, Rule
 
 RESERVED = ("where",)
 """A word that could be a name, but that ends the list of a `for`."""
@@ -100,6 +99,11 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
         return Alphabet(self.events, self.exclusive)
 
     @cached_property
+    def sets(self) -> LabelSets:
+        """The sets of labels."""
+        return LabelSets(self.alphabet)
+
+    @cached_property
     def rules_from(self) -> dict[str, list[R_co]]:
         """The rules that leave each state, in the order they were written."""
         leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
@@ -139,8 +143,7 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
             word: Labels, or a text such as "a b+c -".
         """
         labels = list(parse_word(word) if isinstance(word, str) else word)
-        for label in labels:
-            self.alphabet.check(label)
+        self.alphabet.check(*labels)
         steps = [self.begin()]
         for label in labels:
             if steps[-1].after.state in self.final:
@@ -208,11 +211,11 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
 
 
 def labels_left(
-    machine: AnyKind, sets: LabelSets, state: str, rules: Iterable[Rule]
+    machine: AnyKind, state: str, rules: Iterable[Rule]
 ) -> list[tuple[Otherwise, LabelSet]]:
     """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
-    left = sets.none if state in machine.final else sets.left(rule.guard for rule in rules)
-    return [(machine.otherwise, left)] if left else []
+    left = machine.sets.left(rule.guard for rule in rules)
+    return [(machine.otherwise, left)] if left and state not in machine.final else []
 
 
 # --- Names, header and rewards

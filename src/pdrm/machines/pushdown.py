@@ -20,7 +20,6 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
-from pdrm.machines.configurations import Configuration, Move, Step, add_up
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
@@ -33,7 +32,17 @@ from pdrm.machines.machine import (
     join_labels,
 )
 from pdrm.machines.reach import list_above, saturate
-from pdrm.machines.transitions import ANY, NONE, Otherwise, TopSymbols, Transition
+from pdrm.machines.transitions import (
+    ANY,
+    NONE,
+    Configuration,
+    Move,
+    Otherwise,
+    Step,
+    TopSymbols,
+    Transition,
+    add_up,
+)
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,12 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import BadSetting, MachineFinished, UndefinedMove
-from pdrm.machines.configurations import Configuration
-from pdrm.machines.counting import ANY_VALUE, ZERO, CountingRewardAutomaton, CountingTransition
+from pdrm.machines.counting import (
+    ANY_VALUE,
+    NONZERO,
+    ZERO,
+    CountingRewardAutomaton,
+    CountingTransition,
+)
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.heads import Acting, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Stack
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -105,8 +110,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
             f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r}",
             fix="translate it with pdrm.machines.counting_to_pushdown",
         )
-    for label in labels:
-        machine.alphabet.check(label)
+    machine.alphabet.check(*labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
@@ -231,6 +235,8 @@ Values = npt.NDArray[np.int64]
 """[counter]: the counters' values."""
 
 IS_ZERO, IS_NOT_ZERO, IS_ANY = 0, 1, 2
+TESTS = (ZERO, NONZERO, ANY_VALUE)
+"""The tests of a counter, in the order of these numbers."""
 
 LARGEST_VALUE = 2**62
 """Counters are 64-bit integers here."""
@@ -261,21 +267,22 @@ class CountingTable(NamedTuple):
 
 def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label]) -> CountingTable:
     """Compile an automaton for these labels."""
+    automaton.alphabet.check(*labels)
     states = {state: number for number, state in enumerate((*automaton.states, *automaton.final))}
     rules: list[CountingTransition] = []
     first = np.zeros((len(states), len(labels) + 2), np.int32)
     for state, number in states.items():
         for column, label in enumerate((*labels, None)):
             first[number, column] = len(rules)
-            rules += _rules(automaton, state, label)
+            rules += [rule for rule in automaton.rules_from[state] if rule.reads(label)]
+            if label is not None and state not in automaton.final:
+                rules += _otherwise(automaton, state)
         first[number, -1] = len(rules)
-    kinds = {ZERO: IS_ZERO, ANY_VALUE: IS_ANY}
     shape = (len(rules), automaton.counters)
+    tests = [[TESTS.index(test) for test in rule.tests] for rule in rules]
     return CountingTable(
         first,
-        np.array(
-            [[kinds.get(test, IS_NOT_ZERO) for test in rule.tests] for rule in rules], np.int32
-        ).reshape(shape),
+        np.array(tests, np.int32).reshape(shape),
         np.array([rule.changes for rule in rules], np.int64).reshape(shape),
         np.array([states[rule.target] for rule in rules], np.int32),
         np.array([rule.reward for rule in rules], np.float64),
@@ -283,16 +290,10 @@ def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label
     )
 
 
-def _rules(
-    automaton: CountingRewardAutomaton, state: str, label: Label | None
-) -> list[CountingTransition]:
-    """The rules for a label in a state (None for the silent ones), and then what `otherwise` says."""
-    if label is None:
-        return [rule for rule in automaton.rules_from[state] if rule.silent]
-    automaton.alphabet.check(label)
-    reading = [rule for rule in automaton.rules_from[state] if rule.guard.holds(label)]
+def _otherwise(automaton: CountingRewardAutomaton, state: str) -> list[CountingTransition]:
+    """What `otherwise` says in a state, as a rule."""
     otherwise, count = automaton.otherwise, automaton.counters
-    if otherwise.action == "error" or state in automaton.final:
-        return reading
+    if otherwise.action == "error":
+        return []
     target, tests, changes = otherwise.target or state, (ANY_VALUE,) * count, (0,) * count
-    return [*reading, CountingTransition(state, target, ALWAYS, tests, changes, otherwise.reward)]
+    return [CountingTransition(state, target, ALWAYS, tests, changes, otherwise.reward)]

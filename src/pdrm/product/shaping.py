@@ -23,7 +23,6 @@ import numpy as np
 from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import all_heads, readings_at
-from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import Stack
@@ -309,8 +308,7 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     >>> sorted("".join(sorted(label)) for label in find_labels(catalogue("letter")))
     ['', 'A', 'B', 'C']
     """
-    sets = LabelSets(machine.alphabet)
     skipped = machine.otherwise if machine.otherwise.action == "error" else None
-    readings = chain(*(readings_at(machine, sets, head) for head in all_heads(machine)))
+    readings = chain(*(readings_at(machine, head) for head in all_heads(machine)))
     chosen = (read.example() for rule, read in readings if read and rule is not skipped)
     return tuple(dict.fromkeys(chosen))

@@ -49,9 +49,9 @@ from pdrm.errors import (
     TaskWarning,
     warn_caller,
 )
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
+from pdrm.machines.transitions import Configuration
 from pdrm.product.observation import Observing, find_mismatch, key_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 

@@ -15,7 +15,7 @@ from pdrm.domains.environments import WaterEnv
 from pdrm.errors import BadSetting
 from pdrm.language import to_text
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Configuration
 from pdrm.product import Shaped, Shaping
 
 LETTER = catalogue("letter")

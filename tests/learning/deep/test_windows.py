@@ -10,7 +10,7 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN
 from pdrm.learning.deep.dqn import DQNAlgorithm
 from pdrm.learning.deep.replay import sample_windows
-from pdrm.machines.configurations import Configuration
+from pdrm.machines.transitions import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, make_key, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.views import TopK

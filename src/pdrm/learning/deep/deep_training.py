@@ -33,7 +33,7 @@ from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.deep.sac import SACAlgorithm
 from pdrm.learning.settings import FULL, NOTHING
 from pdrm.machines.guards import Label
-from pdrm.machines.stack_bounds import highest_stack
+from pdrm.machines.heads import highest_stack
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import (
     JaxDomain,

@@ -31,8 +31,8 @@ from pdrm.learning.deep.many_envs import (
     scale_reward,
     step_envs,
 )
+from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
 

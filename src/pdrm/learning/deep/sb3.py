@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.machines.guards import Label
-from pdrm.machines.stack_bounds import symbols_that_matter
+from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, ShowsMachine

@@ -18,11 +18,10 @@ from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableLearner, Seen, greedy
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import NONE, Stack, Transition
+from pdrm.machines.transitions import NONE, Configuration, Stack, Transition
 from pdrm.product.views import TopK, View
 
 Option = Transition | None

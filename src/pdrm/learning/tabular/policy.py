@@ -32,10 +32,9 @@ from pdrm.learning.tabular.policy_table import (
     number_state,
     refuse_exploring,
 )
-from pdrm.machines.configurations import Configuration
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Stack
 from pdrm.product.observation import read_seen
 from pdrm.product.views import FullStack, View
 

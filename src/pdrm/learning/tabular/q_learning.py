@@ -17,16 +17,15 @@ from pdrm.domains.finite_domain import FiniteDomain, Label, pick
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, Tabular, shaping_of
 from pdrm.learning.randomness import Rng
-from pdrm.machines.configurations import Configuration, Step
 from pdrm.machines.counting import (
     CountingConfiguration,
     CountingRewardAutomaton,
     CountingStep,
 )
+from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stack_bounds import symbols_that_matter
 from pdrm.machines.tables import Rewards
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Stack, Step
 from pdrm.product.exploration import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
