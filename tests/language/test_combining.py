@@ -79,13 +79,13 @@ def test_stacks_that_move_together_become_one():
     assert (run.accepted, run.reward) == (True, 4.5)
 
 
-def test_stacks_that_move_apart_are_refused_with_a_word():
+def test_stacks_that_move_apart_are_refused_with_the_label():
     pushes = pdrm.parse(
         "events a b\nexclusive a b\nstack # X\nstart u\nfinal f\notherwise stay 0\nu -> v : a, z / X z, 0\nv -> f : b, z / z, 1"
     )
     with pytest.raises(CannotCombine) as caught:
         pdrm.combine({"one": brackets(), "two": pushes})
-    assert "leads there is `a`" in caught.value.message
+    assert "in state `u.v` with `A.X` on top" in caught.value.message
     assert "at label {b}, `one` pops and `two` keeps its stack" in caught.value.message
 
 

@@ -9,8 +9,9 @@ import pytest
 from pdrm.analysis import best_policy, solving
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.domains import FiniteEnv, domain, environments
+from pdrm.language import draft
 from pdrm.language.combining import Part, PartMove
-from pdrm.language.grammars import conflicts, shrinking
+from pdrm.language.grammars import conflicts
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
 from pdrm.learning.tabular import learner
@@ -307,7 +308,7 @@ def test_a_parser_that_confuses_two_states(monkeypatch):
         kinds = list(dict.fromkeys(describe({}).values()))
         return {one: kinds.index(kind) for one, kind in describe({}).items()}
 
-    monkeypatch.setattr(shrinking, "refine", stops)
+    monkeypatch.setattr(draft, "refine", stops)
     with pytest.raises(AssertionError, match="word"):
         grammars.check(seed=0, grammars=40)
 

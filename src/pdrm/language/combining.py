@@ -8,9 +8,9 @@ their tops by equally many symbols, as visibly pushdown automata over the same c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 from pdrm.errors import (
@@ -22,7 +22,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.language.document import AnyMachine
-from pdrm.language.draft import Draft, DraftMove, Head
+from pdrm.language.draft import Draft, DraftMove, Head, Moves
 from pdrm.language.reader import read_guard
 from pdrm.language.source import Line
 from pdrm.language.task_text import END, ENDS, LOST, add_rewards
@@ -38,7 +38,6 @@ from pdrm.machines.guards import (
     Formula,
     Guard,
     Or,
-    Silent,
     events_of,
     label_text,
     spell_out,
@@ -48,9 +47,6 @@ from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition, reward_of
-
-SEVERAL = "put the machines in a list: pdrm.combine([machine, other])"
-"""The fix for machines that are given one by one."""
 
 
 def combine(
@@ -85,7 +81,10 @@ def combine(
         (True, 10.5)
     """
     if not isinstance(parts, Iterable) or not isinstance(when, str):
-        raise WrongKind("several machines and a formula over them are needed", fix=SEVERAL)
+        raise WrongKind(
+            "several machines and a formula over them are needed",
+            fix="put the machines in a list: pdrm.combine([machine, other])",
+        )
     named = _name_parts(parts)
     formula = _read_when(when, named)
     if accept not in ENDS:
@@ -129,24 +128,20 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
         return events[0] if len(events) == 1 else joined
     line = Line("<when>", 1, when)
     guard = read_guard(line)
-    if isinstance(guard, Silent | Exactly):
+    if not isinstance(guard, Formula):
         fix = 'write for example "a & !b"'
         raise BadSetting("`when` is a formula over the parts", where=line.at(1, len(when)), fix=fix)
     known = list(parts)
     for name, machine in parts.items():
         known += [f"{name}.{state}" for state in (*machine.states, *machine.final)]
     for event in sorted(events_of(guard) - set(known)):
-        found = re.search(rf"(?<![\w.-]){re.escape(event)}(?![\w.-])", when)
-        where = line.at(found.start() + 1 if found else 1, len(event))
+        where = line.at(when.index(event) + 1, len(event))
         fix = did_you_mean(event, known)
         raise UnknownMachine(f"`{event}` is not a part", where=where, fix=fix)
     return guard
 
 
 # --- One part
-
-MOST_TRIED = 3_000
-"""Configurations that are searched for the word of an error message."""
 
 
 class PartMove(NamedTuple):
@@ -165,50 +160,37 @@ class Part:
     machine: PushdownRewardMachine
     weight: float
 
-    @property
-    def stacked(self) -> bool:
-        """The machine uses its stack."""
-        return not self.machine.leaves_stack
-
-    def stay(self, state: str, top: str | None) -> PartMove:
-        kept = () if top is None else (top,)
-        runs = self.stacked and state not in self.machine.final
-        return PartMove(state, kept if runs else None, 0.0)
-
     def silent(self, state: str, top: str | None) -> PartMove | None:
         """The silent move."""
-        rule = None if state in self.machine.final else self.machine.rule(state, None, top)
-        return None if rule is None else self._move(rule, top)
+        rule = self.machine.rule(state, None, top)
+        return None if rule is None else self.act(state, top, rule)
 
     def moves(self, state: str, top: str | None) -> Iterator[tuple[Guard, PartMove]]:
         """Guards in the order in which they are tried, and their moves; other labels are errors."""
-        stay = self.stay(state, top)
-        if state in self.machine.final:
-            yield ALWAYS, stay
-            return
         rules = self.machine.rules_from[state]
         for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
             if not rule.silent and rule.looks_at(top):
-                yield rule.guard, self._move(rule, top)
-        otherwise = self.machine.otherwise
+                yield rule.guard, self.act(state, top, rule)
+        otherwise = STAY if state in self.machine.final else self.machine.otherwise
         if otherwise.action != "error":
-            paid = self.weight * otherwise.reward
-            yield ALWAYS, PartMove(otherwise.target or state, stay.push, paid)
+            yield ALWAYS, self.act(state, top, otherwise)
 
-    def _move(self, rule: Transition, top: str | None) -> PartMove:
-        push = rule.replacement(top) if self.stacked else None
-        return PartMove(rule.target, push, self.weight * rule.reward)
+    def act(self, state: str, top: str | None, acting: Transition | Otherwise) -> PartMove:
+        """The move by a rule, or by none."""
+        runs = not self.machine.leaves_stack and state not in self.machine.final
+        push = acting.replacement(top) if runs else None
+        return PartMove(acting.target or state, push, self.weight * acting.reward)
 
 
 # --- All parts together
 
+STAY = Otherwise.stay(0)
 RUN, JUDGE, ENDED, FAILED = "", "judged", "ended", LOST
 """Phases: reading labels, silent moves before it is judged, final, or judged and not final."""
 FILLER = "_"
-"""Stands in a symbol for a part that is finished."""
-Symbol = tuple[str, ...]
-EMPTY: Symbol = ()
-"""Lies below all other symbols."""
+"""Stands in a symbol for a part that has no stack, or is finished."""
+Symbol = tuple[str | None, ...]
+"""The symbols of all parts; None below their bottoms."""
 
 
 class Place(NamedTuple):
@@ -225,20 +207,19 @@ class Product:
         self.parts = parts
         self.when = when
         self.accept = accept
-        self.quiet = [
-            {rule.source for rule in part.machine.transitions if rule.silent} for part in parts
-        ]
-        """The states of each part with silent moves."""
-        self.stacked = [number for number, part in enumerate(parts) if part.stacked]
         own = dict.fromkeys(event for part in parts for event in part.machine.events)
         events = tuple(own | dict.fromkeys([END] if accept == "end" else []))
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
         self.sets = LabelSets(Alphabet(events, tuple(groups)))
-        self.store = self.sets
-        self.end = self.store.variable(events.index(END)) if accept == "end" else FALSE
+        self.end = self.sets.variable(events.index(END)) if accept == "end" else FALSE
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
-        self.bottom: Symbol = tuple(parts[number].machine.stack[0] for number in self.stacked)
-        if accept == "first" and self._holds(self.start.states):
+        machines = [part.machine for part in parts]
+        self.bottom: Symbol = tuple(
+            FILLER if machine.leaves_stack else machine.stack[0] for machine in machines
+        )
+        self.empty: Symbol = (None,) * len(parts)
+        """Lies below all other symbols."""
+        if accept == "first" and self._holds(self.start):
             fault = (
                 "`when` holds before anything has been read: the combination would be final at once"
             )
@@ -256,21 +237,17 @@ class Product:
                 raise TooLarge(fault, fix="combine fewer or smaller machines")
             return [(move.target, move.push) for move in found[head]]
 
-        try:
-            saturate(explore, [(self.start, (self.bottom, EMPTY))])
-        except CannotCombine as error:
-            raise self._find_apart(error) from None
+        saturate(explore, [(self.start, (self.bottom, self.empty))])
         final = dict.fromkeys(place for place, _ in found if place.phase == ENDED)
-        falls = any(made for (_, top), made in found.items() if top == EMPTY)
-        moves = {
-            (place, top): made
-            for (place, top), made in found.items()
-            if place.phase != ENDED and (falls or top != EMPTY)
-        }
+        falls = any(made for (_, top), made in found.items() if top == self.empty)
         start: Head = self.start, self.bottom
-        if self.stacked and falls:
-            start = Place(("begin",), RUN), EMPTY
-            moves = {start: [DraftMove(None, self.start, (self.bottom, EMPTY), 0.0)]} | moves
+        moves: Moves = {}
+        if falls:
+            start = Place(("begin",), RUN), self.empty
+            moves[start] = [DraftMove(None, self.start, (self.bottom, self.empty), 0.0)]
+        for (place, top), made in found.items():
+            if place.phase != ENDED and (falls or top != self.empty):
+                moves[place, top] = made
         strict = any(part.machine.otherwise.action == "error" for part in self.parts)
         return Draft(
             self.sets,
@@ -279,58 +256,55 @@ class Product:
             tuple(final),
             Otherwise.error() if strict else None,
             lambda place: ".".join([*place.states, *{place.phase} - {RUN, ENDED}]),
-            lambda symbol: ".".join(symbol) or FILLER,
+            self._name_symbol,
         )
 
-    def _holds(self, states: tuple[str, ...]) -> bool:
-        pairs = list(zip(self.parts, states, strict=True))
-        finished = {part.name for part, state in pairs if state in part.machine.final}
-        return self.when.holds(
-            frozenset(finished | {f"{one.name}.{state}" for one, state in pairs})
-        )
+    def _name_symbol(self, symbol: Symbol) -> str:
+        stacked = [not part.machine.leaves_stack for part in self.parts]
+        return ".".join(filter(None, compress(symbol, stacked))) or FILLER
 
-    def _tops(self, top: Symbol) -> list[str | None]:
-        """The top of each part's own stack."""
-        tops: list[str | None] = [
-            None if one.stacked else one.machine.stack[0] for one in self.parts
-        ]
-        for number, symbol in zip(self.stacked, top, strict=False):
-            tops[number] = symbol
-        return tops
+    def _holds(self, place: Place) -> bool:
+        """Return True if the formula holds for the states of the parts."""
+        told = []
+        for part, state in zip(self.parts, place.states, strict=True):
+            told.append(f"{part.name}.{state}")
+            if state in part.machine.final:
+                told.append(part.name)
+        return self.when.holds(frozenset(told))
+
+    def _settle(self, place: Place) -> Place:
+        """Judge a state in which no silent move can follow."""
+        if place.phase == JUDGE or self.accept == "first":
+            if self._holds(place):
+                return Place(place.states, ENDED)
+            if place.phase == JUDGE:
+                return Place(place.states, FAILED)
+        return place
 
     def _moves(self, head: Head) -> list[DraftMove]:
         """The moves at a head."""
         place, top = head
-        states, phase = place
-        if phase == ENDED:
+        if place.phase == ENDED:
             return []
-        if phase == FAILED:
+        if place.phase == FAILED:
             return [DraftMove(self.sets.all.node, place, (top,), 0.0)]
-        at = list(zip(self.parts, states, self._tops(top), strict=True))
+        at = list(zip(self.parts, place.states, top, strict=True))
         silent = [part.silent(state, own) for part, state, own in at]
         if any(silent):
-            stay = [part.stay(state, own) for part, state, own in at]
-            moves = self._choose_silent(silent, stay)
-            return [self._join(head, None, moves, phase == JUDGE)]
-        if phase == JUDGE or (self.accept == "first" and self._holds(states)):
-            return [DraftMove(None, self._judge(states), (top,), 0.0)]
+            stay = [part.act(state, own, STAY) for part, state, own in at]
+            return [self._join(head, self._choose_silent(silent, stay), place.phase, None)]
+        settled = self._settle(place)
+        if settled != place:
+            return [DraftMove(None, settled, (top,), 0.0)]
         found: dict[DraftMove, int] = {}
         for labels, moves in self._cases(head):
-            at_end = self.store.choose(self.end, labels, FALSE)
-            before = self.store.choose(self.end, FALSE, labels)
-            for read, judged in ((before, False), (at_end, True)):
+            before = self.sets.choose(self.end, FALSE, labels)
+            at_end = self.sets.choose(self.end, labels, FALSE)
+            for phase, read in ((RUN, before), (JUDGE, at_end)):
                 if read != FALSE:
-                    effect = self._join(head, read, moves, judged)._replace(labels=FALSE)
-                    found[effect] = self.store.choose(read, TRUE, found.get(effect, FALSE))
+                    effect = self._join(head, moves, phase, read)._replace(labels=None)
+                    found[effect] = self.sets.choose(read, TRUE, found.get(effect, FALSE))
         return [effect._replace(labels=labels) for effect, labels in found.items()]
-
-    def _join(
-        self, head: Head, labels: int | None, moves: list[PartMove], judged: bool
-    ) -> DraftMove:
-        """The parts' moves as one."""
-        paid = add_rewards(*(move.reward for move in moves))
-        push = self._push(head, moves, labels)
-        return DraftMove(labels, self._enter(moves, judged), push, paid)
 
     def _choose_silent(self, silent: list[PartMove | None], stay: list[PartMove]) -> list[PartMove]:
         """One part's silent move that keeps the height of its stack, or else those of all parts."""
@@ -339,87 +313,61 @@ class Product:
                 return [*stay[:number], move, *stay[number + 1 :]]
         return [move or still for move, still in zip(silent, stay, strict=True)]
 
-    def _enter(self, moves: list[PartMove], judged: bool) -> Place:
-        """The state after a move; it is judged at once if no silent move can follow."""
-        states = tuple(move.target for move in moves)
-        quiet = any(state in held for held, state in zip(self.quiet, states, strict=True))
-        if judged or (self.accept == "first" and self._holds(states)):
-            return Place(states, JUDGE if judged else RUN) if quiet else self._judge(states)
-        return Place(states, RUN)
-
-    def _judge(self, states: tuple[str, ...]) -> Place:
-        return Place(states, ENDED if self._holds(states) else FAILED)
-
-    def _cases(self, head: Head) -> Iterator[tuple[int, list[PartMove]]]:
+    def _cases(self, head: Head) -> list[tuple[int, list[PartMove]]]:
         """Labels, and the moves of the parts; labels at which a part has none are left out."""
-        tops = self._tops(head[1])
+        cases: list[tuple[int, list[PartMove]]] = [(self.sets.all.node, [])]
+        for part, state, top in zip(self.parts, head[0].states, head[1], strict=True):
+            split: list[tuple[int, list[PartMove]]] = []
+            for left, moves in cases:
+                for guard, move in part.moves(state, top):
+                    if isinstance(guard, Exactly):  # it is exact about the part's own events
+                        guard = spell_out(guard, part.machine.events)
+                    held = self.sets.holding(guard).node
+                    here = self.sets.choose(held, left, FALSE)
+                    left = self.sets.choose(held, FALSE, left)
+                    if here != FALSE:
+                        split.append((here, [*moves, move]))
+            cases = split
+        return cases
 
-        def extend(labels: int, moves: list[PartMove]) -> Iterator[tuple[int, list[PartMove]]]:
-            number = len(moves)
-            if number == len(self.parts):
-                yield labels, moves
-                return
-            part = self.parts[number]
-            for guard, move in part.moves(head[0].states[number], tops[number]):
-                if isinstance(guard, Exactly):  # it is exact about the part's own events
-                    guard = spell_out(guard, part.machine.events)
-                held = self.sets.holding(guard).node
-                here = self.store.choose(held, labels, FALSE)
-                labels = self.store.choose(held, FALSE, labels)
-                if here != FALSE:
-                    yield from extend(here, [*moves, move])
-
-        return extend(self.sets.all.node, [])
-
-    # --- The stack
-
-    def _push(self, head: Head, moves: list[PartMove], labels: int | None) -> tuple[Symbol, ...]:
-        """The symbols that replace the top: the parts' own symbols side by side."""
-        pushes = [moves[number].push for number in self.stacked]
-        lengths = {len(push) for push in pushes if push is not None}
+    def _join(self, head: Head, moves: list[PartMove], phase: str, labels: int | None) -> DraftMove:
+        """The parts' moves as one: their states and symbols side by side."""
+        place = Place(tuple(move.target for move in moves), phase)
+        rules = [
+            rule
+            for part, state in zip(self.parts, place.states, strict=True)
+            for rule in part.machine.rules_from[state]
+        ]
+        if not any(rule.silent for rule in rules):
+            place = self._settle(place)
+        paid = add_rewards(*(move.reward for move in moves))
+        lengths = {len(move.push) for move in moves if move.push is not None}
         if len(lengths) > 1:
-            raise self._apart(head, pushes, labels)
+            raise self._refuse(head, moves, labels)
         if not lengths:
-            return (head[1],)
+            return DraftMove(labels, place, (head[1],), paid)
         fill = (FILLER,) * lengths.pop()
-        together = tuple(zip(*(fill if push is None else push for push in pushes), strict=True))
-        return (*together, EMPTY) if head[1] == EMPTY else together
+        pushes = [fill if move.push is None else move.push for move in moves]
+        below = (self.empty,) if head[1] == self.empty else ()
+        return DraftMove(labels, place, (*zip(*pushes, strict=True), *below), paid)
 
-    def _apart(self, head: Head, pushes: list[Stack | None], labels: int | None) -> CannotCombine:
-        kept = int(head[1] != EMPTY)
+    def _refuse(self, head: Head, moves: list[PartMove], labels: int | None) -> CannotCombine:
+        """The error that the stacks move apart."""
+        place, top = head
         does = []
-        for number, push in zip(self.stacked, pushes, strict=True):
-            if push is not None:
-                verb = "pops" if len(push) < kept else "pushes"
-                verb = "keeps its stack" if len(push) == kept else verb
-                does.append(f"`{self.parts[number].name}` {verb}")
+        for part, own, move in zip(self.parts, top, moves, strict=True):
+            if move.push is not None:
+                change = len(move.push) - (own is not None)
+                verb = "pops" if change < 0 else "pushes" if change else "keeps its stack"
+                does.append(f"`{part.name}` {verb}")
         at = "silently"
         if labels is not None:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
-        fault = f"the stacks do not move together: {at}, {' and '.join(does)}"
+        fault = (
+            f"the stacks do not move together: in state `{'.'.join(place.states)}` with "
+            f"`{self._name_symbol(top)}` on top, {at}, {' and '.join(does)}"
+        )
         fix = (
             "let both push and pop at the same labels, or combine one with machines without a stack"
         )
         return CannotCombine(fault, fix=fix)
-
-    def _find_apart(self, error: CannotCombine) -> CannotCombine:
-        """The refusal after a shortest word, if one is found soon."""
-        words: dict[tuple[Place, tuple[Symbol, ...]], tuple[str, ...]] = {}
-        words[self.start, (self.bottom, EMPTY)] = ()
-        for place, stack in (order := list(words)):
-            word = words[place, stack]
-            try:
-                moves = self._moves((place, stack[0]))
-            except CannotCombine as first:
-                if word:
-                    first.message += f"; a word that leads there is `{' '.join(word)}`"
-                return first
-            for move in moves:
-                after = move.target, move.push + stack[1:]
-                if after not in words and len(words) < MOST_TRIED:
-                    words[after] = word
-                    order.append(after)
-                    if move.labels is not None:
-                        label = LabelSet(self.sets, move.labels).example()
-                        words[after] += ("+".join(sorted(label)) or "-",)
-        return error

@@ -1,21 +1,29 @@
-"""A machine in the making: moves over sets of labels, and the rules that they are written as.
+"""A machine in the making: moves over sets of labels, made few, and written as rules.
 
-Grammars, expressions, formulas and combinations all become such moves. Moves that differ in labels
-alone become one rule, and so do most that differ in the top alone.
+Grammars, expressions, formulas and combinations all become such moves. `shrink` makes those of a
+grammar few without changing a word or a reward: silent moves join the moves before them; a symbol
+below another that never occurs without it goes; symbols that do the same at all heads become one,
+and so do states. As rules, moves that differ in labels alone are one, and so are most that differ
+in the top alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from pdrm.language.task_text import DONE, LOST
+from pdrm.errors import TooLarge
+from pdrm.language.task_text import DONE, LOST, add_rewards
+from pdrm.limits import MOST_RULES
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import RESERVED, fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, BOTTOM, NONE, Otherwise, Transition
 
 State = Any
@@ -75,19 +83,14 @@ class Draft:
         order = [state for state, _ in heads] + [move.target for _, move in every]
         order += [LOST] if self.otherwise is not None and self.otherwise.target else []
         states = {end: end for end in (DONE, LOST) if end in order}
-        for state in order:
-            if state not in states:
-                states[state] = fresh_name(self.name_state(state), {*states.values(), *RESERVED})
+        _add_names(states, order, self.name_state, RESERVED)
         symbols: dict[Symbol, str] = {}
-        pushed = (symbol for top, move in every for symbol in (*move.push, top))
-        for symbol in [self.start[1], *pushed]:
-            if symbol not in symbols:
-                taken = {ANY, NONE, *RESERVED, *symbols.values()}
-                symbols[symbol] = fresh_name(self.name_symbol(symbol), taken)
+        used = [symbol for top, move in every for symbol in (*move.push, top)]
+        _add_names(symbols, [self.start[1], *used], self.name_symbol, (ANY, NONE, *RESERVED))
         found = self._find_rules(states, symbols)
         otherwise = self.otherwise
         if otherwise is None:
-            idle = {rule for rule, labels in found.items() if rule.stays and None not in labels}
+            idle = [rule for rule, labels in found.items() if rule.stays and None not in labels]
             paid = Counter(rule.reward for rule in idle)
             otherwise = Otherwise.stay(max(paid, key=paid.__getitem__, default=0.0))
             for rule in idle:
@@ -127,6 +130,7 @@ class Draft:
         tops: dict[str, dict[str, bool]] = {}
         """The tops at each state, and whether labels are read there."""
         effects: dict[tuple[str, int | None], dict[DraftRule, list[str]]] = {}
+        """The rules at each state and labels if their top is left open, and the tops at which they apply."""
         for (state, symbol), found in self.moves.items():
             top = symbols[symbol]
             source = states[state]
@@ -140,36 +144,167 @@ class Draft:
                 effects.setdefault((source, move.labels), {}).setdefault(rule, []).append(top)
         rules: dict[DraftRule, list[int | None]] = {}
         for (source, labels), alike in effects.items():
-            there = [top for top, reads in tops[source].items() if reads or labels is None]
-            for rule in self._share(source, alike, there, labels is None):
+            named = {top for found in alike.values() for top in found}
+            waiting = [top for top, reads in tops[source].items() if reads or labels is None]
+            missing = [top for top in waiting if top not in named]
+            for rule in self._share(alike, missing, labels is None):
                 push = tuple(rule.top if one == ANY else one for one in rule.push)
                 rules.setdefault(rule._replace(push=push), []).append(labels)
         return rules
 
     def _share(
-        self, source: str, alike: dict[DraftRule, list[str]], there: list[str], silent: bool
+        self, alike: dict[DraftRule, list[str]], missing: list[str], silent: bool
     ) -> Iterator[DraftRule]:
         """Rules with the tops at which they apply: the commonest has `z`, if that makes them fewer.
 
         At the tops that miss it, a rule then says what happens otherwise.
         """
         commonest = max(alike, key=lambda rule: len(alike[rule]))
-        named = {top for tops in alike.values() for top in tops}
-        missing = [top for top in there if top not in named]
         other = Otherwise.error() if self.otherwise is None or silent else self.otherwise
         shared = len(alike[commonest]) > 1 + len(missing)
-        if self.otherwise is None:
-            shared &= len(alike[commonest]) == len(there)
-        elif other.action == "error":
+        if other.action == "error":
             shared &= not missing
         for rule, tops in alike.items():
             if rule == commonest and shared:
                 yield rule
                 for top in missing:
-                    target = other.target or source
-                    yield DraftRule(source, target, top, (ANY,), other.reward)
+                    target = other.target or rule.source
+                    yield DraftRule(rule.source, target, top, (ANY,), other.reward)
             else:
                 yield from (rule._replace(top=top) for top in tops)
+
+
+def _add_names(
+    names: dict[Any, str], things: Iterable[Any], call: Callable[[Any], str], taken: Iterable[str]
+) -> None:
+    """Name what has no name yet, with names that nothing else has."""
+    for thing in things:
+        if thing not in names:
+            names[thing] = fresh_name(call(thing), {*taken, *names.values()})
+
+
+# --- Fewer moves
+
+FINAL = (DONE, LOST)
+LARGEST_DRAFT = 10 * MOST_RULES
+"""Moves, and symbols that they push, at most."""
+
+
+def shrink(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
+    """The moves at the heads that occur, made fewer without changing a word or a reward.
+
+    Args:
+        find: The moves at a head.
+        start: The first head.
+    """
+    small = _simplify(_reach(find, start), start)
+    before: Moves = {}
+    while len(small) != len(before):
+        before = small
+        small = _simplify(_fuse(small, start), start)
+    return {head: found for head, found in small.items() if found}
+
+
+def _change(moves: Moves, change: Callable[[Head, DraftMove], DraftMove]) -> Moves:
+    return {head: [change(head, move) for move in found] for head, found in moves.items()}
+
+
+def _simplify(moves: Moves, start: Head) -> Moves:
+    """Join what follows silently, and use one symbol or state for all that do the same."""
+    joined = _change(moves, partial(_join, moves))
+    return _merge(_merge(_reach(joined.__getitem__, start), 1), 0)
+
+
+def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
+    """The moves at the heads that occur, those of the first head first."""
+    known: Moves = {}
+    size = 0
+
+    def explore(head: Head) -> Iterable[tuple[State, tuple[Symbol, ...]]]:
+        nonlocal size
+        known[head] = [] if head[0] in FINAL else find(head)
+        size += sum(1 + len(move.push) for move in known[head])
+        if size > LARGEST_DRAFT:
+            fault = f"the machine of this grammar has more than {LARGEST_DRAFT:,} moves and symbols"
+            raise TooLarge(fault, fix="use fewer rules")
+        return [(move.target, move.push) for move in known[head]]
+
+    saturate(explore, [(start[0], (start[1],))])
+    return known
+
+
+def _join(moves: Moves, head: Head, move: DraftMove) -> DraftMove:
+    """Let a move make the silent moves that surely follow it."""
+    seen: set[Hashable] = set()
+    while move.push and (after := (move.target, move.push[0])) not in seen:
+        seen.add(after)
+        silent = [one for one in moves.get(after, ()) if one.labels is None]
+        if not silent:
+            break
+        (one,) = silent
+        paid = add_rewards(move.reward, one.reward)
+        move = DraftMove(move.labels, one.target, one.push + move.push[1:], paid)
+    if move.target in FINAL:
+        return move._replace(push=(head[1],))  # nothing looks at the stack any more
+    return move
+
+
+def _fuse(moves: Moves, start: Head) -> Moves:
+    """Drop a symbol below another one that never occurs without it."""
+    below: dict[Symbol, set[Symbol | None]] = {start[1]: {None}}
+    for (_, top), found in moves.items():
+        for move in found:
+            for symbol, under in zip_longest(move.push, move.push[1:]):
+                if under is not None or symbol != top:
+                    below.setdefault(symbol, set()).add(under)
+    hidden = {
+        symbol: next(iter(under))
+        for symbol, under in below.items()
+        if len(under) == 1 and not under & {None, symbol}
+    }
+
+    def hide(head: Head, move: DraftMove) -> DraftMove:
+        if move.target in FINAL:
+            return move
+        push = (*move.push, hidden[head[1]]) if head[1] in hidden else move.push
+        over = (None, *push)
+        kept = [symbol for above, symbol in zip(over, push, strict=False) if above not in hidden]
+        return move._replace(push=tuple(kept))
+
+    return _change(moves, hide)
+
+
+Naming = Callable[[Any], Any]
+"""The name of a state or symbol, or of its class."""
+
+
+def _rename(move: DraftMove, part: int, name: Naming) -> DraftMove:
+    if part:
+        return move._replace(push=tuple(map(name, move.push)))
+    return move._replace(target=name(move.target))
+
+
+def _merge(moves: Moves, part: int) -> Moves:
+    """Merge the states (part 0 of a head) or symbols (part 1) that do the same at all heads."""
+
+    def describe(classes: Mapping[Any, int]) -> dict[Any, Hashable]:
+        rows: dict[Any, set[Hashable]] = {}
+        for head, found in moves.items():
+            does = tuple(_rename(move, part, classes.get) for move in found)
+            rows.setdefault(head[part], set()).add((head[1 - part], does))
+        return {one: (one if one in FINAL else None, frozenset(row)) for one, row in rows.items()}
+
+    classes = refine(describe)
+    first: dict[int | None, Any] = {}
+
+    def name(one: Any) -> Any:
+        return first.setdefault(classes.get(one), one)
+
+    merged: Moves = {}
+    for (state, symbol), found in moves.items():
+        head = (state, name(symbol)) if part else (name(state), symbol)
+        merged[head] = [_rename(move, part, name) for move in found]
+    return merged
 
 
 def refine(describe: Callable[[dict[int, int]], Mapping[int, Hashable]]) -> dict[int, int]:

@@ -6,18 +6,23 @@ word begins with another one, a task that is done as soon as it can be never see
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import zip_longest
 from typing import NamedTuple
 
+from pdrm.errors import Undecidable, Where
+from pdrm.language.grammars.grammar_text import Definition
 from pdrm.language.grammars.lr1 import Automaton
-from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
+from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Production
 
 MOST_FORMS = 20_000
 """Forms that are looked at."""
 LONGEST_WORD = 60
 """Letters of a word that is searched for at most."""
+
+LONGEST_SHOWN = 300
+"""Characters of a derivation that a message shows."""
 
 Word = tuple[int, ...]
 
@@ -77,31 +82,56 @@ def _complete(grammar: Grammar, symbols: tuple[int, ...], form: Form) -> tuple[W
     return tuple(word), " ".join(shown).replace("( ", "(").replace(" )", ")")
 
 
-class Ambiguity(NamedTuple):
-    """A word, two derivations of it, and the nonterminal that they rewrite differently."""
-
-    word: Word
-    trees: tuple[str, str]
-    symbol: int
-
-
-def find_ambiguity(automaton: Automaton) -> Ambiguity | None:
-    """A short word with two derivations, if one is found."""
+def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidable:
+    """Describe what is wrong with a grammar whose parser has conflicts."""
     grammar = automaton.grammar
+    spell = grammar.letters.spell
+    names = [*grammar.names, START]
+
+    def locate(symbol: int) -> Where:
+        """The place of a rule, or of the first one that holds a group or repetition."""
+        name = names[symbol]
+        holding = (rule for rule in rules.values() if name in str(rule.inner))
+        return rules.get(name, next(holding, rules[START])).where
+
     symbols = automaton.whole.right
+    two = _find_ambiguity(grammar, symbols)
+    if two is not None:
+        word, first = _complete(grammar, symbols, two[0])
+        _, second = _complete(grammar, symbols, two[1])
+        pairs = zip_longest(two[0].used, two[1].used)
+        symbol = next((other or one).left for one, other in pairs if one != other)
+        whole = spell(word)
+        shown = f"word `{whole}`" if whole else "empty word"
+        derivations = f"{first[:LONGEST_SHOWN]} and {second[:LONGEST_SHOWN]}"
+        fault = f"the {shown} has two derivations: {derivations}"
+        fix = "write the rules so that each word has one derivation"
+        error = Undecidable(fault, where=locate(symbol), fix=fix)
+        error.words = (whole, whole)
+        return error
+    word, number, letter = _find_prefix(automaton)
+    symbol = automaton.states[number].reduce[letter][0].left
+    shared = spell(word)
+    after = f"after `{shared}`, " if shared else ""
+    fault = f"{after}one event of look-ahead does not say if `{names[symbol]}` is complete"
+    fix = 'if two ways to go on begin alike, write the beginning once: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
+    error = Undecidable(fault, where=locate(symbol), fix=fix)
+    error.shared = shared
+    return error
+
+
+def _find_ambiguity(grammar: Grammar, symbols: tuple[int, ...]) -> tuple[Form, Form] | None:
+    """Two derivations of the same letters and symbols, if they are found."""
     known: dict[tuple[Word, tuple[int, ...]], Form] = {}
     for form in _derive(grammar, symbols):
         other = known.setdefault(form[:2], form)
         if other is not form:
-            pairs = zip_longest(other.used, form.used)
-            symbol = next((two or one).left for one, two in pairs if one != two)
-            word, tree = _complete(grammar, symbols, form)
-            return Ambiguity(word, (_complete(grammar, symbols, other)[1], tree), symbol)
+            return other, form
     return None
 
 
-def find_prefix(automaton: Automaton) -> tuple[Word | None, int, int]:
-    """A shortest word to a state with a conflict (None: a long one), the state, and the letter that does not decide."""
+def _find_prefix(automaton: Automaton) -> tuple[Word, int, int]:
+    """A shortest word to a state with a conflict (empty if it is long), with the letter that does not decide; both."""
     conflicts = dict(reversed(automaton.find_conflicts()))
     grammar = automaton.grammar
     reached: set[int] = set()
@@ -109,7 +139,8 @@ def find_prefix(automaton: Automaton) -> tuple[Word | None, int, int]:
     while waiting:
         _, word, number = heappop(waiting)
         if number in conflicts:
-            return word, number, conflicts[number]
+            letter = conflicts[number]
+            return word if letter == NO_MORE else (*word, letter), number, letter
         if number in reached:
             continue
         reached.add(number)
@@ -122,7 +153,7 @@ def find_prefix(automaton: Automaton) -> tuple[Word | None, int, int]:
                 steps.append((_complete(grammar, (symbol,), Form((), (), ()))[0], after))
         for more, after in steps:
             heappush(waiting, (len(word + more), word + more, after))
-    return None, *automaton.find_conflicts()[0]
+    return (), *automaton.find_conflicts()[0]
 
 
 def find_prefix_word(grammar: Grammar) -> tuple[Word, Word] | None:

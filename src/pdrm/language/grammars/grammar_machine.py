@@ -15,27 +15,16 @@ from pdrm.errors import (
     EarlyAcceptance,
     Finding,
     TaskWarning,
-    Undecidable,
     Where,
     did_you_mean,
     warn_caller,
 )
-from pdrm.language.draft import Draft, DraftMove, Moves, State, Symbol
-from pdrm.language.grammars.conflicts import find_ambiguity, find_prefix, find_prefix_word
-from pdrm.language.grammars.grammar_text import (
-    Alternatives,
-    Definition,
-    Expression,
-    Reference,
-    Repeat,
-    Sequence,
-    Terminal,
-    read_rules,
-)
+from pdrm.language.draft import Draft, DraftMove, Moves, State, Symbol, shrink
+from pdrm.language.grammars.conflicts import explain, find_prefix_word
+from pdrm.language.grammars.grammar_text import Definition, read_rules
 from pdrm.language.grammars.ll1 import NotLL1, TopDown
 from pdrm.language.grammars.lr1 import Automaton, BottomUp
-from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Letters, expand
-from pdrm.language.grammars.shrinking import shrink
+from pdrm.language.grammars.productions import START, Expansion, Grammar, Letters
 from pdrm.language.task_text import (
     DONE,
     END,
@@ -116,44 +105,41 @@ class Translation:
         self.options = task.options
         self.task = task
         self.rules = rules
+        self.end = Event(END) if task.options.accept == END else None
         self.places: dict[Guard, Where] = {}
         """The first place of each terminal that words can hold."""
-        reached = _reach(rules, self.places)
-        for name, rule in rules.items():
-            if name not in reached:
-                fault = f"no word of `start` comes from the rule `{name}`"
-                warn_caller(TaskWarning(Finding("W0604", fault, rule.where)))
-        known = [*rules, *(f'"{guard}"' for guard in self.places)]
-        for one in task.options.complete:
-            if one not in known:
-                fault = f"`{one[:40]}` is not a rule, or an event in quotes"
-                raise BadSetting(fault, where=task.where.get(one), fix=did_you_mean(one, known))
-
-        for guard, where in self.places.items():
-            if self.options.accept == END and END in events_of(guard):
-                fault = "with `accept end`, the event `end` ends every word"
-                raise BadGrammar(fault, where=where, fix="leave it out")
 
     def machine(self) -> PushdownRewardMachine:
-        grammar, end = self.expand(lr=False)
+        grammar = self.expand(lr=False)
+        self._check_names(grammar)
         try:
-            parser: TopDown | BottomUp = TopDown(grammar, end, self.options)
-            moves = shrink(parser.moves, parser.start, {})
+            parser: TopDown | BottomUp = TopDown(grammar, self.options)
+            moves = shrink(parser.moves, parser.start)
         except NotLL1:
-            grammar, end = self.expand(lr=True)
-            automaton = Automaton(grammar, end)
+            grammar = self.expand(lr=True)
+            automaton = Automaton(grammar)
             if automaton.find_conflicts():
-                raise self._explain(automaton) from None
+                raise explain(automaton, self.rules) from None
             parser = BottomUp(automaton, self.options)
-            # A merged parser may notice a wrong event after some reductions: these must not pay, and
-            # the event must not be skipped as if nothing had happened.
-            late = parser.pays or self.options.fail == IGNORE
-            moves = shrink(parser.moves, parser.start, {} if late else parser.alike)
+            moves = shrink(parser.moves, parser.start)
         machine = self._write(parser, moves)
-        if end is None and (found := find_prefix_word(grammar)) is not None:
+        if self.end is None and (found := find_prefix_word(grammar)) is not None:
             one, other = map(grammar.letters.spell, found)
             warn_caller(EarlyAcceptance(self.rules[START].where, (one, other)))
         return machine
+
+    def _check_names(self, grammar: Grammar) -> None:
+        """Warn of rules that no word comes from, and refuse a reward for what is neither a rule nor an event."""
+        for name, rule in self.rules.items():
+            if name not in grammar.names[grammar.start :]:
+                fault = f"no word of `start` comes from the rule `{name}`"
+                warn_caller(TaskWarning(Finding("W0604", fault, rule.where)))
+        known = [*self.rules, *(f'"{guard}"' for guard in self.places)]
+        for one in self.options.complete:
+            if one not in known:
+                fault = f"`{one[:40]}` is not a rule, or an event in quotes"
+                where = self.task.where.get(one)
+                raise BadSetting(fault, where=where, fix=did_you_mean(one, known))
 
     def _write(self, parser: TopDown | BottomUp, moves: Moves) -> PushdownRewardMachine:
         """The machine of a parser: a label that no guard reads is skipped."""
@@ -191,69 +177,50 @@ class Translation:
         )
         return draft.write(self.task.name)
 
-    def expand(self, lr: bool) -> tuple[Grammar, int | None]:
-        """The productions, and the terminal that ends every word, if there is one."""
-        ending = Event(END) if self.options.accept == END else None
-        grammar = expand(self.rules, self.options.complete, ending, lr)
-        if not self.places and not ending:
+    def expand(self, lr: bool) -> Grammar:
+        """The grammar, as a parser of this kind needs it."""
+        expansion = Expansion(self.rules, self.options.complete, lr)
+        terminals = expansion.terminals
+        self.places.update(terminals)
+        if not terminals and self.end is None:
             fault = "only the empty word comes from `start`"
             raise BadGrammar(fault, where=self.rules[START].where, fix="let it read an event")
+        for guard, where in terminals.items():
+            if self.end is not None and END in events_of(guard):
+                fault = "with `accept end`, the event `end` ends every word"
+                raise BadGrammar(fault, where=where, fix="leave it out")
         named: dict[str, None] = {}
-        for guard in grammar.guards:
+        for guard in terminals:
             named |= dict.fromkeys(sorted(events_of(guard), key=str(guard).find))
-        ends = [END] if ending and named.pop(END, None) is None else []
-        events = tuple(dict.fromkeys([*named, *self.options.events, *ends]))
+        ending = [] if self.end is None else [self.end]
+        events = dict.fromkeys([*named, *self.options.events, *map(str, ending)])
         groups = self.options.exclusive
         if groups is None:
-            groups = (events,) if len(events) > 1 else ()
-        letters = Letters(Alphabet(events, groups), grammar.guards)
+            groups = (tuple(events),) if len(events) > 1 else ()
+        letters = Letters(Alphabet(tuple(events), groups), [*terminals, *ending])
         for guard, held in zip(letters.guards, letters.of, strict=True):
             if not held:
                 fix = "say which events exclude each other: exclusive=((…), …), or lines `exclusive …` (none: they do not)"
-                where = self.places.get(guard)
-                raise BadGrammar(f"no label holds for `{guard}`", where=where, fix=fix)
-        grammar.analyse(letters)
-        if endless := [one for one in range(len(grammar.names)) if one not in grammar.shortest]:
-            passed: list[int] = []
-            one = endless[0]
-            while one not in passed:  # what it needs may be the reason
-                passed.append(one)
-                one = next(part for part in grammar.productions[one][-1].right if part in endless)
-            around = (grammar.names[part] for part in passed[passed.index(one) :])
-            name = next(name for name in around if name in self.rules)
-            fault = f"no word comes from rule `{name}`: it never ends"
-            fix = "give it an alternative that does not need itself"
-            raise BadGrammar(fault, where=self.rules[name].where, fix=fix)
-        return grammar, None if ending is None else grammar.guards.index(ending)
+                fault = f"no label holds for `{guard}`"
+                raise BadGrammar(fault, where=self.places.get(guard), fix=fix)
+        grammar = Grammar(letters, expansion, self.end)
+        self._check_ends(grammar)
+        return grammar
 
-    def _explain(self, automaton: Automaton) -> Undecidable:
-        """Describe what is wrong with a grammar whose parser has conflicts."""
-        names = [*automaton.grammar.names, START]
-        spell = automaton.grammar.letters.spell
-        ambiguity = find_ambiguity(automaton)
-        if ambiguity is not None:
-            whole = spell(ambiguity.word)
-            shown = f"word `{whole}`" if whole else "empty word"
-            first, second = (tree[:LONGEST_SHOWN] for tree in ambiguity.trees)
-            fault = f"the {shown} has two derivations: {first} and {second}"
-            fix = "write the rules so that each word has one derivation"
-            error = Undecidable(fault, where=self._place(names[ambiguity.symbol]), fix=fix)
-            error.words = (whole, whole)
-            return error
-        word, number, letter = find_prefix(automaton)
-        shared = "" if word is None else spell(word if letter == NO_MORE else (*word, letter))
-        name = names[automaton.states[number].reduce[letter][0].left]
-        after = f"after `{shared}`, " if shared else ""
-        fault = f"{after}one event of look-ahead does not say if `{name}` is complete"
-        fix = 'if two ways to go on begin alike, write the beginning once: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
-        error = Undecidable(fault, where=self._place(name), fix=fix)
-        error.shared = shared
-        return error
-
-    def _place(self, name: str) -> Where:
-        """The place of a rule, or of the first one that holds a group or repetition."""
-        holding = (rule for rule in self.rules.values() if name in str(rule.inner))
-        return self.rules.get(name, next(holding, self.rules[START])).where
+    def _check_ends(self, grammar: Grammar) -> None:
+        """Refuse a rule that no word comes from, because it needs itself."""
+        endless = [one for one in range(len(grammar.names)) if one not in grammar.shortest]
+        if not endless:
+            return
+        one = endless[0]
+        steps = 0
+        while steps < len(grammar.names) or grammar.names[one] not in self.rules:
+            one = next(part for part in grammar.productions[one][-1].right if part in endless)
+            steps += 1  # after as many, it is one that comes back to itself
+        name = grammar.names[one]
+        fault = f"no word comes from rule `{name}`: it never ends"
+        fix = "give it an alternative that does not need itself"
+        raise BadGrammar(fault, where=self.rules[name].where, fix=fix)
 
 
 SIGNS = str.maketrans("&|!+(){},", "·∨¬⁺⟨⟩⟨⟩·", '"')
@@ -264,26 +231,3 @@ def _clean(name: str) -> str:
     text = name.translate(SIGNS).replace(" · ", "·").replace(" ∨ ", "∨")
     short = re.sub(r"\s+", ".", text)[:60].strip("-.")
     return short if NAME.fullmatch(short) else "part"
-
-
-LONGEST_SHOWN = 300
-"""Characters of a word, or of a derivation, that a message shows."""
-
-
-def _reach(rules: Mapping[str, Definition], places: dict[Guard, Where]) -> set[str]:
-    """The rules that words come from; the terminals in them are noted in `places`."""
-    reached = {START}
-    waiting: list[Expression] = [rules[START].inner]
-    for inner in waiting:
-        match inner:
-            case Terminal(guard, where):
-                places.setdefault(guard, where)
-            case Reference(name):
-                if name in rules and name not in reached:
-                    reached.add(name)
-                    waiting.append(rules[name].inner)
-            case Sequence(parts) | Alternatives(parts):
-                waiting += parts
-            case Repeat(once):
-                waiting.append(once)
-    return reached

@@ -25,16 +25,15 @@ class NotLL1(Exception):
 class TopDown:
     """The moves of an LL(1) parser; they raise `NotLL1` if the grammar has none."""
 
-    def __init__(self, grammar: Grammar, end: int | None, options: TaskOptions) -> None:
+    def __init__(self, grammar: Grammar, options: TaskOptions) -> None:
         self.grammar = grammar
         self.options = options
-        self.end = NO_MORE if end is None else end
         self.known: set[Prediction] = set()
         for productions in grammar.productions:
             if sum(grammar.all_nullable(one.right) for one in productions) > 1:
                 raise NotLL1
         self.open = self._find_open()
-        bottom = (grammar.start, self.end)
+        bottom = (grammar.start, grammar.end)
         begin = READ if self._pay_for_ending(bottom) is None else BEGIN
         self.start: Head = begin, bottom
 
@@ -67,7 +66,7 @@ class TopDown:
             rest, reward = read
             paid = add_rewards(self.options.step, reward)
             move = DraftMove(labels, READ, self._cut(rest), paid)
-            if not rest and self.end in prediction:
+            if not rest and self.grammar.end in prediction:
                 paid = add_rewards(paid, self.options.reward)
                 move = DraftMove(labels, DONE, (prediction,), paid)
             found.append(move)
@@ -79,7 +78,7 @@ class TopDown:
         part: list[int] = []
         closed = False
         for symbol in symbols:
-            if closed and (symbol == self.end or self.grammar.first[symbol]):
+            if closed and (symbol == self.grammar.end or self.grammar.first[symbol]):
                 cut.append(tuple(part))
                 part = []
                 closed = False

@@ -36,11 +36,8 @@ class ParserState:
     shift: dict[int, int] = field(default_factory=dict)
     reduce: dict[int, list[Production]] = field(default_factory=dict)
     goto: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def core(self) -> frozenset[Item]:
-        """The items of the kernel without their lookahead."""
-        return frozenset(self.kernel)
+    paid: dict[int, float] = field(default_factory=dict)
+    """The reward for shifting a letter."""
 
     def only_reduction(self) -> Production | None:
         """The production that is reduced whatever comes, if that is the only thing to do."""
@@ -51,9 +48,9 @@ class ParserState:
 class Automaton:
     """The states of the parser, the first one numbered 0."""
 
-    def __init__(self, grammar: Grammar, end: int | None) -> None:
+    def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
-        right = (grammar.start,) if end is None else (grammar.start, end)
+        right = (grammar.start,) if grammar.end == NO_MORE else (grammar.start, grammar.end)
         self.whole = Production(len(grammar.names), right, 0.0)
         """The production of the whole word."""
         self.states: list[ParserState] = []
@@ -62,11 +59,13 @@ class Automaton:
         for state in self.states:
             self._complete(state)
         complete = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
-        others = {state.core for n, state in enumerate(self.states) if n not in complete}
+        others = {
+            frozenset(state.kernel) for n, state in enumerate(self.states) if n not in complete
+        }
         self.ends = {
             n
             for n in complete
-            if len(self.states[n].closure) > 1 or self.states[n].core not in others
+            if len(self.states[n].closure) > 1 or frozenset(self.states[n].kernel) not in others
         }
         """States in which the word is complete, so that no more is read; not those that reduce the
         same production whatever comes, here and in other contexts."""
@@ -126,16 +125,28 @@ class Automaton:
             if dot < len(production.right):
                 moved = after.setdefault(production.right[dot], {})
                 moved[production, dot + 1] = follow
-        by_letter: dict[int, Items] = {}
         for symbol in sorted(after):
             if not self.grammar.is_terminal(symbol):
                 begins = state.begins and self.grammar.is_nullable(symbol)
                 state.goto[symbol] = self._add(after[symbol], begins)
-                continue
-            for letter in self.grammar.letters.of[symbol]:
-                by_letter.setdefault(letter, {}).update(after[symbol])
         if not ended:
-            state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
+            self._shift(state, after)
+
+    def _shift(self, state: ParserState, after: dict[int, Items]) -> None:
+        """Find the states after letters, each of which may be several terminals."""
+        letters = self.grammar.letters
+        by_letter: dict[int, Items] = {}
+        for symbol in filter(self.grammar.is_terminal, sorted(after)):
+            paid = self.grammar.rewards[symbol]
+            for letter in letters.of[symbol]:
+                by_letter.setdefault(letter, {}).update(after[symbol])
+                if state.paid.setdefault(letter, paid) != paid:
+                    fault = (
+                        f"label `{letters.example(letter)}` is two events, which pay differently"
+                    )
+                    fix = "pay both alike, or make rules of them and pay for those"
+                    raise BadGrammar(fault, fix=fix)
+        state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
 
 
 # --- The machine
@@ -162,11 +173,6 @@ class BottomUp:
         self.states = automaton.states
         self.options = options
         self.start: Head = READ, 0
-        cores: dict[object, list[Symbol]] = {}
-        for number, one in enumerate(self.states):
-            cores.setdefault((one.core, number in automaton.ends), []).append(number)
-        self.alike = {number: numbers for numbers in cores.values() for number in numbers}
-        """States that differ in lookahead alone, which LALR(1) parsers merge."""
         self.pays = any(one.reward for found in self.grammar.productions for one in found)
 
     def moves(self, head: Head) -> list[DraftMove]:
@@ -194,7 +200,7 @@ class BottomUp:
         after = state.shift.get(letter)
         if after is None:
             return None
-        paid = add_rewards(move.reward, self._reward_of(state, letter))
+        paid = add_rewards(move.reward, state.paid[letter])
         if after in self.automaton.ends and self.automaton.whole.right[1:]:
             return move._replace(target=DONE, reward=add_rewards(paid, self.options.reward))
         return move._replace(push=(after, *move.push), reward=paid)
@@ -221,21 +227,6 @@ class BottomUp:
         if move is None and letter not in (None, NO_MORE) and self.options.fail != IGNORE:
             return [read._replace(target=LOST, reward=self.options.paid_for_failing)]
         return [move or read]
-
-    def _reward_of(self, state: ParserState, letter: int) -> float:
-        """The reward for reading a letter."""
-        letters = self.grammar.letters
-        reading = {
-            production.right[dot]
-            for production, dot in state.closure
-            if dot < len(production.right) and self.grammar.is_terminal(production.right[dot])
-        }
-        paid = {self.grammar.rewards[one] for one in reading if letter in letters.of[one]}
-        if len(paid) > 1:
-            fault = f"label `{letters.example(letter)}` is two events, which pay differently"
-            fix = "pay both alike, or make rules of them and pay for those"
-            raise BadGrammar(fault, fix=fix)
-        return paid.pop()
 
     def name_state(self, state: State) -> str:
         """The nonterminal of a reduction, the letter, and the symbols that are still to be popped."""

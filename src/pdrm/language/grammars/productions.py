@@ -7,10 +7,9 @@ may hold several events, a guard may hold for several letters, and two guards ma
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from pdrm.errors import BadGrammar, TooLarge, did_you_mean
+from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
     Definition,
@@ -43,17 +42,14 @@ class Letters:
     def __init__(self, alphabet: Alphabet, guards: list[Guard]) -> None:
         self.guards = guards
         self.sets = LabelSets(alphabet)
-        self.store = self.sets
-        possible = self.sets.all.node
-        self.holding = self.store.choose(possible, self.store.leaf(0), self.store.leaf(None))
-        """The guards that hold for a label as bits (None if the label does not exist)."""
-        self.known: dict[int, Guard] = {}
+        read = [self.sets.of(guard).node for guard in guards]
+        self.known = dict(zip(reversed(read), reversed(guards), strict=True))
         """How a set of labels is written."""
-        for number, guard in reversed([*enumerate(guards)]):
-            labels = self.sets.of(guard).node
+        self.holding = self.sets.choose(self.sets.all.node, self.sets.leaf(0), self.sets.leaf(None))
+        """The guards that hold for a label as bits (None if the label does not exist)."""
+        for number, labels in enumerate(read):
             self._split(number, labels)
-            self.known[labels] = guard
-        masks = [mask for mask in self.store.leaves(self.holding) if isinstance(mask, int)]
+        masks = [mask for mask in self.sets.leaves(self.holding) if isinstance(mask, int)]
         self.others = self._labels(0) if 0 in masks else FALSE
         """The labels for which no guard holds."""
         masks = [mask for mask in masks if mask]
@@ -61,7 +57,7 @@ class Letters:
         """The labels of each letter."""
         self.of = [
             frozenset(letter for letter, mask in enumerate(masks) if mask >> number & 1)
-            for number in range(len(self.guards))
+            for number in range(len(guards))
         ]
         """The letters that each guard holds for."""
 
@@ -71,10 +67,10 @@ class Letters:
         def mark(mask: Hashable) -> Hashable:
             return mask | 1 << number if isinstance(mask, int) else mask
 
-        inside = self.store.choose(held, self.holding, self.store.leaf(None))
-        marked = self.store.rename_leaves(inside, mark, {})
-        self.holding = self.store.choose(held, marked, self.holding)
-        if len(self.store.leaves(self.holding)) > MOST_LETTERS + 2:
+        inside = self.sets.choose(held, self.holding, self.sets.leaf(None))
+        marked = self.sets.rename_leaves(inside, mark, {})
+        self.holding = self.sets.choose(held, marked, self.holding)
+        if len(self.sets.leaves(self.holding)) > MOST_LETTERS + 2:
             fault = f"the events make more than {MOST_LETTERS} different labels"
             fix = "declare which events exclude each other, or use simpler guards"
             raise TooLarge(fault, fix=fix)
@@ -89,10 +85,10 @@ class Letters:
 
     def _labels(self, mask: int) -> int:
         """The labels for which just these guards hold."""
-        return self.store.rename_leaves(self.holding, lambda held: held == mask, {})
+        return self.sets.rename_leaves(self.holding, lambda held: held == mask, {})
 
 
-# --- Productions
+# --- Rules written out
 
 START = "start"
 """The rule that the words of the language come from."""
@@ -100,90 +96,6 @@ NO_MORE = -1
 """The end of a word, as a letter or as a symbol below all others."""
 MOST_VARIANTS = 32
 """Bodies that one alternative is written out to at most; further groups become nonterminals."""
-
-
-class Production(NamedTuple):
-    """One way to rewrite a nonterminal, and the reward when that is complete."""
-
-    left: int
-    right: tuple[int, ...]
-    reward: float
-
-
-class Derivation(NamedTuple):
-    """The length of a shortest word of a symbol, the production that it begins with, and the rewards."""
-
-    length: int
-    production: Production
-    reward: float
-
-
-@dataclass
-class Grammar:
-    """Terminals are numbered 0, 1, …, then come the nonterminals, the start symbol first."""
-
-    guards: list[Guard]
-    names: list[str]
-    rewards: list[float]
-    """Those for reading each terminal."""
-    productions: list[list[Production]]
-    """Those of each symbol (none of a terminal)."""
-
-    @property
-    def start(self) -> int:
-        return len(self.guards)
-
-    def is_terminal(self, symbol: int) -> bool:
-        return symbol < self.start
-
-    def analyse(self, letters: Letters) -> None:
-        """Find shortest words and first letters, by repetition until nothing is new."""
-        self.letters = letters
-        self.shortest: dict[int, Derivation] = {}
-        self.first = [*letters.of, *(frozenset[int]() for _ in self.names[self.start :])]
-        for terminal in range(self.start):
-            self.shortest[terminal] = Derivation(1, Production(terminal, (), 0.0), 0.0)
-        every = [one for productions in reversed(self.productions) for one in productions]
-        grew = True
-        while grew:
-            grew = False
-            for production in every:
-                if all(symbol in self.shortest for symbol in production.right):
-                    grew |= self._shorten(production)
-                first = self.first[production.left] | self.first_of(production.right)
-                grew |= first != self.first[production.left]
-                self.first[production.left] = first
-
-    def _shorten(self, production: Production) -> bool:
-        """Use a production for the shortest word of its left side, if it is shorter."""
-        parts = [self.shortest[symbol] for symbol in production.right]
-        length = min(sum(part.length for part in parts), MOST_SYMBOLS)
-        known = self.shortest.get(production.left)
-        if known is not None and known.length <= length:
-            return False
-        reward = add_rewards(production.reward, *(part.reward for part in parts))
-        self.shortest[production.left] = Derivation(length, production, reward)
-        return True
-
-    def is_nullable(self, symbol: int) -> bool:
-        """Return True if a symbol can stand for no event."""
-        return symbol in self.shortest and not self.shortest[symbol].length
-
-    def all_nullable(self, symbols: Iterable[int]) -> bool:
-        """Return True if all symbols can stand for no event."""
-        return all(map(self.is_nullable, symbols))
-
-    def first_of(self, symbols: Iterable[int]) -> frozenset[int]:
-        """The letters that a sequence of symbols can begin with."""
-        found: frozenset[int] = frozenset()
-        for symbol in symbols:
-            found |= self.first[symbol]
-            if not self.is_nullable(symbol):
-                break
-        return found
-
-
-# --- From rules to productions
 
 
 class Payment(NamedTuple):
@@ -199,70 +111,42 @@ Symbol = Terminal | Reference | Alternatives | Repeat | Sequence | Payment
 Body = tuple[Symbol, ...]
 
 
-def expand(
-    rules: Mapping[str, Definition], complete: Mapping[str, float], end: Guard | None, lr: bool
-) -> Grammar:
-    """The productions of the rules that words come from.
+class Expansion:
+    """The rules that words come from, as ways to rewrite nonterminals.
 
     Groups and repetitions become nonterminals. For a bottom-up parser (`lr`), repetitions are
     left-recursive, and other groups are written out.
     """
-    expansion = _Expansion(rules, lr)
-    start: Symbol = Reference(START, rules[START].where)
-    bodies: dict[Symbol, list[Body]] = {start: []}
-    terminals: dict[Guard, None] = {}
-    total = 0
-    for symbol in (order := [start]):
-        bodies[symbol] = list(dict.fromkeys(expansion.define(symbol)))
-        paid = complete.get(str(symbol), 0.0)
-        if paid and not lr:
-            bodies[symbol] = [(*body, Payment(paid)) for body in bodies[symbol]]
-        for part in (part for body in bodies[symbol] for part in body):
-            total += 1
-            if isinstance(part, Terminal):
-                terminals.setdefault(part.guard)
-            elif part not in bodies:
-                bodies[part] = []
-                order.append(part)
-        if total > MOST_SYMBOLS:
-            raise _too_large()
-    if end is not None:
-        terminals[end] = None
-    return _number(list(terminals), bodies, complete, lr)
 
-
-def _number(
-    guards: list[Guard],
-    bodies: Mapping[Symbol, list[Body]],
-    complete: Mapping[str, float],
-    lr: bool,
-) -> Grammar:
-    """The grammar of these bodies, with numbers for terminals and nonterminals."""
-    numbers: dict[object, int] = {one: at for at, one in enumerate([*guards, *bodies])}
-    productions: list[list[Production]] = [[] for _ in guards]
-    for symbol, options in bodies.items():
-        reward = complete.get(str(symbol), 0.0) if lr else 0.0
-        if isinstance(symbol, Payment):
-            reward = symbol.reward
-        found = []
-        for body in options:
-            keys = (one.guard if isinstance(one, Terminal) else one for one in body)
-            right = tuple(numbers[key] for key in keys)
-            found.append(Production(numbers[symbol], right, reward))
-        productions.append(found)
-    names = [*map(str, guards), *map(str, bodies)]
-    rewards = [complete.get(f'"{guard}"', 0.0) for guard in guards]
-    return Grammar(guards, names, rewards, productions)
-
-
-class _Expansion:
-    """The bodies of nonterminals: references, and expressions that are nonterminals themselves."""
-
-    def __init__(self, rules: Mapping[str, Definition], lr: bool) -> None:
+    def __init__(
+        self, rules: Mapping[str, Definition], complete: Mapping[str, float], lr: bool
+    ) -> None:
         self.rules = rules
+        self.complete = complete
         self.lr = lr
+        start: Symbol = Reference(START, rules[START].where)
+        self.bodies: dict[Symbol, list[Body]] = {start: []}
+        """The ways to rewrite each nonterminal."""
+        self.terminals: dict[Guard, Where] = {}
+        """The first place of each terminal."""
+        total = 0
+        for symbol in (order := [start]):
+            bodies = list(dict.fromkeys(self._define(symbol)))
+            paid = complete.get(str(symbol), 0.0)
+            if paid and not lr:
+                bodies = [(*body, Payment(paid)) for body in bodies]
+            self.bodies[symbol] = bodies
+            for part in (part for body in bodies for part in body):
+                total += 1
+                if isinstance(part, Terminal):
+                    self.terminals.setdefault(part.guard, part.where)
+                elif part not in self.bodies:
+                    self.bodies[part] = []
+                    order.append(part)
+            if total > MOST_SYMBOLS:
+                raise _too_large()
 
-    def define(self, symbol: Symbol) -> list[Body]:
+    def _define(self, symbol: Symbol) -> list[Body]:
         """The ways to rewrite a nonterminal."""
         match symbol:
             case Payment():
@@ -328,3 +212,102 @@ class _Expansion:
 def _too_large() -> TooLarge:
     fix = "use fewer rules, or build the machine in Python"
     return TooLarge(f"the grammar has more than {MOST_SYMBOLS:,} symbols", fix=fix)
+
+
+# --- Productions
+
+
+class Production(NamedTuple):
+    """One way to rewrite a nonterminal, and the reward when that is complete."""
+
+    left: int
+    right: tuple[int, ...]
+    reward: float
+
+
+class Derivation(NamedTuple):
+    """The length of a shortest word of a symbol, the production that it begins with, and the rewards."""
+
+    length: int
+    production: Production
+    reward: float
+
+
+class Grammar:
+    """Terminals are numbered 0, 1, …, then come the nonterminals, the start symbol first."""
+
+    def __init__(self, letters: Letters, expansion: Expansion, end: Guard | None) -> None:
+        bodies = expansion.bodies
+        complete = expansion.complete
+        self.letters = letters
+        self.start = len(letters.guards)
+        self.names = [*map(str, letters.guards), *map(str, bodies)]
+        self.rewards = [complete.get(f'"{guard}"', 0.0) for guard in letters.guards]
+        """Those for reading each terminal."""
+        self.productions: list[list[Production]] = [[] for _ in letters.guards]
+        """Those of each symbol (none of a terminal)."""
+        numbers: dict[object, int] = {}
+        for one in (*letters.guards, *bodies):
+            numbers[one] = len(numbers)
+        self.end = NO_MORE if end is None else numbers[end]
+        """The terminal that ends every word, or `NO_MORE`."""
+        for symbol, options in bodies.items():
+            reward = complete.get(str(symbol), 0.0) if expansion.lr else 0.0
+            if isinstance(symbol, Payment):
+                reward = symbol.reward
+            found = []
+            for body in options:
+                keys = (one.guard if isinstance(one, Terminal) else one for one in body)
+                right = tuple(numbers[key] for key in keys)
+                found.append(Production(numbers[symbol], right, reward))
+            self.productions.append(found)
+        self.shortest: dict[int, Derivation] = {}
+        self.first = [*letters.of, *(frozenset[int]() for _ in bodies)]
+        """The letters that each symbol can begin with."""
+        self._analyse()
+
+    def is_terminal(self, symbol: int) -> bool:
+        return symbol < self.start
+
+    def _analyse(self) -> None:
+        """Find shortest words and first letters, by repetition until nothing is new."""
+        for terminal in range(self.start):
+            self.shortest[terminal] = Derivation(1, Production(terminal, (), 0.0), 0.0)
+        every = [one for productions in reversed(self.productions) for one in productions]
+        grew = True
+        while grew:
+            grew = False
+            for production in every:
+                if all(symbol in self.shortest for symbol in production.right):
+                    grew |= self._shorten(production)
+                first = self.first[production.left] | self.first_of(production.right)
+                grew |= first != self.first[production.left]
+                self.first[production.left] = first
+
+    def _shorten(self, production: Production) -> bool:
+        """Use a production for the shortest word of its left side, if it is shorter."""
+        parts = [self.shortest[symbol] for symbol in production.right]
+        length = min(sum(part.length for part in parts), MOST_SYMBOLS)
+        known = self.shortest.get(production.left)
+        if known is not None and known.length <= length:
+            return False
+        reward = add_rewards(production.reward, *(part.reward for part in parts))
+        self.shortest[production.left] = Derivation(length, production, reward)
+        return True
+
+    def is_nullable(self, symbol: int) -> bool:
+        """Return True if a symbol can stand for no event."""
+        return symbol in self.shortest and not self.shortest[symbol].length
+
+    def all_nullable(self, symbols: Iterable[int]) -> bool:
+        """Return True if all symbols can stand for no event."""
+        return all(map(self.is_nullable, symbols))
+
+    def first_of(self, symbols: Iterable[int]) -> frozenset[int]:
+        """The letters that a sequence of symbols can begin with."""
+        found: frozenset[int] = frozenset()
+        for symbol in symbols:
+            found |= self.first[symbol]
+            if not self.is_nullable(symbol):
+                break
+        return found

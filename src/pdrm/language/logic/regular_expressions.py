@@ -70,8 +70,8 @@ def build(task: TaskText) -> PushdownRewardMachine:
     expression = read_expression(task.body, task.file)
     translation = Translation(task, {START: Definition(START, expression, where)})
     with placing(where, translation.places):
-        grammar, _ = translation.expand(lr=False)
-        return reward_machine(_explore(grammar), task.name, task.options, where)
+        acceptor = _explore(translation.expand(lr=False))
+        return reward_machine(acceptor, task.name, task.options, where)
 
 
 Form = tuple[int, ...]
@@ -112,7 +112,7 @@ def _explore(grammar: Grammar) -> Acceptor:
                 order.append(after)
             return numbers[after]
 
-        moves.append(letters.store.rename_leaves(letters.holding, lead, {}))
+        moves.append(letters.sets.rename_leaves(letters.holding, lead, {}))
         accepting.append(() in derived)
         size += sum(map(len, derived))
         if len(order) > MOST_WORKED_OUT or size > LARGEST_FORMS:
