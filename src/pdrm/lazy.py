@@ -133,6 +133,14 @@ def _find_homes(package: str) -> dict[str, str]:
     return {name: module for module, names in lines for name in re.findall(r"\w+", names)}
 
 
+def load_package(module: str, package: str) -> Any:
+    """A module of a package that pdrm works without; `package`: what pip installs."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackage(f"{package} is not installed", fix=f"pip install {package}") from error
+
+
 # --- Values that show themselves in a notebook
 
 
@@ -154,8 +162,4 @@ class Displayed:
 
 def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
     """A pandas `DataFrame` of rows, or of columns by their names."""
-    try:
-        import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError as error:
-        raise MissingPackage("a frame needs pandas", fix="pip install pandas") from error
-    return pandas.DataFrame(records)
+    return load_package("pandas", "pandas").DataFrame(records)

@@ -11,8 +11,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.util.tensor_util import make_ndarray
 from wandb.proto.wandb_internal_pb2 import Record
 
+from pdrm import lazy
 from pdrm.errors import BadSetting, MissingPackage
-from pdrm.learning import sinks
 from pdrm.learning.run import train
 from pdrm.learning.sinks import TensorBoard, WeightsAndBiases, sink_for
 
@@ -101,7 +101,7 @@ def test_wandb_keeps_the_tests(tmp_path):
 
 def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(
-        sinks.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name))
+        lazy, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name))
     )
     with pytest.raises(MissingPackage) as caught:
         TensorBoard(tmp_path)

@@ -121,7 +121,7 @@ def test_words_are_read_by_the_fields():
         (PPO, "envs=3"),
     ):
         with pytest.raises(BadSetting):
-            parse_setting(kind, word)
+            kind(**dict([parse_setting(kind, word)]))
 
 
 def test_an_agent_is_shown_by_what_was_set():

@@ -12,7 +12,7 @@ import pdrm
 from pdrm.cli.main import COMMANDS
 from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadSetting, TaskWarning, UnknownChoice, WrongKind
-from pdrm.learning.evaluation import Moment
+from pdrm.learning.evaluation import Episode, Moment
 from pdrm.learning.replays import Replay
 from pdrm.machines.transitions import Configuration
 
@@ -51,7 +51,7 @@ def test_machine_success_and_seeds_are_given_as_on_the_command_line(world):
 def test_a_replay_shows_rewards_that_people_read(world):
     here = Configuration("go", ("#",))
     moments = [Moment(0, here, 0, frozenset(), 0.05, -0.2), Moment(0, here, 0, frozenset(), 1e-10)]
-    shown = str(Replay(pdrm.Task(world, TASK), moments))
+    shown = str(Replay(pdrm.Task(world, TASK), Episode(moments, truncated=False)))
     assert str(moments[0].reward) == "-0.15000000000000002"
     assert "reward -0.15   total -0.15" in shown
     assert "reward 1e-10" in shown
@@ -113,7 +113,7 @@ def test_how_episodes_ended_says_which_were_cut_off(world):
     )
     assert "truncated in go: 7" in found._repr_html_()
     assert json.loads(json.dumps(found)) == found
-    assert "truncated in go after 9 steps" in repr(run.replay())
+    assert "truncated in go" in repr(run.replay())
 
 
 def test_the_line_of_a_curve_is_within_its_band(world):

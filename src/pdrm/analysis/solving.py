@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import inf
 from time import monotonic
 from typing import Any
@@ -378,13 +378,14 @@ def find_solution(
     return solution
 
 
+@lru_cache(maxsize=100)
 def find_optimal_value(task: Task, discount: float) -> float | None:
     """The optimal value from the start, with the whole stack in view and no step limit.
 
     None if it is not found in little time: moves are random, the domain is large or continuous, or
     what was learnt is tested elsewhere.
     """
-    if task.continuous or not 0 < discount < 1 or task.finite.tests:
+    if not isinstance(task.domain, FiniteDomain) or task.domain.tests or not 0 < discount < 1:
         return None
     try:
         compile_solver()  # which takes time, but once

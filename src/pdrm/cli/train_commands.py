@@ -75,7 +75,8 @@ def train(
     from pdrm.files import ensure_folder
     from pdrm.learning.execution import Planned, train_all
     from pdrm.learning.run_folder import resolve_seeds
-    from pdrm.learning.settings import check_count
+    from pdrm.learning.run_loop import SINKS
+    from pdrm.learning.settings import check_choice, check_count
 
     if seed is not None and seeds is not None:
         raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
@@ -83,9 +84,7 @@ def train(
     check_count("seed", seed or 0, 0)
     chosen_workers = pdrm.learning.Workers(count=workers)
     if log is not None:
-        from pdrm.learning.sinks import check_sink
-
-        check_sink(log)
+        check_choice("log", log, SINKS)
     task = pdrm.Task(domain, machine, success=tuple(success or ()))
     given = {"k": k, "episodes": episodes, "total_timesteps": steps}
     chosen = _agent(task, agent, given, set_ or ())

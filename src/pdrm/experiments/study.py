@@ -373,7 +373,6 @@ def run_study(
     ([], [(2, 2, 10)])
     """
     studies = [study] if isinstance(study, Study) else list(study)
-    chosen = Workers(count=workers) if isinstance(workers, int) else workers
     place, shown = Path(folder), is_shown() if progress is None else progress
     runs, store = plan(studies), Store.below(place)
     if not all(store.done(run.spec) for run in runs):
@@ -384,7 +383,7 @@ def run_study(
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(store.root)
     try:
-        outcome = train_all(runs, store.root, chosen, largest_policy=LARGEST_POLICY, shown=shown)
+        outcome = train_all(runs, store.root, workers, largest_policy=LARGEST_POLICY, shown=shown)
     except KeyboardInterrupt:
         done = sum(store.done(run.spec) for run in runs)
         said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"

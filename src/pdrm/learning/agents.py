@@ -8,8 +8,7 @@ is marked. A setting left at None is the task's: the paper's for a domain of the
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -27,13 +26,16 @@ from pdrm.learning.settings import (
     USUAL_PPO,
     USUAL_RPPO,
     USUAL_SAC,
+    USUAL_SUMMARY,
     USUAL_TABLES,
     WATER_SETTINGS,
     WITH_CHANCE,
     BuiltInAgent,
     Number,
     bad_setting,
+    check_choice,
     list_settings,
+    settings_class,
     vars_of,
 )
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -51,10 +53,7 @@ def _check_shaping(agent: QLearning | Deep) -> None:
     """Raise unless rewards can be shaped as the agent says."""
     if agent.shaping is None or (agent.shaping == AUTO and isinstance(agent, Deep)):
         return
-    if agent.shaping not in SHAPINGS:
-        wanted = f"one of {', '.join(SHAPINGS)}"
-        fix = did_you_mean(str(agent.shaping), SHAPINGS)
-        raise BadSetting(f"shaping is {agent.shaping!r}, but must be {wanted}", fix=fix)
+    check_choice("shaping", agent.shaping, SHAPINGS)
     if agent.shaping == NOTHING:
         return
     if isinstance(agent, CountingQ):
@@ -116,11 +115,11 @@ class Extras(NamedTuple):
     r_minus: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class Tabular(BuiltInAgent):
     """Settings of every tabular agent."""
 
-    usual: ClassVar[Mapping[str, Any]] = USUAL_TABLES
+    usual = USUAL_TABLES
 
     episodes: int = TASK
     """Training episodes."""
@@ -136,7 +135,7 @@ class Tabular(BuiltInAgent):
     """Steps after which an episode is truncated (default: the domain's own limit)."""
 
     def __post_init__(self) -> None:
-        BuiltInAgent.__post_init__(self)
+        super().__post_init__()
         both = self.epsilon is not None and self.epsilon_least is not None
         if both and self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
@@ -159,7 +158,7 @@ class Tabular(BuiltInAgent):
         return dict(self.usual)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class QLearning(Tabular):
     """Q-learning over what the agent sees of the environment, the machine and its stack.
 
@@ -167,7 +166,7 @@ class QLearning(Tabular):
     QLearning(k=1, episodes=10, learning_rate=0.1)
     """
 
-    name: ClassVar[str] = "q"
+    name = "q"
 
     updates_per_episode: int | None = None
     """Updates after which an episode is truncated (instead of the paper's wall-clock limit; default: never)."""
@@ -178,17 +177,15 @@ class QLearning(Tabular):
     """γ of Φ, below 1 (default: the agent's own)."""
 
     def __post_init__(self) -> None:
-        super(QLearning, self).__post_init__()
+        super().__post_init__()
         _check_shaping(self)
         if isinstance(self, CpRM | CountingCQL):
-            known = [choice.value for choice in Counterfactuals][1:]
-            if self.counterfactuals not in known:
-                fault = f"agent `{self.name}` with counterfactuals {str(self.counterfactuals)!r}"
-                raise BadSetting(fault, fix=did_you_mean(str(self.counterfactuals), known))
+            known = list(Counterfactuals)[1:]
+            check_choice("counterfactuals", self.counterfactuals, known)
             object.__setattr__(self, "counterfactuals", Counterfactuals(self.counterfactuals))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class CpRM(QLearning):
     """Q-learning with counterfactual experiences (Section 6): every step also teaches what would have happened elsewhere.
 
@@ -196,7 +193,7 @@ class CpRM(QLearning):
     <Counterfactuals.DEDUPLICATED: 'deduplicated'>
     """
 
-    name: ClassVar[str] = "cprm"
+    name = "cprm"
 
     counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
     """The stacks of counterfactual experiences: `exhaustive` (as printed) or `deduplicated`."""
@@ -204,7 +201,7 @@ class CpRM(QLearning):
     """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class CountingQ(QLearning):
     """Q-learning over the counters of a counting reward automaton instead of a stack, all of which it sees.
 
@@ -212,7 +209,7 @@ class CountingQ(QLearning):
     'full'
     """
 
-    name: ClassVar[str] = "cra-q"
+    name = "cra-q"
 
     k: int | str = FULL
     operations_per_episode: int | None = None
@@ -220,18 +217,18 @@ class CountingQ(QLearning):
     wall-clock limit; default: 30,000 if the automaton simulates a stack, else never)."""
 
     def usual_for(self, task: Task) -> dict[str, Any]:
-        found = QLearning.usual_for(self, task)
+        found = super().usual_for(task)
         is_own = isinstance(task.machine, CountingRewardAutomaton) or (
             task.text is None and task.machine.name in COUNTED
         )
         return found if is_own else {**found, "operations_per_episode": OPERATIONS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class CountingCQL(CountingQ):
     """Q-learning over counters with counterfactual experiences, the counting automata's own method (CQL)."""
 
-    name: ClassVar[str] = "cra-cql"
+    name = "cra-cql"
 
     counterfactuals: Counterfactuals = Counterfactuals.EXHAUSTIVE
     """The counters of counterfactual experiences: `exhaustive` or `deduplicated`."""
@@ -239,7 +236,7 @@ class CountingCQL(CountingQ):
     """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class Hierarchical(Tabular):
     """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack).
 
@@ -249,7 +246,7 @@ class Hierarchical(Tabular):
     0.0
     """
 
-    name: ClassVar[str] = "hrm"
+    name = "hrm"
 
     r_plus: float = 1.0
     """r⁺: what an option's policy is paid for completing the option, in addition to the machine and the environment."""
@@ -257,12 +254,12 @@ class Hierarchical(Tabular):
     """r⁻: likewise, if the option ends without being completed."""
 
     def __post_init__(self) -> None:
-        Tabular.__post_init__(self)
+        super().__post_init__()
         if self.r_minus >= self.r_plus:
             raise bad_setting("r_minus", self.r_minus, f"less than r_plus, {self.r_plus!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class Summary(BuiltInAgent):
     """Ours: learns the moves of a deterministic environment, and acts optimally by them with the whole stack in view.
 
@@ -272,8 +269,8 @@ class Summary(BuiltInAgent):
     'full'
     """
 
-    name: ClassVar[str] = "summary"
-    usual: ClassVar[Mapping[str, Any]] = {"discount": 0.99}
+    name = "summary"
+    usual = USUAL_SUMMARY
 
     k: int | str = FULL
     episodes: int = 500
@@ -285,7 +282,7 @@ class Summary(BuiltInAgent):
     test_every: int = 10
 
     def __post_init__(self) -> None:
-        BuiltInAgent.__post_init__(self)
+        super().__post_init__()
         if self.k != FULL:
             raise BadSetting(f"agent `{self.name}` sees the whole stack", fix='k="full"')
         if self.discount is not None and not self.discount < 1:
@@ -299,15 +296,15 @@ class Summary(BuiltInAgent):
 # --- Deep agents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class Deep(BuiltInAgent):
     """Settings of every deep agent."""
 
-    deep: ClassVar[bool] = True
-    unit: ClassVar[str] = "timesteps"
+    deep = True
+    unit = "timesteps"
     continuous: ClassVar[bool | None] = None
     """True if it chooses actions that are vectors, None for either kind."""
-    usual: ClassVar[Mapping[str, Any]] = USUAL_DEEP
+    usual = USUAL_DEEP
 
     total_timesteps: Number = TASK
     """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
@@ -339,7 +336,7 @@ class Deep(BuiltInAgent):
     """Ours: γ of Φ, below 1 (default: 0.6, or the agent's own for SAC)."""
 
     def __post_init__(self) -> None:
-        BuiltInAgent.__post_init__(self)
+        super().__post_init__()
         _check_shaping(self)
 
     @classmethod
@@ -356,7 +353,7 @@ class Deep(BuiltInAgent):
         return {**self.usual, **WATER_SETTINGS[self.name]} if task.continuous else dict(self.usual)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class PPO(Deep):
     """Proximal policy optimisation.
 
@@ -364,8 +361,8 @@ class PPO(Deep):
     0.2
     """
 
-    name: ClassVar[str] = "ppo"
-    usual: ClassVar[Mapping[str, Any]] = USUAL_PPO
+    name = "ppo"
+    usual = USUAL_PPO
 
     n_steps: int = TASK
     """Steps of each environment between updates."""
@@ -395,7 +392,7 @@ class PPO(Deep):
     learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class RecurrentPPO(PPO):
     """PPO with an LSTM each for actor and critic, before their hidden layers.
 
@@ -403,8 +400,8 @@ class RecurrentPPO(PPO):
     256
     """
 
-    name: ClassVar[str] = "rppo"
-    usual: ClassVar[Mapping[str, Any]] = USUAL_RPPO
+    name = "rppo"
+    usual = USUAL_RPPO
 
     lstm_hidden_size: int = TASK
     """Units of each LSTM."""
@@ -413,7 +410,7 @@ class RecurrentPPO(PPO):
     `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
-        PPO.__post_init__(self)
+        super().__post_init__()
         sizes = (self.sequence_length, self.n_steps, self.batch_size)
         if None in sizes:
             return
@@ -422,7 +419,7 @@ class RecurrentPPO(PPO):
             raise BadSetting(fault, fix="let sequence_length divide n_steps and batch_size")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class OffPolicy(Deep):
     """Settings of both DQN and SAC."""
 
@@ -445,7 +442,7 @@ class OffPolicy(Deep):
     or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class DQN(OffPolicy):
     """Deep Q-learning.
 
@@ -453,9 +450,9 @@ class DQN(OffPolicy):
     0.8
     """
 
-    name: ClassVar[str] = "dqn"
-    continuous: ClassVar[bool | None] = False
-    usual: ClassVar[Mapping[str, Any]] = USUAL_DQN
+    name = "dqn"
+    continuous = False
+    usual = USUAL_DQN
 
     target_update_interval: int = TASK
     """Steps, over all environments, between updates of the target network."""
@@ -469,7 +466,7 @@ class DQN(OffPolicy):
     """Maximum gradient norm."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@settings_class
 class SAC(OffPolicy):
     """Soft actor-critic, for continuous actions.
 
@@ -477,9 +474,9 @@ class SAC(OffPolicy):
     0.005
     """
 
-    name: ClassVar[str] = "sac"
-    continuous: ClassVar[bool | None] = True
-    usual: ClassVar[Mapping[str, Any]] = USUAL_SAC
+    name = "sac"
+    continuous = True
+    usual = USUAL_SAC
 
     ent_coef: float | None = None
     """The weight of entropy (default: learnt, towards `target_entropy`)."""

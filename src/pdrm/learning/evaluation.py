@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -189,26 +190,26 @@ class Evaluation(dict[str, Any]):
     """
 
     @classmethod
-    def of(cls, task: Task, played: Sequence[Played], **about: Any) -> Evaluation:
+    def of(cls, task: Task, tests: Sequence[Test], **about: Any) -> Evaluation:
         """Sum up the episodes of some runs of a task."""
-        columns = zip(*(one[:5] for one in played), strict=True)
-        returns, steps, ends, discounted, truncated = map(np.concatenate, columns)
-        pairs = zip(ends.tolist(), truncated.tolist(), strict=True)
-        counted = Counter(TRUNCATED * limit + end for end, limit in pairs)
-        settled = settle_returns(returns)
-        full = [int(one.stack_full.sum()) for one in played if one.stack_full is not None]
-        if full:
-            about["truncated_by_stack"] = sum(full)
+
+        def join(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(test, name) for test in tests])
+
+        returns, ends, truncated = settle_returns(join("returns")), join("ends"), join("truncated")
+        said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
+        if tests[0].stack_full is not None:
+            about["truncated_by_stack"] = int(join("stack_full").sum())
         return cls(
             domain=task.name,
-            episodes=len(settled),
-            mean_return=float(settled.mean()),
-            mean_discounted_return=float(discounted.mean()),
+            episodes=len(returns),
+            mean_return=float(returns.mean()),
+            mean_discounted_return=float(join("discounted").mean()),
             discount=task.discount,
-            returns=settled.tolist(),
-            mean_steps=float(steps.mean()),
+            returns=returns.tolist(),
+            mean_steps=float(join("steps").mean()),
             success=float(find_successes(ends, task.success).mean()),
-            ends=dict(counted.most_common()),
+            ends=dict(Counter(said.tolist()).most_common()),
             truncated=int(truncated.sum()),
             **about,
         )
@@ -296,6 +297,10 @@ class Episode(NamedTuple):
         """The machine's last state."""
         return self.moments[-1].configuration.state
 
+    def facts(self) -> dict[str, Any]:
+        """The summary: return, steps and the machine's last state."""
+        return {"return": self.reward, "steps": self.steps, "end": self.end}
+
     def discounted(self, discount: float) -> float:
         """The discounted return. Rewards before the first action, and for it, count in full, as in an optimal value.
 
@@ -310,19 +315,31 @@ class Episode(NamedTuple):
 
 # --- Any policy, on the task's environment
 
+Watcher = Callable[[int, bool], None]
 
-def play_policy(env: Any, policy: Policy, episodes: int, seed: int) -> Iterator[Episode]:
-    """Episodes of a policy, one after the other with one generator, on an environment of `pdrm.wrap`."""
+
+def play_policy(
+    env: Any, policy: Policy, episodes: int, seed: int, watch: Watcher | None = None
+) -> Iterator[Episode]:
+    """Episodes of a policy, one after the other with one generator, on an environment of `pdrm.wrap`.
+
+    watch: Called at the beginning and after every step, with the number of steps and True if it was the last.
+    """
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)
         if isinstance(policy, Remembering):
             policy.reset()
-        moments = [_moment(observation, None, info)]
-        terminated = truncated = False
-        while not (terminated or truncated):
+        moments: list[Moment] = []
+        action, terminated, truncated, over = None, False, False, False
+        while True:
+            if watch is not None:
+                watch(len(moments), over)
+            moments.append(_moment(observation, action, info))
+            if over:
+                break
             action = policy.act(observation, info)
             observation, _, terminated, truncated, info = env.step(action)
-            moments.append(_moment(observation, action, info))
+            over = terminated or truncated
         yield Episode(moments, bool(truncated) and not terminated)
     env.close()
 
@@ -342,37 +359,20 @@ def _moment(observation: Any, action: Any, info: Any) -> Moment:
 
 def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
     """An evaluation: episodes in each of the task's evaluation domains."""
-    each = [
-        one for where in task.tested_on for one in play_policy(where.env(k), policy, episodes, seed)
-    ]
-    played = Played.of(each, task.discount)
-    return Test(played.returns, played.steps, played.ends)
+    each = (play_policy(where.env(k), policy, episodes, seed) for where in task.tested_on)
+    return sum_up(chain.from_iterable(each), task.discount)
 
 
-class Played(NamedTuple):
-    """E episodes without exploration."""
-
-    returns: npt.NDArray[np.float64]
-    steps: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.str_]
-    """[E] each: as in a `Test`."""
-    discounted: npt.NDArray[np.float64]
-    """[E]: the discounted returns."""
-    truncated: npt.NDArray[np.bool_]
-    """[E]: the episodes that a limit ended."""
-    stack_full: npt.NDArray[np.bool_] | None = None
-    """[E]: those of networks that a full stack ended."""
-
-    @classmethod
-    def of(cls, each: Sequence[Episode], discount: float) -> Played:
-        """The numbers of some episodes."""
-        return cls(
-            np.array([one.reward for one in each]),
-            np.array([one.steps for one in each], np.int64),
-            np.array([one.end for one in each]),
-            np.array([one.discounted(discount) for one in each]),
-            np.array([one.truncated for one in each]),
-        )
+def sum_up(episodes: Iterable[Episode], discount: float) -> Test:
+    """The numbers of some episodes."""
+    each = list(episodes)
+    return Test(
+        np.array([one.reward for one in each]),
+        np.array([one.steps for one in each], np.int64),
+        np.array([one.end for one in each]),
+        discounted=np.array([one.discounted(discount) for one in each]),
+        truncated=np.array([one.truncated for one in each]),
+    )
 
 
 # --- Tables, with the readable machine

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -23,11 +23,12 @@ import joblib
 
 from pdrm.errors import BadSetting, PdrmError, WorkersLost, did_you_mean
 from pdrm.files import ensure_folder
+from pdrm.lazy import load_package
 from pdrm.learning.evaluation import format_return
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import PROGRESS, RunProgress, RunSpec, is_done, read_progress
-from pdrm.learning.run_loop import Watch, execute
-from pdrm.learning.sinks import load_package, log_tests
+from pdrm.learning.run_loop import SINKS, Watch, execute
+from pdrm.learning.settings import check_choice, check_count
 from pdrm.progress import COMPILING, duration, say, show_progress
 
 # --- The workers
@@ -56,8 +57,7 @@ class Workers:
     """Memory of all runs at once (default: 60 % of this machine's, or no limit with an address)."""
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise BadSetting(f"{self.count} workers", fix="a positive integer, such as workers=2")
+        check_count("workers", self.count, 1)
         if self.backend not in BACKENDS:
             fix = did_you_mean(self.backend, BACKENDS)
             raise BadSetting(f"no backend is called `{self.backend}`", fix=fix)
@@ -82,21 +82,13 @@ class Workers:
         """True if the only worker is this process."""
         return self.count == 1 and self.backend == "loky"
 
-    def ready(self) -> AbstractContextManager[None]:
-        """Start or find the workers; joblib uses them inside."""
-        started = {"loky": _loky, "dask": _dask, "ray": _ray}
-        return started[self.backend](self)
-
 
 @contextmanager
 def _loky(workers: Workers) -> Iterator[None]:
     several: dict[str, Any] = {}
     if workers.count > 1:
-        several = {
-            "inner_max_num_threads": 1,
-            "initializer": _leave_with,
-            "initargs": (os.getpid(),),
-        }
+        several = {"inner_max_num_threads": 1}
+        several |= {"initializer": _leave_with, "initargs": (os.getpid(),)}
     with joblib.parallel_config(backend="loky", n_jobs=workers.count, **several):
         yield
 
@@ -166,13 +158,12 @@ class Planned(NamedTuple):
 
     @property
     def guess(self) -> float:
-        """The seconds, if known."""
-        return UNKNOWN_SECONDS if self.seconds is None else self.seconds
+        """The seconds; 1 if they are not known."""
+        return 1.0 if self.seconds is None else self.seconds
 
 
 Batch = list[Planned]
 """Runs that are trained side by side; of tabular agents one."""
-UNKNOWN_SECONDS = 1.0
 
 
 def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, list[Batch]]]:
@@ -190,8 +181,8 @@ def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, li
     for batch in sorted(batches.values(), key=turn):
         largest = max(run.gigabytes for run in batch)
         fitting = workers.count
-        while fitting > 1 and fitting * largest > workers.memory:
-            fitting -= 1
+        if fitting * largest > workers.memory:
+            fitting = max(1, int(workers.memory / largest))
         rounds.setdefault(fitting, []).append(batch)
     return sorted(rounds.items(), reverse=True)
 
@@ -208,15 +199,21 @@ class Failure(NamedTuple):
     """A run that could not be done, and why."""
 
     run: Planned
-    why: str
-    error: Exception | None = None
-    """The error itself, if the worker was this process."""
+    error: Exception
+    """Ours, or somebody's agent's; in another process than this one the latter's traceback, as an error of ours."""
+
+    @property
+    def why(self) -> str:
+        """The error as text; of somebody's agent with its traceback."""
+        if isinstance(self.error, PdrmError):
+            return str(self.error)
+        return "".join(traceback.format_exception(self.error))
 
     @property
     def sentence(self) -> str:
         """The error's own sentence: the first line of ours, the last line of a traceback."""
         lines = self.why.strip().splitlines()
-        return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        return lines[0] if isinstance(self.error, PdrmError) else lines[-1]
 
 
 class TrainingOutcome(NamedTuple):
@@ -230,7 +227,7 @@ class TrainingOutcome(NamedTuple):
 def train_all(
     runs: Sequence[Planned],
     root: Path,
-    workers: Workers | None = None,
+    workers: Workers | int = 1,
     *,
     largest_policy: int | None = None,
     log: str | None = None,
@@ -242,13 +239,15 @@ def train_all(
     Args:
         runs: What to train.
         root: Where the folders of the runs are.
-        workers: How many at a time, and where (default: one after the other, in this process).
+        workers: How many at a time, here or on a cluster (default: one after the other, in this process).
         largest_policy: Bytes of a policy beyond which only its hash is kept (default: all are kept).
         log: The tool that evaluations are logged to: tensorboard or wandb.
         watch: Called after every evaluation, if the worker is this process.
         shown: Show a progress bar.
     """
-    chosen = Workers() if workers is None else workers
+    chosen = Workers(count=workers) if isinstance(workers, int) else workers
+    if log is not None:
+        check_choice("log", log, SINKS)
     # Absolute: workers that were started for an earlier study may be in another folder.
     place = ensure_folder(root).absolute()
     job = Job(place, largest_policy, log, watch, chosen.in_process)
@@ -268,29 +267,28 @@ def train_all(
                     (place / run.spec.name / PROGRESS).unlink()
             try:
                 for count, batches in plan_rounds(asked, chosen):
-                    for batch, (own, why, error) in _train_round(batches, count, chosen, job):
+                    for batch, (own, error) in _train_round(batches, count, chosen, job):
                         policies |= own
                         lost = [run for run in batch if not job.has_done(run)]
-                        failures += [Failure(run, why or LEFT_NOTHING, error) for run in lost]
+                        failures += [Failure(run, error or LEFT_NOTHING) for run in lost]
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
                 died = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-                begun = [run for run in asked if read_progress(place / run.spec.name) is not None]
+                begun = [run for run in asked if (place / run.spec.name / PROGRESS).exists()]
                 if not begun:
                     fault = f"the workers die before they begin: {died}"
                     fix = "try workers=1, or look at the cluster's own log"
                     raise WorkersLost(fault, fix=fix) from error
                 deaths.update(run.spec.id for run in begun)
-                why = f"its worker died (killed, or out of memory?): {died}"
+                why = WorkersLost(f"its worker died (killed, or out of memory?): {died}")
                 hopeless = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
                 failures += [Failure(run, why) for run in hopeless]
 
 
-LEFT_NOTHING = "its worker has finished, and left nothing"
-Attempt = tuple[dict[str, Policy], str, Exception | None]
-"""What came of a batch: the policies that no file holds, why it failed, and the error itself; the first and the last not from another
-process."""
+LEFT_NOTHING = WorkersLost("its worker has finished, and left nothing")
+Attempt = tuple[dict[str, Policy], Exception | None]
+"""What came of a batch: the policies that no file holds, if the worker was this process; and why it failed."""
 
 
 class Job(NamedTuple):
@@ -313,12 +311,15 @@ class Job(NamedTuple):
             with ExitStack() as stack:
                 watch = self.watch
                 if self.log is not None:
+                    from pdrm.learning.sinks import log_tests
+
                     watch = stack.enter_context(log_tests(self.log, specs, folders))
                 policies = execute(specs, folders, watch, largest_policy=self.largest_policy)
         except Exception as error:
-            why = str(error) if isinstance(error, PdrmError) else traceback.format_exc()
-            return {}, why, error if self.in_process else None
-        return policies if self.in_process else {}, "", None
+            if self.in_process or isinstance(error, PdrmError):
+                return {}, error
+            return {}, RuntimeError(traceback.format_exc())  # the error may not be one to pickle
+        return policies if self.in_process else {}, None
 
 
 def _train_round(
@@ -327,7 +328,8 @@ def _train_round(
     """Train batches, `count` at a time; an exception means that a worker died."""
     # No more workers than batches, but not one alone: that would be this process, which a run could end.
     started = replace(workers, count=min(count, max(2, len(batches))))
-    with started.ready():
+    start = {"loky": _loky, "dask": _dask, "ray": _ray}[workers.backend]
+    with start(started):
         attempts: Any = joblib.Parallel(batch_size=1)(
             joblib.delayed(job.train)([run.spec for run in batch]) for batch in batches
         )
@@ -353,12 +355,7 @@ class Display:
 
     def _look(self) -> list[tuple[Planned, RunProgress]]:
         """The progress of each run."""
-        found = []
-        for run in self.runs:
-            folder = self.root / run.spec.name
-            under_way = read_progress(folder) or RunProgress(0, 1)
-            found.append((run, RunProgress(1, 1) if is_done(folder) else under_way))
-        return found
+        return [(run, read_progress(self.root / run.spec.name)) for run in self.runs]
 
     def look(self) -> tuple[float, str]:
         """The runs that are done, with parts of others, and a note: done, under way and left."""
@@ -367,15 +364,15 @@ class Display:
         under_way = [
             f"{run.title}: return {format_return(progress.last_return)}"
             for run, progress in found
-            if progress.share < 1 and progress.last_return is not None
+            if progress.last_return is not None
         ]
         parts = [count_runs(done, len(found)), *under_way[:SHOWN_RUNS]]
         elapsed = time.monotonic() - self.began
-        left = sum(run.guess * (1 - progress.share) for run, progress in found)
-        gained = sum(run.guess * progress.share for run, progress in found) - self.before
+        work = sum(run.guess * progress.share for run, progress in found)
+        gained, left = work - self.before, sum(run.guess for run in self.runs) - work
         if gained <= 0 and elapsed > SECONDS_TO_COMPILE:
             parts.append(COMPILING)
-        elif gained > 0 and done < len(found):
+        elif gained > 0 and left > 0:
             parts.append(f"about {duration(left * elapsed / gained)} left")
         return sum(progress.share for _, progress in found), "; ".join(parts)
 

@@ -30,7 +30,7 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     if isinstance(agent, GuestAgent):
         return agent.agent.learner(task, seed)
     if isinstance(agent, Deep):
-        return begin_together([agent], [task], [seed])[0]
+        return begin_all([agent], [task], [seed])[0]
     if isinstance(agent, Tabular):
         from pdrm.learning.tabular.learner import make_learner
 
@@ -44,23 +44,21 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
 def begin_all(
     agents: Sequence[AnyAgent], tasks: Sequence[Task], seeds: Sequence[int]
 ) -> Sequence[Learner]:
-    """Begin the runs of a batch."""
-    deep = [agent for agent in agents if isinstance(agent, Deep)]
-    if deep:
-        return begin_together(deep, tasks, seeds)
-    return [begin(*run) for run in zip(agents, tasks, seeds, strict=True)]
-
-
-def begin_together(
-    agents: Sequence[Deep], tasks: Sequence[Task], seeds: Sequence[int]
-) -> list[NetworkLearner]:
-    """Begin runs of networks that are trained side by side."""
-    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    """Begin the runs of a batch: those of networks are trained side by side."""
+    deep = [
+        agent.settled(task)
+        for agent, task in zip(agents, tasks, strict=True)
+        if isinstance(agent, Deep)
+    ]
+    if not deep:
+        return [begin(*run) for run in zip(agents, tasks, seeds, strict=True)]
     from pdrm.learning.deep.deep_training import train_together
 
-    training = train_together(tasks, agents, seeds)
-    runs = enumerate(zip(tasks, agents, strict=True))
-    return [NetworkLearner(training, run, task, agent.settled(task)) for run, (task, agent) in runs]
+    training = train_together(tasks, deep, seeds)
+    return [
+        NetworkLearner(training, run, task, agent)
+        for run, (task, agent) in enumerate(zip(tasks, deep, strict=True))
+    ]
 
 
 class TableLearner:
@@ -92,7 +90,7 @@ class TableLearner:
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the policy."""
-        return self.own.policy(about).save(path)
+        return self.policy(about).save(path)
 
 
 class NetworkLearner:
@@ -100,10 +98,11 @@ class NetworkLearner:
 
     def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:
         self.training, self.run, self.task = training, run, task
-        per_iteration = training.algorithm.steps_per_iteration
-        self.total = -(-agent.total // per_iteration) * per_iteration
+        self.per_iteration = training.algorithm.steps_per_iteration
+        iterations = -(-agent.total // self.per_iteration)
+        self.total = iterations * self.per_iteration
         """The steps of training, in whole iterations."""
-        self.between_tests = max(1, agent.between_tests // per_iteration) * per_iteration
+        self.between_tests = max(1, agent.between_tests // self.per_iteration) * self.per_iteration
         """The steps between two evaluations, in whole iterations."""
 
     @property
@@ -120,8 +119,7 @@ class NetworkLearner:
         """Train all until then, in whole iterations."""
         left = min(until.steps or 0, self.total) - self.steps
         if left > 0:
-            per_iteration = self.training.algorithm.steps_per_iteration
-            self.training.iterate(-(-left // per_iteration))
+            self.training.iterate(-(-left // self.per_iteration))
         while not until.reached(self) and self.steps < self.total:
             self.training.iterate(1)
 

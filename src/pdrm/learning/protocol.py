@@ -59,13 +59,21 @@ class Until:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Test:
-    """The episodes of one evaluation: what they paid, how long they were, and in which machine states they ended."""
+    """E episodes without exploration: what they paid, how long they were, and in which machine states they ended."""
 
-    returns: npt.NDArray[np.float64]  # [E]
-    steps: npt.NDArray[np.int64]  # [E]
-    ends: npt.NDArray[np.str_]  # [E]
-    episodes: int = 0  # of training before it
-    timesteps: int = 0  # of training before it
+    returns: npt.NDArray[np.float64]
+    steps: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.str_]
+    """[E] each."""
+    episodes: int = 0
+    timesteps: int = 0
+    """Of training before it, if it is one of a curve."""
+    discounted: npt.NDArray[np.float64] | None = None
+    """[E]: the discounted returns, if it is not one of a curve."""
+    truncated: npt.NDArray[np.bool_] | None = None
+    """[E]: the episodes that a limit ended, likewise."""
+    stack_full: npt.NDArray[np.bool_] | None = None
+    """[E]: those of networks that a full stack ended, likewise."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from pdrm.machines.transitions import number_text
 from pdrm.task import Task
 
 if TYPE_CHECKING:
-    from pdrm.learning.evaluation import Moment
+    from pdrm.learning.evaluation import Episode, Moment
 
 MOST_PICTURES, MOST_SCREENS = 100, 1_000
 """Pictures, and moments as text, that a notebook is given."""
@@ -42,15 +42,14 @@ class Replay:
 
     task: Task
     """Its task."""
-    moments: Sequence[Moment]
-    """The beginning, then one for each step."""
+    episode: Episode
+    """The beginning, then a moment for each step."""
     counts: bool = False
     """True for a counting automaton: counters are shown instead of a stack."""
 
     def __repr__(self) -> str:
-        steps = len(self) - 1
-        said = f"{steps} step{'s' * (steps != 1)}, return {number_text(round(self.reward, 9))}, {self.describe_end()}"
-        return f"<Replay of {self.task.name}: {said}>"
+        how = f"truncated in {self.end}" if self.episode.truncated else f"ended in {self.end}"
+        return f"<Replay of {self.task.name}: {describe_length(self.episode.facts())}, {how}>"
 
     def __str__(self) -> str:
         return "\n\n".join(self.screens)
@@ -74,35 +73,23 @@ class Replay:
         return str(html("p", said) + shown + text)
 
     def __len__(self) -> int:
-        return len(self.moments)
+        return len(self.episode.moments)
 
     def __iter__(self) -> Iterator[Moment]:
-        return iter(self.moments)
+        return iter(self.episode.moments)
 
     def __getitem__(self, number: int) -> Moment:
-        return self.moments[number]
+        return self.episode.moments[number]
 
     @property
     def reward(self) -> float:
         """The return."""
-        return sum(moment.reward for moment in self.moments)
+        return self.episode.reward
 
     @property
     def end(self) -> str:
         """The machine's last state."""
-        return self.moments[-1].configuration.state
-
-    def describe_end(self) -> str:
-        """Describe the end: by the machine or the environment, or by a limit.
-
-        >>> from pdrm.learning.run import train
-        >>> train("maze-5x5", "q", episodes=1, test_every=1, step_limit=3).replay().describe_end()
-        'truncated in search after 3 steps'
-        """
-        terminal = self.task.finite.arrays.terminal[self.moments[-1].state]
-        if terminal or self.end in self.task.machine.final:
-            return f"ended in {self.end}"
-        return f"truncated in {self.end} after {len(self) - 1} steps"
+        return self.episode.end
 
     @property
     def screens(self) -> list[str]:
@@ -110,14 +97,11 @@ class Replay:
         screens = []
         for moment, right, memory in self._scenes():
             shown = ["counters", *(f"  {one}" for one in memory)]
-            right += shown if self.counts else list_stack(moment.configuration.stack)
+            right += shown if self.counts else list_stack(memory)
             left = draw_text(self.task.finite, moment.state).split("\n")
-            width = max(len(line) for line in left) + 4
-            lines = (
-                f"{one:<{width}}{other}".rstrip()
-                for one, other in zip_longest(left, right, fillvalue="")
-            )
-            screens.append("\n".join(lines))
+            width = max(map(len, left)) + 4
+            rows = zip_longest(left, right, fillvalue="")
+            screens.append("\n".join(f"{one:<{width}}{other}".rstrip() for one, other in rows))
         return screens
 
     def pictures(self, every: int = 1) -> list[Pixels]:
@@ -131,35 +115,29 @@ class Replay:
     def _scenes(self) -> Iterator[tuple[Moment, list[str], Sequence[str]]]:
         """Every moment, the lines that describe it, and the stack or the counters."""
         gained = 0.0
-        for number, moment in enumerate(self.moments):
+        pays = any(one.environment_reward for one in self)
+        for number, moment in enumerate(self):
             gained += moment.reward
+            action = "" if moment.action is None else self.task.finite.actions[moment.action]
+            label = "none" if moment.label is None else label_text(moment.label)
+            lines = [f"step {number} of {self.episode.steps}   {action}".rstrip()]
+            if moment.option is not None:
+                lines.append(f"option {moment.option or 'any'}")
+            lines += [f"label  {label}", f"state  {moment.configuration.state}"]
+            lines.append(f"reward {moment.reward:.12g}   total {gained:g}")
+            if pays:
+                machine, environment = moment.machine_reward, moment.environment_reward
+                lines.append(f"  machine {machine:.12g}   environment {environment:.12g}")
             memory = moment.configuration.stack
-            counters = [f"{place}: {value}" for place, value in enumerate(memory, 1)]
-            yield moment, self._describe(number, gained), counters if self.counts else memory
+            if self.counts:
+                memory = tuple(f"{place}: {value}" for place, value in enumerate(memory, 1))
+            yield moment, lines, memory
 
-    def facts(self) -> dict[str, Any]:
-        """The summary: return, steps and the machine's last state."""
-        return {"return": self.reward, "steps": len(self) - 1, "end": self.end}
 
-    def _describe(self, number: int, gained: float) -> list[str]:
-        """Describe a step, line by line; the environment's reward only if there is one."""
-        moment = self.moments[number]
-        action = "" if moment.action is None else self.task.finite.actions[moment.action]
-        label = "none" if moment.label is None else label_text(moment.label)
-        paid, by_machine, by_environment = (
-            number_text(float(f"{one:.12g}"))
-            for one in (moment.reward, moment.machine_reward, moment.environment_reward)
-        )
-        both = f"  machine {by_machine}   environment {by_environment}"
-        pays = any(one.environment_reward for one in self.moments)
-        return [
-            f"step {number} of {len(self) - 1}   {action}".rstrip(),
-            *([] if moment.option is None else [f"option {moment.option or 'any'}"]),
-            f"label  {label}",
-            f"state  {moment.configuration.state}",
-            f"reward {paid}   total {gained:g}",
-            *([both] if pays else []),
-        ]
+def describe_length(facts: Mapping[str, Any]) -> str:
+    """The steps and the return of an episode."""
+    steps = facts["steps"]
+    return f"{steps} step{'s' * (steps != 1)}, return {number_text(round(facts['return'], 9))}"
 
 
 class Film(dict[str, Any]):
@@ -175,8 +153,7 @@ class Film(dict[str, Any]):
         """The file."""
 
     def __repr__(self) -> str:
-        steps, paid = self["steps"], number_text(round(self["return"], 9))
-        return f"<Film {self.path}: {steps} step{'s' * (steps != 1)}, return {paid}, the machine in {self['end']}>"
+        return f"<Film {self.path}: {describe_length(self)}, the machine in {self['end']}>"
 
     def _repr_html_(self) -> str | None:
         from pdrm.drawing.markup import picture

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -44,14 +43,14 @@ from pdrm.learning.evaluation import (
     Episode,
     Evaluation,
     Moment,
-    Played,
     check_axes,
     find_successes,
     format_return,
     play_policy,
+    sum_up,
 )
-from pdrm.learning.execution import Planned, train_all
-from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, agent_for
+from pdrm.learning.execution import Planned, Workers, train_all
+from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, Test, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     CHECKPOINT_CURVE,
@@ -98,16 +97,13 @@ class Run:
     """The policy of an agent of your own that cannot be kept in a file."""
 
     def __repr__(self) -> str:
-        spec, state = self.spec, "trained" if self.done else "not finished"
-        if found := read_progress(self.folder):
-            state += f", {found.share:.0%} trained"
+        share = read_progress(self.folder).share
+        state = "trained" if self.done else f"not finished, {share:.0%} trained"
         with suppress(PdrmError):  # a damaged folder is told when it is read
             if self.tested:
-                state += f", return {format_return(self.curve.final_return)}"
-                if spec.task.success:
-                    solved = find_successes(self.curve.ends[-1], spec.task.success).mean()
-                    state += f", success {solved:.0%}"
-        return f"<Run of {_describe(spec)}, seed {spec.seed}: {state}>"
+                row = self.row
+                state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
+        return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
 
     @property
     def tested(self) -> bool:
@@ -170,10 +166,17 @@ class Run:
         return Curve.parse(data.decode(), unit)
 
     @property
+    def row(self) -> RunRow:
+        """Its row in a table of several runs: the result of its last evaluation."""
+        curve = self.curve
+        success = float(find_successes(curve.ends[-1], self.spec.task.success).mean())
+        return RunRow(self.spec.seed, int(curve.at[-1]), curve.final_return, success)
+
+    @property
     def warning(self) -> NeverSucceeded | None:
         """A warning that no episode of the last evaluations solved the task, and what to try."""
-        task = self.spec.task
-        if not self.done or not (fix := advise(task, self.spec.agent)):
+        task, fix = self.spec.task, advise(self.spec.task, self.spec.agent)
+        if not self.done or not fix:
             return None
         ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
         if find_successes(ends, task.success).any():
@@ -237,19 +240,18 @@ class Run:
         where = self.spec.task if task is None else task
         return Evaluation.of(where, [self.played(where, episodes, seed)], seed=self.spec.seed)
 
-    def played(self, task: Task, episodes: int, seed: int) -> Played:
+    def played(self, task: Task, episodes: int, seed: int) -> Test:
         """Episodes without exploration; of networks on their own task all at once."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
         if isinstance(self.spec.agent, Deep) and task is self.spec.task:
-            played: Played = self.policy.play(task, episodes, seed)
-            return played
-        return Played.of(list(self._play(task, episodes, seed)), task.discount)
+            test: Test = self.policy.play(task, episodes, seed)
+            return test
+        return sum_up(self._play(task, episodes, seed), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
         """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
-        agent = self.spec.agent
-        if isinstance(agent, Tabular | Summary):
+        if isinstance(self.spec.agent, Tabular | Summary):
             from pdrm.learning.saved_policy import read_table
 
             trained = read_table(self.spec, self.folder, task)
@@ -275,13 +277,17 @@ class Run:
         Args:
             discount: γ (default: the task's).
         """
+        from pdrm.analysis.solving import find_optimal_value
+
         task = self.spec.task
-        return optimal_value(task, task.discount if discount is None else discount)
+        return find_optimal_value(task, task.discount if discount is None else discount)
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """Play one episode without exploration, moment by moment."""
-        (episode,) = self._play(self.spec.task, 1, seed)
-        return list(episode.moments)
+        return list(self._episode(seed).moments)
+
+    def _episode(self, seed: int) -> Episode:
+        return next(iter(self._play(self.spec.task, 1, seed)))
 
     def replay(self, seed: int = 0) -> Replay:
         """Play one episode without exploration in a finite domain, to look at: `print(run.replay())`."""
@@ -291,7 +297,7 @@ class Run:
         if not isinstance(task.domain, FiniteDomain):
             fault = f"{self.folder} is a run in {task.name}, which has no grid"
             raise BadSetting(fault, fix="run.film('film.gif'), or run.episode()")
-        return Replay(task, self.episode(seed), isinstance(agent, CountingQ))
+        return Replay(task, self._episode(seed), isinstance(agent, CountingQ))
 
     def film(
         self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
@@ -313,7 +319,7 @@ class Run:
             raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
         if isinstance(task.domain, FiniteDomain):
             replay = self.replay(seed)
-            pictures, went = replay.pictures(every or 1), replay.facts()
+            pictures, went = replay.pictures(every or 1), replay.episode.facts()
         else:
             policy = self.policy
             env = self._env(policy, task)
@@ -327,8 +333,8 @@ class Run:
 LAST_TESTS = 4
 """The last quarter of the evaluations says if a task was learnt."""
 FEWEST_EPISODES = 300
-"""A table that was trained for less is not expected to have learnt anything."""
 UNREACHABLE = "W0608"
+"""A table that was trained for less is not expected to have learnt anything."""
 
 
 def count_last_tests(tests: int) -> int:
@@ -341,7 +347,7 @@ def count_last_tests(tests: int) -> int:
 
 
 def advise(task: Task, agent: AnyAgent) -> str:
-    """Suggest what to try with an agent that never solves its task; nothing if the task cannot be solved, or after few episodes.
+    """Suggest what to try with an agent that never solves its task; nothing if it cannot be solved, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
@@ -350,8 +356,8 @@ def advise(task: Task, agent: AnyAgent) -> str:
     if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
         return ""
     if not task.catalogued or task.text is not None:
-        unreachable = sum(finding.code == UNREACHABLE for finding in inspect_task(task))
-        if unreachable == len(task.success):
+        codes = [finding.code for finding in inspect_task(task)]
+        if codes.count(UNREACHABLE) == len(task.success):
             return ""
     tried = [f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"]
     is_finite = isinstance(task.domain, FiniteDomain)
@@ -416,13 +422,7 @@ class Runs(list[Run]):
         """A row for each run: the result of its final evaluation."""
         from pdrm.drawing.rows import Rows
 
-        def make(number: int) -> RunRow:
-            run = self[number]
-            curve, success = run.curve, run.spec.task.success
-            share = float(find_successes(curve.ends[-1:], success).mean())
-            return RunRow(run.spec.seed, int(curve.at[-1]), curve.final_return, share)
-
-        return Rows(len(self), make)
+        return Rows(len(self), lambda number: self[number].row)
 
     def frame(self) -> Any:
         """The table as a pandas `DataFrame`, if pandas is installed."""
@@ -469,6 +469,8 @@ def train(
     seed: int = ...,
     seeds: None = ...,
     folder: str | os.PathLike[str] | None = ...,
+    workers: Workers | int = ...,
+    log: str | None = ...,
     watch: Watch | None = ...,
     progress: bool | None = ...,
     **settings: Any,
@@ -482,6 +484,8 @@ def train(
     success: str | Sequence[str] = ...,
     seeds: int | Sequence[int],
     folder: str | os.PathLike[str] | None = ...,
+    workers: Workers | int = ...,
+    log: str | None = ...,
     watch: Watch | None = ...,
     progress: bool | None = ...,
     **settings: Any,
@@ -495,6 +499,8 @@ def train(
     seed: int = 0,
     seeds: int | Sequence[int] | None = None,
     folder: str | os.PathLike[str] | None = None,
+    workers: Workers | int = 1,
+    log: str | None = None,
     watch: Watch | None = None,
     progress: bool | None = None,
     **settings: Any,
@@ -512,7 +518,9 @@ def train(
         seed: Of the run.
         seeds: Of several runs: how many (0, 1, …), or which.
         folder: Where the folder of each run is made (default: a temporary one, which lasts as long as the run).
-        watch: Called after every evaluation.
+        workers: How many runs at a time, or `Workers`, here or on a cluster.
+        log: A tool that evaluations are logged to, in the folder of the run: tensorboard or wandb.
+        watch: Called after every evaluation, if there is one worker.
         progress: Show a progress bar (default: on a terminal and in a notebook).
         settings: Of the agent.
 
@@ -539,19 +547,14 @@ def train(
     planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
     shown = is_shown() if progress is None else progress
     try:
-        failures, policies = train_all(planned, root, watch=watch, shown=shown)
+        failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)
     except KeyboardInterrupt:
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
         said = f"what was learnt by then: {loads}" if loads else "there is nothing to keep yet"
-        later = (
-            'with folder="runs" the same command resumes'
-            if folder is None
-            else "the same command resumes"
-        )
-        raise Interrupted(f"stopped; {said}; {later}") from None
-    for failure in failures:
-        assert failure.error is not None
-        raise failure.error
+        later = 'with folder="runs" ' if folder is None else ""
+        raise Interrupted(f"stopped; {said}; {later}the same command resumes") from None
+    if failures:
+        raise failures[0].error
     runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
     if folder is None:
         for run in runs:
@@ -574,11 +577,3 @@ def _warn_of_failure(runs: Sequence[Run]) -> None:
         first, seeds = next(iter(failed.values())), ", ".join(map(str, failed))
         told = f"{first.message} (agent `{runs[0].spec.agent.name}`, seed {seeds})"
         warn_caller(NeverSucceeded(told, fix=first.fix))
-
-
-@lru_cache(maxsize=100)
-def optimal_value(task: Task, discount: float) -> float | None:
-    """The optimal value of a task from the start, if it is found within seconds."""
-    from pdrm.analysis.solving import find_optimal_value
-
-    return find_optimal_value(task, discount) if isinstance(task.domain, FiniteDomain) else None

@@ -69,12 +69,14 @@ def write_progress(folder: Path, done: int, total: int, last_return: float | Non
     (folder / PROGRESS).write_text(json.dumps([done, total, last_return]))
 
 
-def read_progress(folder: Path) -> RunProgress | None:
-    """The progress of a run that has begun and is not done (None if unknown)."""
+def read_progress(folder: Path) -> RunProgress:
+    """The progress of a run; none if it has not begun, or the message is half written."""
+    if is_done(folder):
+        return RunProgress(1, 1)
     try:
         return RunProgress(*json.loads((folder / PROGRESS).read_bytes()))
     except (OSError, ValueError, TypeError):
-        return None
+        return RunProgress(0, 1)
 
 
 def is_done(folder: Path) -> bool:
@@ -117,6 +119,9 @@ def read_json(path: Path) -> dict[str, Any]:
         raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
 
 
+CHECKSUM_BYTES = hashlib.sha256().digest_size
+
+
 def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
     """Write where a run stands: a checksum, then the arrays."""
     data = encode_arrays(arrays)
@@ -130,10 +135,9 @@ def read_checkpoint(folder: Path) -> Arrays | None:
         return None
     try:
         data = path.read_bytes()
-        size = hashlib.sha256().digest_size
-        fits = hashlib.sha256(data[size:]).digest() == data[:size]
-        need((fits, "its checksum does not fit"))
-        return read_arrays(data[size:])
+        checksum, arrays = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
+        need((hashlib.sha256(arrays).digest() == checksum, "its checksum does not fit"))
+        return read_arrays(arrays)
     except MALFORMED as error:
         fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
         raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
@@ -218,27 +222,24 @@ class RunSpec:
         """Runs with an equal value are trained side by side; a table is trained by itself."""
         if not isinstance(self.agent, Deep):
             return self.id
-        self.check_jax()
         from pdrm.learning.deep.deep_training import batch_key
 
         return batch_key(self.task, self.agent)
 
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
-        if isinstance(self.agent, Deep):
-            self.check_jax()
-            from pdrm.learning.deep.deep_training import check_fits
-
-            check_fits(self.task, self.agent)
-        elif not isinstance(self.agent, GuestAgent):
+        if isinstance(self.agent, GuestAgent):
+            return
+        if not isinstance(self.agent, Deep):
             begin(self.agent, self.task, self.seed)
-
-    def check_jax(self) -> None:
-        """Raise if the task's domain does not run in JAX, or JAX is not installed."""
+            return
         if isinstance(self.task.domain, OwnEnvironment):
             fault = f"agent `{self.agent.name}` needs a domain of arrays, and `{self.task.name}` is an environment"
             raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or an agent of your own')
-        import pdrm.product.jax_env  # noqa: F401
+        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+        from pdrm.learning.deep.deep_training import check_fits
+
+        check_fits(self.task, self.agent)
 
 
 def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> RunSpec:

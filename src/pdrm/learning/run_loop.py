@@ -87,6 +87,8 @@ class Status:
     """Numbers that the learner tells."""
 
 
+SINKS = ("tensorboard", "wandb")
+"""The tools to log to, by name (`sinks` has them)."""
 Watch = Callable[[Status], None]
 """Called for each run after each of its evaluations."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import inf, isfinite
+from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import HABITS
@@ -39,6 +40,15 @@ TESTS_PER_RUN = 20
 """Unless an agent says how much training is between two."""
 Number = Any
 """A number, or a traced scalar array: runs that differ in such a number alone are one compiled program."""
+
+
+A = TypeVar("A")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def settings_class(kind: type[A]) -> type[A]:
+    """Make a class of settings a frozen dataclass."""
+    return dataclass(frozen=True, kw_only=True, repr=False)(kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -73,9 +83,8 @@ class BuiltInAgent(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check_k(self.k, none=self.deep))
-        own = vars_of(self)
         for field in fields(self):
-            value = own[field.name]
+            value = getattr(self, field.name)
             if isinstance(value, list):
                 value = tuple(value)
                 object.__setattr__(self, field.name, value)
@@ -161,7 +170,7 @@ def _check_k(k: Any, *, none: bool) -> int | str:
         return str(k)
     is_text = isinstance(k, str) and k.isascii() and k.isdecimal() and len(k) <= len(str(MOST))
     number = int(k) if is_text else k
-    if _is_count(number, 0, MOST):
+    if _is_count(number, 0):
         return int(number)
     others = "full or none" if none else "or full"
     fix = f'k=1 for the top symbol alone, k="{FULL}" for the whole stack'
@@ -184,6 +193,7 @@ OF_ANY_SIGN = {
     "shaping_scale",
     "shaping_shift",
 }
+"""Other settings are positive."""
 
 
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
@@ -191,36 +201,45 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     name, kind = field.name, str(field.type).removesuffix(" | None")
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if kind == "tuple[int, ...]":
-        right = isinstance(value, tuple) and all(_is_count(one, 1, MOST) for one in value)
+        right = isinstance(value, tuple) and all(_is_count(one, 1) for one in value)
         wanted = "several positive integers"
     elif kind == "bool":
         right, wanted = isinstance(value, bool), "true or false"
     elif kind == "int":
         least = 0 if name in FROM_ZERO else 1
-        right, wanted = _is_count(value, least, MOST), f"an integer from {least} to {MOST:,}"
+        right, wanted = _is_count(value, least), f"an integer from {least} to {MOST:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
-    elif name in SHARES or (name == "learning_rate" and not agent.deep):
-        right, wanted = is_number and 0 <= value <= 1, "a number from 0 to 1"
-    elif name in OF_ANY_SIGN:
-        right, wanted = is_number and isfinite(value), "a finite number"
-    elif name in FROM_ZERO:
-        right, wanted = is_number and 0 <= value < inf, "a non-negative number"
     else:
-        right, wanted = is_number and 0 < value < inf, "a number above 0"
+        right, wanted = is_number and isfinite(value), "a finite number"
+        if name in SHARES or (name == "learning_rate" and not agent.deep):
+            right, wanted = right and 0 <= value <= 1, "a number from 0 to 1"
+        elif name in FROM_ZERO:
+            right, wanted = right and value >= 0, "a non-negative number"
+        elif name not in OF_ANY_SIGN:
+            right, wanted = right and value > 0, "a number above 0"
     if not right:
         raise bad_setting(name, value, wanted)
 
 
-def _is_count(value: Any, least: int, most: int) -> bool:
+def _is_count(value: Any, least: int) -> bool:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-    return is_integer and least <= int(value) <= most
+    return is_integer and least <= int(value) <= MOST
 
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
     """The error that a setting is out of its range."""
     fix = f"give {wanted} for {name}; `pdrm agents NAME` lists the settings of an agent"
     return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=fix)
+
+
+def check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise unless a setting is one of a few words."""
+    if value not in known:
+        fix = did_you_mean(str(value), known)
+        raise BadSetting(
+            f"{name} is {str(value)!r}, but must be one of {', '.join(known)}", fix=fix
+        )
 
 
 def check_count(name: str, value: object, least: int) -> None:
@@ -231,7 +250,7 @@ def check_count(name: str, value: object, least: int) -> None:
     pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
       fix: episodes=1
     """
-    if not _is_count(value, least, MOST):
+    if not _is_count(value, least):
         fault = f"{name} is {value!r}, but must be an integer from {least} on"
         raise BadSetting(fault, fix=f"{name}={least}")
 
@@ -289,18 +308,13 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     if not equals:
         raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
     check_known(kind, {name: text})
-    field = next(field for field in fields(kind) if field.name == name)
-    if "str" in str(field.type) or field.type == "Counterfactuals":
-        return name, text
     words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return name, words[text.lower()]
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        fix = f"its usual value is {usual_value(kind, field)}"
-        raise BadSetting(f"`{text}` is not a value for `{name}`", fix=fix) from None
-    if str(field.type).startswith("tuple") and not isinstance(value, tuple):
+    types = {field.name: str(field.type) for field in fields(kind)}
+    value: Any = text
+    if "str" not in types[name]:
+        with suppress(ValueError, SyntaxError):  # the text is refused when the agent is made
+            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+    if types[name].startswith("tuple") and not isinstance(value, tuple):
         value = (value,)
     is_whole = isinstance(value, float) and value.is_integer()
     return name, int(value) if is_whole else value
@@ -316,6 +330,8 @@ WITH_CHANCE = 0.1
 """The learning rate of tables in your own domain if its moves are random: with a larger one a value is the last few outcomes."""
 
 # --- Everywhere, unless the task says otherwise
+
+USUAL_SUMMARY = {"discount": 0.99}
 
 USUAL_TABLES = {
     "episodes": 10_000,

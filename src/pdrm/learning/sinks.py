@@ -6,7 +6,6 @@ tool's package is loaded by name when a sink is made.
 
 from __future__ import annotations
 
-import importlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -14,10 +13,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from pdrm.errors import BadSetting, MissingPackage, did_you_mean
 from pdrm.files import ensure_folder
+from pdrm.lazy import load_package
 from pdrm.learning.run_folder import RunSpec, is_done
-from pdrm.learning.run_loop import Status, Watch
+from pdrm.learning.run_loop import SINKS, Status, Watch
+from pdrm.learning.settings import check_choice
 
 
 class Sink(ABC):
@@ -94,19 +94,9 @@ class WeightsAndBiases(Sink):
         self._run.finish()
 
 
-SINKS = ("tensorboard", "wandb")
-"""The names that `pdrm train --log` knows them by."""
-
-
-def check_sink(tool: str) -> None:
-    """Raise unless there is a sink of that name."""
-    if tool not in SINKS:
-        raise BadSetting(f"cannot log to `{tool}`", fix=did_you_mean(tool, SINKS))
-
-
 def sink_for(tool: str, folder: Path, spec: RunSpec) -> Sink:
     """The sink of that name for the run in a folder."""
-    check_sink(tool)
+    check_choice("log", tool, SINKS)
     place = str(ensure_folder(folder))
     if tool == "tensorboard":
         return TensorBoard(place)
@@ -122,11 +112,3 @@ def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> I
             if not is_done(folder):
                 sinks[spec.id] = stack.enter_context(sink_for(tool, folder, spec))
         yield lambda status: sinks[status.spec.id](status)
-
-
-def load_package(module: str, package: str) -> Any:
-    """A module of a package that pdrm works without; `package`: what pip installs."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingPackage(f"{package} is not installed", fix=f"pip install {package}") from error

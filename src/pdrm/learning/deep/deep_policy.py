@@ -42,7 +42,7 @@ from pdrm.learning.agents import RecurrentPPO, kind_of
 from pdrm.learning.deep.algorithm import TESTS, Algorithm, check_followed, play
 from pdrm.learning.deep.deep_training import DeepTraining, domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
-from pdrm.learning.evaluation import Played
+from pdrm.learning.protocol import Test
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
@@ -102,7 +102,7 @@ class DeepPolicy:
         continuous = task.continuous and self.product.domain.actions == 0
         return task.env(self.product.k, continuous=continuous)
 
-    def play(self, task: Task, episodes: int, seed: int) -> Played:
+    def play(self, task: Task, episodes: int, seed: int) -> Test:
         """Episodes of the task it was learnt in, all at once."""
         settings = replace(self.settings, discount=task.discount)
         algorithm = replace(self.algorithm, settings=settings)
@@ -113,7 +113,8 @@ class DeepPolicy:
         limit = full | (test.steps >= self.product.domain.step_limit)
         truncated = ~np.isin(test.ends, self.machine.final) & limit
         discounted = np.asarray(played.discounted, np.float64)
-        return Played(test.returns, test.steps, test.ends, discounted, truncated, full)
+        numbers = test.returns, test.steps, test.ends
+        return Test(*numbers, discounted=discounted, truncated=truncated, stack_full=full)
 
     def act(
         self,

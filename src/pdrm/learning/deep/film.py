@@ -12,7 +12,8 @@ from pdrm.domains.environments import WaterEnv
 from pdrm.domains.pictures import Pixels, draw_frame, draw_water
 from pdrm.errors import DoesNotApply
 from pdrm.files import write_atomically
-from pdrm.learning.protocol import Policy, Remembering
+from pdrm.learning.evaluation import play_policy
+from pdrm.learning.protocol import Policy
 
 COLOURS = 32
 """Of a film."""
@@ -29,7 +30,9 @@ def film_run(
         raise DoesNotApply("the environment does not draw itself", fix=fix)
     pictures: list[Pixels] = []
 
-    def draw() -> None:
+    def draw(steps: int, over: bool) -> None:
+        if steps % every and not over:
+            return
         here = env.configuration
         note = [f"step {steps}", here.state]
         if in_water:
@@ -37,18 +40,8 @@ def film_run(
         else:
             pictures.append(draw_frame(env.render(), note, here.stack))
 
-    seen, info = env.reset(seed=seed)
-    if isinstance(policy, Remembering):
-        policy.reset()
-    gained, steps, over = float(info["machine"]["reward"]), 0, False
-    draw()
-    while not over:
-        seen, reward, terminated, truncated, info = env.step(policy.act(seen, info))
-        gained, steps, over = gained + reward, steps + 1, terminated or truncated
-        if steps % every == 0 or over:
-            draw()
-    env.close()
-    return pictures, {"return": gained, "steps": steps, "end": env.configuration.state}
+    (episode,) = play_policy(env, policy, 1, seed, draw)
+    return pictures, episode.facts()
 
 
 def save_film(path: Path, pictures: list[Pixels], milliseconds: int) -> None:
