@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from pdrm.learning.deep.networks import stack_trees
-from pdrm.learning.deep.recurrent_ppo import Memory, gate_inputs, new_lstm, step_memory, unroll
+from pdrm.learning.deep.recurrent_ppo import (
+    Memory,
+    gate_inputs,
+    keep,
+    new_lstm,
+    open_gates,
+    unroll,
+)
 
 LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
 
@@ -14,7 +21,8 @@ LENGTH, BATCH, INPUTS, UNITS = 5, 3, 4, 6
 def step_by_step(weight, first, share, kept):
     memory, hidden = first, []
     for number in range(LENGTH):
-        memory, _ = step_memory(weight, memory, share[number], kept[number])
+        before = keep(memory, kept[number])
+        memory = open_gates(before.cell, share[number] + before.hidden @ weight)
         hidden.append(memory.hidden)
     return jnp.stack(hidden)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -20,6 +21,7 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO, SAC
 from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
 from pdrm.learning.deep.deep_training import batch_key, make_algorithm, product_for, train_together
+from pdrm.learning.deep.networks import Judged
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.evaluation import play_policy
 from pdrm.learning.run import Run
@@ -51,33 +53,38 @@ def test_advantages_are_those_of_stable_baselines3():
 
 def test_the_loss_is_that_of_stable_baselines3():
     rng, rows = np.random.default_rng(1), 64
-    old, new, gain, value, old_value, goal, spread = rng.normal(size=(7, rows)).astype(np.float32)
+    old, gain, value, old_value = rng.normal(size=(4, rows)).astype(np.float32)
+    logits, action = rng.normal(size=(rows, 3)).astype(np.float32), rng.integers(3, size=rows)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
-    batch = Batch(np.zeros(rows), np.zeros(rows), old, old_value, gain, goal)
+    batch = Batch(np.zeros(rows), action, old, old_value, gain)
+    judged = Judged(logits, value, np.zeros(0))
     ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(
-        batch, value, new, spread, np.ones(rows, np.float32)
+        batch, judged, np.ones(rows, np.float32)
     )
     # As written in stable_baselines3/ppo/ppo.py.
     t = {
         name: torch.tensor(part) for name, part in locals().items() if isinstance(part, np.ndarray)
     }
+    distribution = torch.distributions.Categorical(logits=t["logits"])
+    new, spread = distribution.log_prob(t["action"]), distribution.entropy()
     normal = (t["gain"] - t["gain"].mean()) / (t["gain"].std() + 1e-8)
-    ratio = torch.exp(t["new"] - t["old"])
+    ratio = torch.exp(new - t["old"])
     policy = -torch.min(normal * ratio, normal * torch.clamp(ratio, 0.85, 1.15)).mean()
     moved = t["old_value"] + torch.clamp(t["value"] - t["old_value"], -0.5, 0.5)
-    error = torch.nn.functional.mse_loss(t["goal"], moved)
+    error = torch.nn.functional.mse_loss(t["gain"] + t["old_value"], moved)
     assert float(ours) == pytest.approx(
-        float(policy + 0.01 * -t["spread"].mean() + 0.7 * error), rel=1e-4
+        float(policy - 0.01 * spread.mean() + 0.7 * error), rel=1e-4
     )
 
 
 def test_rows_that_only_fill_up_do_not_count():
     rng = np.random.default_rng(2)
-    columns = rng.normal(size=(7, 10)).astype(np.float32)
+    columns = rng.normal(size=(5, 10)).astype(np.float32)
 
     @jax.jit
     def loss(cut, weight):
-        return ppo_loss(PPO().settled(), Batch(cut[0], cut[0], *cut[:4]), *cut[4:], weight)[0]
+        action, judged = jnp.zeros(len(weight), jnp.int32), Judged(cut[:2].T, cut[2], jnp.zeros(0))
+        return ppo_loss(PPO().settled(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
         float(loss(columns, np.arange(10) < 7)), rel=1e-5

@@ -7,7 +7,6 @@ The buffer holds labelled transitions; what the network sees of them, and of cou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +18,6 @@ from pdrm.learning.deep.algorithm import Carry
 from pdrm.learning.deep.replay import Learnt, OffPolicyAlgorithm, OffPolicyState
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 
-if TYPE_CHECKING:
-    import numpy as np
-
 
 @dataclass(frozen=True, eq=False)
 class DQNAlgorithm(OffPolicyAlgorithm):
@@ -29,7 +25,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
 
     settings: DQN
 
-    def new_network(self, rng: np.random.Generator) -> nn.Layers:
+    def new_network(self, rng: nn.Rng) -> nn.Layers:
         """The first parameters."""
         inputs, outputs = self.product.observation_size, self.product.domain.actions
         return nn.uniform_layers(rng, (inputs, *self.settings.net_arch, outputs))

@@ -21,6 +21,7 @@ from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
 
 Tree = TypeVar("Tree")
+Rng = np.random.Generator
 
 # --- Trees of arrays: stacked, selected, and in files (`.npz`, leaf by leaf, never code).
 
@@ -71,7 +72,7 @@ class Layer(NamedTuple):
 Layers = tuple[Layer, ...]
 
 
-def orthogonal_layer(rng: np.random.Generator, inputs: int, outputs: int, gain: float) -> Layer:
+def orthogonal_layer(rng: Rng, inputs: int, outputs: int, gain: float) -> Layer:
     """A layer with orthogonal weights of this gain.
 
     >>> weight = orthogonal_layer(np.random.default_rng(0), 3, 3, 1.0).weight
@@ -84,18 +85,16 @@ def orthogonal_layer(rng: np.random.Generator, inputs: int, outputs: int, gain: 
     return Layer(jnp.asarray(gain * weight, jnp.float32), jnp.zeros(outputs))
 
 
-def draw_uniform(rng: np.random.Generator, bound: float, shape: tuple[int, ...]) -> jax.Array:
-    """Parameters uniform in ±bound, as torch draws them."""
-    return jnp.asarray(rng.uniform(-bound, bound, shape), jnp.float32)
+def draw_uniform(rng: Rng, units: int, *shapes: tuple[int, ...]) -> list[jax.Array]:
+    """Parameters of these shapes, uniform in ±1/√units, as torch draws them."""
+    bound = units**-0.5
+    return [jnp.asarray(rng.uniform(-bound, bound, shape), jnp.float32) for shape in shapes]
 
 
-def uniform_layers(rng: np.random.Generator, sizes: Sequence[int]) -> Layers:
-    """Layers as torch makes them, weights and biases uniform in ±1/√inputs; sizes: of the input and of each layer."""
+def uniform_layers(rng: Rng, sizes: Sequence[int]) -> Layers:
+    """Layers as torch makes them. sizes: of the input and of each layer."""
     return tuple(
-        Layer(
-            draw_uniform(rng, inputs**-0.5, (inputs, outputs)),
-            draw_uniform(rng, inputs**-0.5, (outputs,)),
-        )
+        Layer(*draw_uniform(rng, inputs, (inputs, outputs), (outputs,)))
         for inputs, outputs in pairwise(sizes)
     )
 
@@ -136,21 +135,22 @@ class ActorCritic(NamedTuple):
     value: Layer
     log_deviation: jax.Array  # [action size]: of the Gaussian; empty if actions are discrete
 
+
+class Judged(NamedTuple):
+    """The networks' outputs for observations: distributions over actions, and values."""
+
+    action: jax.Array  # [B, A]: logits; or [B, action size]: means
+    value: jax.Array  # [B]
+    log_deviation: jax.Array  # [action size], as in `ActorCritic`
+
     @property
     def discrete(self) -> bool:
         """True if an action is one of several, False if it is a vector."""
         return self.log_deviation.shape[-1] == 0
 
 
-class Judged(NamedTuple):
-    """The networks' outputs for observations."""
-
-    action: jax.Array  # [B, A]: logits; or [B, action size]: means
-    value: jax.Array  # [B]
-
-
 def new_actor_critic(
-    rng: np.random.Generator, inputs: int, net_arch: tuple[int, ...], domain: JaxDomain
+    rng: Rng, inputs: int, net_arch: tuple[int, ...], domain: JaxDomain
 ) -> ActorCritic:
     """Orthogonal weights, with SB3's gains: √2 in the hidden layers, 0.01 for actions, 1 for values."""
     sizes = (inputs, *net_arch)
@@ -166,31 +166,25 @@ def new_actor_critic(
 
 def judge(network: ActorCritic, observation: jax.Array) -> Judged:
     """observation: [B, inputs], or [2, B, inputs] with one for each network."""
-    both = (
-        observation
-        if observation.ndim == 3
-        else jnp.broadcast_to(observation, (2, *observation.shape))
-    )
+    both = jnp.broadcast_to(observation, (2, *observation.shape[-2:]))
     x = apply_hidden(network.hidden, both, jnp.tanh)
-    return Judged(apply(network.action, x[ACTOR]), apply(network.value, x[CRITIC])[..., 0])
+    value = apply(network.value, x[CRITIC])[..., 0]
+    return Judged(apply(network.action, x[ACTOR]), value, network.log_deviation)
 
 
-def best_action(network: ActorCritic, judged: Judged) -> jax.Array:
+def best_action(judged: Judged) -> jax.Array:
     """[B] or [B, action size]: the likeliest actions."""
-    return judged.action.argmax(axis=-1).astype(jnp.int32) if network.discrete else judged.action
+    return judged.action.argmax(axis=-1).astype(jnp.int32) if judged.discrete else judged.action
 
 
-def sample_action(network: ActorCritic, judged: Judged, keys: Key) -> jax.Array:
+def sample_action(judged: Judged, keys: Key) -> jax.Array:
     """[B] or [B, action size]: an action for each row, drawn with that row's key."""
-    if network.discrete:
-        up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
-        number = jax.vmap(lambda key: uniforms(key, 1))(keys)
-        return jnp.minimum((number >= up_to).sum(axis=-1), judged.action.shape[-1] - 1).astype(
-            jnp.int32
-        )
-    return judged.action + jnp.exp(network.log_deviation) * draw_normals(
-        keys, judged.action.shape[-1]
-    )
+    size = judged.action.shape[-1]
+    if not judged.discrete:
+        return judged.action + jnp.exp(judged.log_deviation) * draw_normals(keys, size)
+    up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
+    number = jax.vmap(lambda key: uniforms(key, 1))(keys)
+    return jnp.minimum((number >= up_to).sum(axis=-1), size - 1).astype(jnp.int32)
 
 
 def draw_normals(keys: Key, count: int) -> jax.Array:
@@ -200,21 +194,21 @@ def draw_normals(keys: Key, count: int) -> jax.Array:
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(network: ActorCritic, judged: Judged, action: jax.Array) -> jax.Array:
+def log_probability(judged: Judged, action: jax.Array) -> jax.Array:
     """[B]: of the actions."""
-    if network.discrete:
+    if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return (logits * jax.nn.one_hot(action, logits.shape[-1], dtype=logits.dtype)).sum(axis=-1)
-    away = (action - judged.action) / jnp.exp(network.log_deviation)
-    return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - network.log_deviation.sum()
+    away = (action - judged.action) / jnp.exp(judged.log_deviation)
+    return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - judged.log_deviation.sum()
 
 
-def entropy(network: ActorCritic, judged: Judged) -> jax.Array:
+def entropy(judged: Judged) -> jax.Array:
     """[B]: of the distributions over actions."""
-    if network.discrete:
+    if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
         return -(jnp.exp(logits) * logits).sum(axis=-1)
-    each = 0.5 * (1 + LOG_2_PI) + network.log_deviation
+    each = 0.5 * (1 + LOG_2_PI) + judged.log_deviation
     return jnp.broadcast_to(each.sum(), judged.value.shape)
 
 

@@ -8,7 +8,7 @@ networks may have a memory (`recurrent_ppo`); those here have none, and their se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +25,6 @@ from pdrm.learning.deep.many_envs import (
 )
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
-
-if TYPE_CHECKING:
-    import numpy as np
 
 # --- Advantages and the loss.
 
@@ -71,16 +68,10 @@ class Batch(NamedTuple):
     log_probability: jax.Array
     value: jax.Array
     advantage: jax.Array
-    reward_to_go: jax.Array  # the critic's target: advantage plus value
 
 
 def ppo_loss(
-    settings: PPO,
-    batch: Batch,
-    value: jax.Array,
-    log_probability: jax.Array,
-    entropy: jax.Array,
-    weight: jax.Array,
+    settings: PPO, batch: Batch, judged: nn.Judged, weight: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
 
@@ -89,19 +80,18 @@ def ppo_loss(
     gain = batch.advantage
     if settings.normalize_advantage:
         away = gain - nn.weighted_mean(gain, weight)
-        gain = away / (
-            jnp.sqrt((away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)) + 1e-8
-        )
-    shift = log_probability - batch.log_probability
+        variance = (away * away * weight).sum() / jnp.maximum(weight.sum() - 1, 1)
+        gain = away / (jnp.sqrt(variance) + 1e-8)
+    shift = nn.log_probability(judged, batch.action) - batch.log_probability
     ratio = jnp.exp(shift)
     cut = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
     policy = -nn.weighted_mean(jnp.minimum(gain * ratio, gain * cut), weight)
-    if settings.clip_range_vf is not None:
-        value = batch.value + jnp.clip(
-            value - batch.value, -settings.clip_range_vf, settings.clip_range_vf
-        )
-    error = nn.weighted_mean((batch.reward_to_go - value) ** 2, weight)
-    spread = nn.weighted_mean(entropy, weight)
+    value, limit = judged.value, settings.clip_range_vf
+    if limit is not None:
+        value = batch.value + jnp.clip(value - batch.value, -limit, limit)
+    reward_to_go = batch.advantage + batch.value
+    error = nn.weighted_mean((reward_to_go - value) ** 2, weight)
+    spread = nn.weighted_mean(nn.entropy(judged), weight)
     divergence = nn.weighted_mean(jax.lax.stop_gradient(ratio - 1 - shift), weight)
     total = policy - settings.ent_coef * spread + settings.vf_coef * error
     return total, divergence
@@ -159,15 +149,10 @@ class PPOAlgorithm(Algorithm):
         """Steps of a sequence."""
         return 1
 
-    def new_network(self, rng: np.random.Generator) -> Any:
+    def new_network(self, rng: nn.Rng) -> Any:
         """The first parameters."""
         inputs = self.product.observation_size
         return nn.new_actor_critic(rng, inputs, self.settings.net_arch, self.product.domain)
-
-    def head(self, network: Any) -> nn.ActorCritic:
-        """The actor and the critic."""
-        actor_critic: nn.ActorCritic = network
-        return actor_critic
 
     def judge(
         self, network: Any, memory: Carry, seen: jax.Array, _start: jax.Array
@@ -186,7 +171,7 @@ class PPOAlgorithm(Algorithm):
     ) -> tuple[Carry, jax.Array]:
         """The likeliest actions."""
         memory, judged = self.judge(network, memory, seen, start)
-        return memory, nn.best_action(self.head(network), judged)
+        return memory, nn.best_action(judged)
 
     def begin(self, network: Any, key: Key) -> PPOState:
         """The state before the first step."""
@@ -204,10 +189,10 @@ class PPOAlgorithm(Algorithm):
     def collect(self, state: PPOState) -> tuple[PPOState, Sequences]:
         """`n_steps` of every environment, in sequences of a length that divides them; and the state after them."""
         product, settings, count = self.product, self.settings, self.settings.n_envs
-        head, observe = self.head(state.network), jax.vmap(product.observe)
+        observe = jax.vmap(product.observe)
 
         def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
-            action = nn.sample_action(head, now.judged, action_keys(now.envs))
+            action = nn.sample_action(now.judged, action_keys(now.envs))
             stepped = step_envs(product, now.envs, action, settings.restarts)
             outcome = stepped.outcome
             # One pass for both: the rows of the next step, and the last ones of truncated episodes.
@@ -223,14 +208,14 @@ class PPOAlgorithm(Algorithm):
             row = (
                 now.seen,
                 action,
-                nn.log_probability(head, now.judged, action),
+                nn.log_probability(now.judged, action),
                 now.judged.value,
                 reward + settings.discount * jnp.where(outcome.truncated, both.value[count:], 0),
                 stepped.over,
                 now.start,
             )
             after = jax.tree.map(lambda part: part[:, :count], memory)
-            judged: nn.Judged = jax.tree.map(lambda part: part[:count], both)
+            judged = both._replace(action=both.action[:count], value=both.value[:count])
             return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
 
         def sequence(now: Between, _: None) -> tuple[Between, Any]:
@@ -249,7 +234,7 @@ class PPOAlgorithm(Algorithm):
         gain = advantages(
             reward, values, over, last.judged.value, settings.discount, settings.gae_lambda
         ).reshape(value.shape)
-        batch = Batch(seen, action, log_probability, value, gain, gain + value)
+        batch = Batch(seen, action, log_probability, value, gain)
         state = state._replace(
             envs=last.envs,
             memory=last.before,
@@ -268,12 +253,9 @@ class PPOAlgorithm(Algorithm):
         rate = nn.learning_rate(settings, state.timesteps)
 
         def loss(network: Any, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
-            head, judged = self.head(network), self.judge_sequences(network, part)
+            judged = self.judge_sequences(network, part)
             rows: Batch = jax.tree.map(_merge, part.rows)
-            log_probability = nn.log_probability(head, judged, rows.action)
-            entropy = nn.entropy(head, judged)
-            weights = jnp.repeat(weight, self.length)
-            return ppo_loss(settings, rows, judged.value, log_probability, entropy, weights)
+            return ppo_loss(settings, rows, judged, jnp.repeat(weight, self.length))
 
         def update(
             carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]

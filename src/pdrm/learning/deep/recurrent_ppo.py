@@ -7,7 +7,7 @@ was collected. There, a sequence is as long as a batch; here `sequence_length`, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +16,9 @@ from pdrm.learning.agents import RecurrentPPO
 from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.ppo import PPOAlgorithm, Sequences
 
-if TYPE_CHECKING:
-    import numpy as np
-
 # --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a backward pass of our own.
 #
-# Differentiating a scan adds up the weights' gradient at every step; `unroll` goes back through the memories alone and makes
+# Differentiating a scan adds up the weights' gradient at every step; `unroll` goes back through the gates alone and makes
 # that gradient of all steps at once, in one product.
 
 
@@ -40,10 +37,10 @@ class Memory(NamedTuple):
     cell: jax.Array  # [..., units]
 
 
-def new_lstm(rng: np.random.Generator, inputs: int, units: int) -> Lstm:
-    """An LSTM as torch makes it: uniform in ±1/√units."""
-    shapes = ((inputs, 4 * units), (units, 4 * units), (4 * units,))
-    return Lstm(*(nn.draw_uniform(rng, units**-0.5, shape) for shape in shapes))
+def new_lstm(rng: nn.Rng, inputs: int, units: int) -> Lstm:
+    """An LSTM as torch makes it."""
+    gates = 4 * units
+    return Lstm(*nn.draw_uniform(rng, units, (inputs, gates), (units, gates), (gates,)))
 
 
 def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
@@ -51,35 +48,16 @@ def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
     return x @ network.inputs + network.bias[..., None, :]
 
 
-class _Trace(NamedTuple):
-    """The values of a step that the backward pass needs."""
-
-    before: Memory  # zero where an episode starts
-    opened: jax.Array  # the gates after their activation, [..., B, 4 · units]
-    cell: jax.Array  # tanh of the new cell
-    kept: jax.Array
+def open_gates(cell: jax.Array, gates: jax.Array) -> Memory:
+    """The memory after a step, given the cell before it and the gates before their activation, [..., B, 4 · units]."""
+    enter, forget, new, out = jnp.split(gates, 4, axis=-1)
+    cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
+    return Memory(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)
 
 
-def step_memory(
-    weight: jax.Array, memory: Memory, share: jax.Array, kept: jax.Array
-) -> tuple[Memory, _Trace]:
-    """One step, given the inputs' share of the gates, and the values that the backward pass needs.
-
-    weight: `Lstm.hidden`; kept: [B], 0 where an episode starts.
-    """
-    before = Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
-    enter, forget, new, out = jnp.split(share + before.hidden @ weight, 4, axis=-1)
-    enter, forget, new, out = (
-        jax.nn.sigmoid(enter),
-        jax.nn.sigmoid(forget),
-        jnp.tanh(new),
-        jax.nn.sigmoid(out),
-    )
-    cell = forget * before.cell + enter * new
-    bent = jnp.tanh(cell)
-    return Memory(out * bent, cell), _Trace(
-        before, jnp.concatenate((enter, forget, new, out), axis=-1), bent, kept
-    )
+def keep(memory: Memory, kept: jax.Array) -> Memory:
+    """The memory, emptied where an episode starts. kept: [B], 0 there and else 1."""
+    return Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
 
 
 @jax.custom_vjp
@@ -94,42 +72,31 @@ def unroll(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) 
 def _forward(
     weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array
 ) -> tuple[jax.Array, Any]:
-    def step(
-        memory: Memory, now: tuple[jax.Array, jax.Array]
-    ) -> tuple[Memory, tuple[jax.Array, _Trace]]:
-        memory, trace = step_memory(weight, memory, *now)
-        return memory, (memory.hidden, trace)
+    def step(memory: Memory, now: tuple[jax.Array, jax.Array]) -> tuple[Memory, Any]:
+        before = keep(memory, now[1])
+        after, back = jax.vjp(open_gates, before.cell, now[0] + before.hidden @ weight)
+        return after, (after.hidden, before.hidden, back)
 
-    hidden, traces = jax.lax.scan(step, first, (share, kept), unroll=len(share))[1]
-    return hidden, (weight, traces)
+    hidden, before, backs = jax.lax.scan(step, first, (share, kept), unroll=len(share))[1]
+    return hidden, (weight, kept, before, backs)
 
 
-def _backward(
-    saved: tuple[jax.Array, _Trace], slopes: jax.Array
-) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
+def _backward(saved: Any, slopes: jax.Array) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
     """The gradients, given those of the hidden memories; `kept` has none."""
-    weight, traces = saved
+    weight, kept, before, backs = saved
     turned = jnp.swapaxes(weight, -1, -2)
 
-    def step(slope: Memory, now: tuple[jax.Array, _Trace]) -> tuple[Memory, jax.Array]:
-        hidden, trace = slope.hidden + now[0], now[1]
-        enter, forget, new, out = jnp.split(trace.opened, 4, axis=-1)
-        cell = slope.cell + hidden * out * (1 - trace.cell * trace.cell)
-        parts = (
-            cell * new * enter * (1 - enter),
-            cell * trace.before.cell * forget * (1 - forget),
-            cell * enter * (1 - new * new),
-            hidden * trace.cell * out * (1 - out),
-        )
-        share, kept = jnp.concatenate(parts, axis=-1), trace.kept[:, None]
-        return Memory((share @ turned) * kept, cell * forget * kept), share
+    def step(slope: Memory, now: Any) -> tuple[Memory, jax.Array]:
+        hidden, kept, back = now
+        cell, gates = back(Memory(slope.hidden + hidden, slope.cell))
+        return keep(Memory(gates @ turned, cell), kept), gates
 
     nothing = jnp.zeros_like(slopes[0])
     first, shares = jax.lax.scan(
-        step, Memory(nothing, nothing), (slopes, traces), reverse=True, unroll=len(slopes)
+        step, Memory(nothing, nothing), (slopes, kept, backs), reverse=True, unroll=len(slopes)
     )
-    of_weight = jnp.einsum("t...nu,t...ng->...ug", traces.before.hidden, shares)
-    return of_weight, first, shares, jnp.zeros_like(traces.kept)
+    of_weight = jnp.einsum("t...nu,t...ng->...ug", before, shares)
+    return of_weight, first, shares, jnp.zeros_like(kept)
 
 
 unroll.defvjp(_forward, _backward)
@@ -156,7 +123,7 @@ class RecurrentAlgorithm(PPOAlgorithm):
         """Steps of a sequence."""
         return self.settings.sequence_length
 
-    def new_network(self, rng: np.random.Generator) -> Recurrent:
+    def new_network(self, rng: nn.Rng) -> Recurrent:
         """The first parameters."""
         inputs, units = self.product.observation_size, self.settings.lstm_hidden_size
         lstm = nn.stack_trees([new_lstm(rng, inputs, units) for _ in (nn.ACTOR, nn.CRITIC)])
@@ -168,16 +135,13 @@ class RecurrentAlgorithm(PPOAlgorithm):
         zeros = jnp.zeros((2, count, self.settings.lstm_hidden_size))
         return Memory(zeros, zeros)
 
-    def head(self, network: Recurrent) -> nn.ActorCritic:
-        """The actor and the critic."""
-        return network.head
-
     def judge(
         self, network: Recurrent, memory: Memory, seen: jax.Array, start: jax.Array
     ) -> tuple[Memory, nn.Judged]:
         """The memories after one step of [N, inputs], and the networks' outputs."""
-        share, kept = gate_inputs(network.lstm, seen), jnp.where(start, 0.0, 1.0)
-        memory, _ = step_memory(network.lstm.hidden, memory, share, kept)
+        before = keep(memory, jnp.where(start, 0.0, 1.0))
+        gates = gate_inputs(network.lstm, seen) + before.hidden @ network.lstm.hidden
+        memory = open_gates(before.cell, gates)
         return memory, nn.judge(network.head, memory.hidden)
 
     def judge_sequences(self, network: Recurrent, sequences: Sequences) -> nn.Judged:

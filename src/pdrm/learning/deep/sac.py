@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,6 @@ from pdrm.learning.deep import networks as nn
 from pdrm.learning.deep.algorithm import Carry
 from pdrm.learning.deep.replay import Learnt, OffPolicyAlgorithm, OffPolicyState
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
 
@@ -61,7 +58,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
 
     settings: SAC
 
-    def new_network(self, rng: np.random.Generator) -> Networks:
+    def new_network(self, rng: nn.Rng) -> Networks:
         """The first parameters."""
         inputs, action = self.product.observation_size, self.product.domain.action_size
         hidden = self.settings.net_arch
