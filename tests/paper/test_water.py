@@ -11,7 +11,7 @@ import pytest
 from pdrm.domains.water import WaterWorld
 from pdrm.experiments.curves import Curves, Store
 from pdrm.experiments.study import run_study
-from pdrm.paper.claims import judge_claims, water_17, water_20
+from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, study
 from pdrm.paper.recorded import FOLDER, PREFIX, READINGS, known_lines, recorded_curves
@@ -109,7 +109,8 @@ def judge_by_hand(told):
                 0.0,
                 116_001.0,
             )
-    return [part for rule in (*water_17(), *water_20()) for part in rule(evidence)]
+    claims = [claim for claim in CLAIMS if claim.id in ("water-17", "water-20")]
+    return [part for claim in claims for rule in claim.rules for part in rule(evidence)]
 
 
 def test_claims_hold_where_it_went_as_the_paper_says():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -211,50 +211,29 @@ def _achieve_early(panel: str) -> Rule:
     return rule
 
 
-def water_17(panel: str = WATER_MAPS[0]) -> tuple[Rule, ...]:
-    """The rules of the claim about 17 × 17, for the runs of a panel."""
+def _improve(evidence: Evidence) -> list[ClaimPart]:
+    curves = evidence.curves(WATER_MAPS[0], RECURRENT)
+    median = curves.median.tolist()
+    before, after, spread = median[0], median[-1], _spread(curves)
+    numbers = {"before": before, "after": after, "spread": round(spread, 1)}
+    text = f"{RECURRENT} improves by more than it varies"
+    return [ClaimPart(text, after - before > spread, numbers)]
 
-    def improve(evidence: Evidence) -> list[ClaimPart]:
-        curves = evidence.curves(panel, RECURRENT)
-        median = curves.median.tolist()
-        before, after, spread = median[0], median[-1], _spread(curves)
-        numbers = {"before": before, "after": after, "spread": round(spread, 1)}
-        text = f"{RECURRENT} improves by more than it varies"
-        return [ClaimPart(text, after - before > spread, numbers)]
 
-    def vary_more(evidence: Evidence) -> list[ClaimPart]:
-        spreads = {line: _spread(evidence.curves(panel, line)) for line in (RECURRENT, WITH)}
-        shown = {line: round(spread, 1) for line, spread in spreads.items()}
-        text = f"{RECURRENT} varies more"
-        return [ClaimPart(text, spreads[RECURRENT] > spreads[WITH], shown)]
-
-    return (
-        _achieve_early(panel),
-        improve,
-        end_below(panel, [RECURRENT], [WITH]),
-        vary_more,
-        end_below(panel, [WITHOUT], [RECURRENT]),
-    )
+def _vary_more(evidence: Evidence) -> list[ClaimPart]:
+    spreads = {line: _spread(evidence.curves(WATER_MAPS[0], line)) for line in (RECURRENT, WITH)}
+    shown = {line: round(spread, 1) for line, spread in spreads.items()}
+    return [ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown)]
 
 
 def _spread(curves: Curves) -> float:
     return float(curves.final_returns.std())
 
 
-def water_20(panel: str = WATER_MAPS[1]) -> tuple[Rule, ...]:
-    """The rules of the claim about 20 × 20, for the runs of a panel."""
-    return (achieve(panel, WITH), fail(panel, RECURRENT, WITHOUT))
-
-
-def _two_17(panel: str) -> tuple[Rule, ...]:
-    return (_achieve_early(panel), end_below(panel, [WITHOUT], [WITH]))
-
-
-def _two_20(panel: str) -> tuple[Rule, ...]:
-    return (achieve(panel, WITH), fail(panel, WITHOUT))
-
-
-BY_TWO_AGENTS = {"water-17": _two_17, "water-20": _two_20}
+BY_TWO_AGENTS: Mapping[str, Callable[[str], tuple[Rule, ...]]] = {
+    "water-17": lambda panel: (_achieve_early(panel), end_below(panel, [WITHOUT], [WITH])),
+    "water-20": lambda panel: (achieve(panel, WITH), fail(panel, WITHOUT)),
+}
 """The part of a claim about Figure 5 that can be seen without recurrent PPO, by the claim's id."""
 TWO_AGENTS = f"what was run holds, and {RECURRENT} was not run under this reading"
 
@@ -267,7 +246,8 @@ def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
     claims = [claim for claim in CLAIMS if claim.id in BY_TWO_AGENTS]
     found = []
     for claim, panel in zip(claims, study.panels, strict=True):
-        judged = judge(replace(claim, rules=BY_TWO_AGENTS[claim.id](panel.name)), evidence)
+        rules = BY_TWO_AGENTS[claim.id](panel.name)
+        judged = judge(replace(claim, rules=rules), evidence)
         if judged.verdict == HOLDS:
             judged = replace(judged, verdict=NOT_RUN, why=TWO_AGENTS)
         found.append(judged)
@@ -491,7 +471,13 @@ CLAIMS = (
         "water-17",
         "PPO + 1-pdRM achieves early; recurrent PPO improves, below it and with high variance; plain PPO lower",
         "water",
-        water_17(),
+        (
+            _achieve_early(WATER_MAPS[0]),
+            _improve,
+            end_below(WATER_MAPS[0], [RECURRENT], [WITH]),
+            _vary_more,
+            end_below(WATER_MAPS[0], [WITHOUT], [RECURRENT]),
+        ),
     ),
     Claim(
         "water-17-dip",
@@ -499,7 +485,12 @@ CLAIMS = (
         "water",
         (_dip,),
     ),
-    Claim("water-20", "only PPO + 1-pdRM achieves", "water", water_20()),
+    Claim(
+        "water-20",
+        "only PPO + 1-pdRM achieves",
+        "water",
+        (achieve(WATER_MAPS[1], WITH), fail(WATER_MAPS[1], RECURRENT, WITHOUT)),
+    ),
     Claim(
         "water-20-from",
         "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on",
