@@ -248,13 +248,12 @@ class Task(Displayed):
         >>> env.reset(seed=0)[0]
         {'observation': np.int64(10), 'machine': 0, 'stack': array([1])}
         """
-        from pdrm.product.observation import Observing
         from pdrm.product.wrapping import MachineEnv
 
         bare: gymnasium.Env[Any, Any]
         settings: Mapping[str, Any] = {"labels": "info"}
         if isinstance(self.domain, JaxWorld):
-            from pdrm.product.jax_env.jax_world_env import JaxWorldEnv
+            from pdrm.product.jax_env.jax_domain import JaxWorldEnv
 
             bare = JaxWorldEnv(self.domain)
         elif isinstance(self.domain, OwnEnvironment):
@@ -272,7 +271,9 @@ class Task(Displayed):
         return MachineEnv(
             bare,
             self.pushdown,
-            observing=Observing.of(k, depth, flatten),
+            k=k,
+            flatten=flatten,
+            depth=depth,
             success=[state for state in self.success if state in self.pushdown.final],
             **settings,
         )

@@ -74,7 +74,7 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
     explored = forgetful.tables.explored
     explored = explored._replace(after=explored.after[:, :500], paid=explored.paid[:, :500])
     forgetful.tables = forgetful.tables._replace(explored=explored)
-    monkeypatch.setattr("pdrm.product.exploration.MOST_KEPT", 500 * len(where.labels))
+    monkeypatch.setattr("pdrm.product.explore_kernel.MOST_KEPT", 500 * len(where.labels))
     forgetful.advance(30)
     assert kept.tables.table.slot.ndim == 2
     assert forgetful.tables.table.slot.ndim == 1

@@ -4,9 +4,9 @@ from random import Random
 
 from pdrm.errors import PdrmError
 from pdrm.language.loading import parse
-from pdrm.product import exploration, explore_kernel
-from pdrm.product.exploration import ENDED
+from pdrm.product import explore_kernel
 from pdrm.product.explore_kernel import (
+    ENDED,
     ENDLESS,
     NO_ROOM,
     UNDEFINED_LABEL,
@@ -70,8 +70,7 @@ def check_a_walk_is_the_readable_one(seed, view):
 
 
 def test_a_walk_is_the_readable_one(monkeypatch):
-    for module in (exploration, explore_kernel):
-        monkeypatch.setattr(module, "MOST_KEPT", 64)
+    monkeypatch.setattr(explore_kernel, "MOST_KEPT", 64)
     refused = 0
     for seed in range(30):
         for view in [FullStack(), TopK(0), TopK(2)]:

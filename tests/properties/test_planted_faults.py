@@ -23,7 +23,7 @@ from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import LazyTable
-from pdrm.product import exploration
+from pdrm.product import explore_kernel
 from pdrm.product import shaping as potentials
 from pdrm.product.finite_product import FiniteProduct
 from pdrm.product.jax_env.jax_machine import JaxMachine
@@ -177,7 +177,7 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
 
     def hopeless(*given):
         observed = new(*given)
-        observed.reached[:] = exploration.ENDED
+        observed.reached[:] = explore_kernel.ENDED
         return observed
 
     monkeypatch.setattr(tables.Observed, "of", hopeless)

@@ -140,7 +140,7 @@ def _label_steps(
     bare = getattr(env, "unwrapped", env)
     before = getattr(bare, "s", None)
     found = dict[tuple[int, int, int], Label]()
-    step = None
+    step = 0, 0, 0
     try:
         for state, row in enumerate(table):
             for action, cell in enumerate(row):
@@ -150,8 +150,8 @@ def _label_steps(
                         bare.s = there
                         found[step] = read_label(labels(*step, {"env": env}))
     except Exception as error:
-        said = f"(state, action, next state) = {step} of {env}"
-        error.add_note(f"pdrm: at {said}, labelled by {name_function(labels)}")
+        said = "state {}, action {}, next state {}".format(*step)
+        error.add_note(f"pdrm: {said} of {env}, labelled by {name_function(labels)}")
         raise
     finally:
         bare.s = before

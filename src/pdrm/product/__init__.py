@@ -1,10 +1,10 @@
 """The product of an environment and a machine (Definition 2), seen through a view of the stack.
 
-`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.LazyTable`: the machine at the speed of a
-dictionary; `observation`: what the agent gets). `exploration`, with
-`explore_kernel` and `counters`, numbers configurations as they are reached, for the tabular learners. `shaping` has the potential of the machine alone,
-by which rewards may be shaped. `finite_product` (with
-`finite_kernel`) has all product states up to a bound, for the analysis; `hash_kernel` is the one hash table of all engines; `jax_env/` is the product in JAX, for the deep learners.
+`views` says what of the stack a policy sees. `wrapping` is the product of anyone's Gymnasium environment (`machines.tables.LazyTable`: the
+machine at the speed of a dictionary; `observation`: what the agent gets). `explore_kernel` numbers configurations as they are reached, for the
+tabular learners. `shaping` has the potential of the machine alone, by which rewards may be shaped. `finite_product` (with `finite_kernel`) has
+all product states up to a bound, for the analysis; `hash_kernel` is the one hash table of all engines; `task_findings` warns of mistakes in a
+task; `jax_env/` is the product in JAX, for the deep learners.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

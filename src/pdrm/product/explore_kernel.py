@@ -1,5 +1,9 @@
-"""Exploring configurations in Numba: where a label leads, looked up or found by the machine's step
-and kept; and what the stacks met so far are worth to the machine alone (`potentials.py`).
+"""The configurations of a machine reached so far, numbered: an automaton over ⟨u, ζ⟩ that grows as it is explored.
+
+A configuration's number is (node of the stack) * machine states + state. The counter vectors of a
+counting automaton are numbered like stacks. What a label does is found by the machine's step and
+looked up from then on, whatever the height of the stack; what the stacks met so far are worth to the
+machine alone (`shaping`) is found in the same way.
 
 NO_ROOM asks for `explored.grow()` and the same call again; nothing is lost or counted twice. The
 readable twins are the machines' own `begin` and `step`.
@@ -8,39 +12,49 @@ readable twins are the machines' own `begin` and `step`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from pdrm.errors import BadSetting
+from pdrm.errors import BadSetting, StackFull
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import OK, UNDEFINED, A, Stacks, lengthen
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import (
     IS_ANY,
     IS_ZERO,
     LARGEST_VALUE,
     CountingTable,
+    Integers,
+    Rewards,
     Table,
     Values,
     begin_table,
     tabulate,
     tabulate_counting,
 )
-from pdrm.product.exploration import (
-    ENDED,
-    FULL_VIEW,
-    LARGEST_KEY,
-    MOST_KEPT,
-    UNKNOWN,
-    Explored,
-    Potentials,
-)
 from pdrm.product.hash_kernel import Index, find_key, hash_key
 from pdrm.product.views import FullStack, View
 
+UNKNOWN = -1
+"""A successor or a view that has not been found yet."""
+ENDED = -3
+"""In `Explored.seen`: the machine has ended."""
+FULL_VIEW = -1
+"""The k of a view of the whole stack, or of all counters."""
+LARGEST_KEY = 2**62
+"""The tops of stacks are numbers up to this."""
+MOST_KEPT = 2**21
+"""Successors of a pushdown machine that are kept. A full policy meets millions of configurations,
+most of them once: making the step again is then cheaper than the memory."""
+MOST_CONFIGURATIONS = 2**31 - 1
+"""Configurations are 32-bit integers."""
+
+# Why a label leads to no configuration
 UNDEFINED_LABEL = -2
 """The machine says `otherwise error` and no rule applies."""
 NO_ROOM = -4
@@ -48,6 +62,113 @@ ENDLESS = -5
 """A counting automaton makes more than MOST_SILENT_MOVES silent moves."""
 BEYOND = -6
 """The counters may grow beyond 64 bits."""
+
+
+class Explored(NamedTuple):
+    """A machine under exploration, as arrays that kernels read and extend in place."""
+
+    table: Table
+    """The moves of a pushdown machine; empty for a counting automaton."""
+    rules: CountingTable
+    """The rules of a counting automaton; empty for a pushdown machine."""
+    stacks: Stacks
+    """The stacks; of a counting automaton only their number, `made`, is used."""
+    counters: npt.NDArray[np.int64]
+    """[node, counter]: the values of a vector of counters; [0, 0] for a pushdown machine."""
+    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    """The numbers of the tops that a k-policy sees, or the nodes of counter vectors."""
+    seen: Integers
+    """[configuration]: the number of what a policy sees of it, (number of the view of the stack) *
+    machine states + state; ENDED for final states; UNKNOWN until its stack is met."""
+    after: Integers
+    """[label, configuration]: the configuration a label leads to, UNKNOWN or UNDEFINED_LABEL."""
+    paid: Rewards
+    """[label, configuration]: what the machine pays for it."""
+    moves: npt.NDArray[np.int64]
+    """[label, configuration]: the moves a counting automaton makes for it; else [label, 0]."""
+    start: int
+    """The configuration that an episode begins with."""
+    start_reward: float
+    """The reward of the silent moves before the first label."""
+    states: int
+    """The number of machine states; the final ones come last."""
+    first_final: int
+    """The lowest number of a final state."""
+    k: int
+    """The number of symbols seen, or FULL_VIEW."""
+    operations: int
+    """A step of a counting automaton with more moves is not made; 0: a long one is an error."""
+    highest: int
+    """A step with larger counters may lead beyond 64 bits."""
+
+    @property
+    def counts(self) -> bool:
+        """True if the machine is a counting automaton."""
+        return bool(self.counters.shape[1])
+
+    def grow(self) -> Explored:
+        """The same, with room for twice as many stacks."""
+        return self.room(self.stacks.room(self.stacks.capacity))
+
+    def room(self, stacks: Stacks) -> Explored:
+        """The same, with as much room as these stacks have: its own, in longer arrays."""
+        nodes, used = stacks.capacity, int(self.index.used[0])
+        configurations, labels = nodes * self.states, len(self.after)
+        if configurations > MOST_CONFIGURATIONS:
+            fault = f"more than {MOST_CONFIGURATIONS:,} configurations are reached"
+            raise StackFull(fault, fix="use a smaller k, or a smaller step_limit")
+        kept = configurations if self.counts else min(configurations, MOST_KEPT // max(1, labels))
+        return self._replace(
+            stacks=stacks,
+            counters=lengthen(self.counters, nodes) if self.counts else self.counters,
+            index=Index.of(self.index.key[:used], nodes),
+            seen=lengthen(self.seen, configurations, UNKNOWN),
+            after=widen(self.after, kept, UNKNOWN),
+            paid=widen(self.paid, kept),
+            moves=widen(self.moves, kept if self.counts else 0),
+        )
+
+
+def widen(array: npt.NDArray[A], columns: int, value: int = 0) -> npt.NDArray[A]:
+    """The columns of an array, followed by columns of a value."""
+    wider = np.full((len(array), columns), value, array.dtype)
+    wider[:, : array.shape[1]] = array
+    return wider
+
+
+class Potentials(NamedTuple):
+    """The operators of a machine (`shaping.MachineOperators`) and γV of every stack made so far.
+
+    The values of a stack are found once, from those of the stack below it.
+
+    >>> len(Potentials.none().grow().value)
+    0
+    """
+
+    constant: Rewards
+    exit_state: Integers
+    gain: Rewards
+    weight: Rewards
+    value: Rewards
+    """[node, state]: γV, as far as it is filled; no nodes if nothing is shaped."""
+    filled: npt.NDArray[np.int64]
+    """[1]: how many nodes have their values."""
+    factor: float
+    """Φ = factor * γV + shift."""
+    shift: float
+
+    @classmethod
+    def none(cls) -> Potentials:
+        """Nothing is shaped."""
+        nothing = np.zeros((0, 0))
+        lines = np.zeros((0, 0, 0))
+        filled = np.zeros(1, np.int64)
+        return cls(nothing, lines.astype(np.int32), lines, lines, nothing, filled, 1.0, 0.0)
+
+    def grow(self) -> Potentials:
+        """The same with twice the room."""
+        return self._replace(value=lengthen(self.value, 2 * len(self.value)))
+
 
 _INTEGERS, _NUMBERS = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.int64)
 NO_TABLE = Table(
@@ -80,7 +201,6 @@ def begin_exploring(
     >>> explored.counters[there // explored.states].tolist(), int(explored.moves[0, 0])
     ([1], 1)
     """
-    states = len(machine.states) + len(machine.final)
     k = FULL_VIEW if isinstance(view, FullStack) else view.k
     counters, most = 0, operations or MOST_SILENT_MOVES
     table, rules, highest = NO_TABLE, NO_RULES, 0
@@ -90,6 +210,7 @@ def begin_exploring(
         rules, counters = tabulate_counting(machine, labels), machine.counters
         highest = LARGEST_VALUE - (most + 2) * int(np.abs(rules.change).max(initial=1))
         stacks = Stacks.empty(1, capacity)
+        stacks.made[0] = 0
     else:
         table, symbols = tabulate(machine, labels), len(machine.stack)
         powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
@@ -97,39 +218,37 @@ def begin_exploring(
             fault = f"k = {k} is more than a table can be indexed by"
             raise BadSetting(fault, fix='use a smaller k, or k="full"')
         stacks = Stacks.empty(symbols, capacity)
-    configurations = capacity * states
-    kept = configurations if counters else min(configurations, MOST_KEPT // max(1, len(labels)))
+    nothing = np.zeros((len(labels), 0), np.int32)
     explored = Explored(
         table,
         rules,
         stacks,
-        np.zeros((capacity if counters else 0, counters), np.int64),
-        Index.room(capacity),
-        np.full(configurations, UNKNOWN, np.int32),
-        np.full((len(labels), kept), UNKNOWN, np.int32),
-        np.zeros((len(labels), kept)),
-        np.zeros((len(labels), kept if counters else 0), np.int64),
+        np.zeros((0, counters), np.int64),
+        Index.room(1),
+        np.zeros(0, np.int32),
+        after=nothing,
+        paid=nothing.astype(np.float64),
+        moves=nothing.astype(np.int64),
         start=0,
         start_reward=0.0,
-        states=states,
+        states=len(machine.states) + len(machine.final),
         first_final=len(machine.states),
         k=k,
         operations=operations or 0,
         highest=highest,
-    )
+    ).room(stacks)
     if isinstance(machine, CountingRewardAutomaton):
         begun = machine.begin()
-        stacks.made[0] = 0
         explored, node = add_vector(explored, begun.after.counters)
         state, paid = (*machine.states, *machine.final).index(begun.after.state), begun.reward
     else:
-        state, symbols_begun, paid = begin_table(table)
-        while stacks.capacity < len(symbols_begun) + 2:
+        state, stack, paid = begin_table(table)
+        while explored.stacks.capacity < len(stack) + 2:
             explored = explored.grow()
-            stacks = explored.stacks
-        node = stacks.node_of(symbols_begun)
+        node = explored.stacks.node_of(stack)
         see(explored, node)
-    return explored._replace(start=node * states + state, start_reward=float(paid))
+    start = node * explored.states + state
+    return explored._replace(start=start, start_reward=float(paid))
 
 
 def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int]:

@@ -53,34 +53,22 @@ class States(NamedTuple):
     @classmethod
     def room(cls, actions: int, outcomes: int, capacity: int, *, survey: bool = False) -> States:
         """No state yet, and room for `capacity`; a survey keeps no steps."""
-        place, state, node, depth, origin, via = (np.zeros(capacity, np.int32) for _ in range(6))
         steps = (0 if survey else capacity, actions, outcomes)
-        expanded, following, reward = (
+        return cls(
+            Index.room(capacity),
+            *np.zeros((6, capacity), np.int32),  # type: ignore[call-arg] # place to via
             np.zeros(capacity, np.bool_),
             np.full(steps, END, np.int32),
             np.zeros(steps),
-        )
-        return cls(
-            Index.room(capacity),
-            place,
-            state,
-            node,
-            depth,
-            origin,
-            via,
-            expanded,
-            following,
-            reward,
         )
 
     def grow(self) -> States:
         """The same states in twice the room."""
         made, capacity = int(self.index.used[0]), 2 * len(self.place)
-        larger = States.room(
-            self.next.shape[1], self.next.shape[2], capacity, survey=len(self.next) == 0
-        )
-        for column in self._fields[1:]:
-            getattr(larger, column)[:made] = getattr(self, column)[:made]
+        _, actions, outcomes = self.next.shape
+        larger = States.room(actions, outcomes, capacity, survey=len(self.next) == 0)
+        for column, longer in zip(self[1:], larger[1:], strict=True):
+            longer[:made] = column[:made]
         return larger._replace(index=Index.of(self.index.key[:made], capacity))
 
     @property
@@ -100,21 +88,6 @@ class Steps(NamedTuple):
     """[x]: the environment state."""
     probability: Floats
     """[environment state, action, outcome]"""
-
-
-@njit(cache=True)
-def add(states: States, key: int, place: int, state: int, node: int) -> int:
-    """The number of a product state, given one if it is new; there must be room."""
-    slot, keys, used = states.index
-    mask = len(slot) - 1
-    probe = hash_key(key) & mask
-    while slot[probe] >= 0 and keys[slot[probe]] != key:
-        probe = (probe + 1) & mask
-    if slot[probe] < 0:
-        x = used[0]
-        slot[probe], keys[x], used[0] = x, key, x + 1
-        states.place[x], states.state[x], states.node[x] = place, state, node
-    return int(slot[probe])
 
 
 # The loop is flat, and its arrays are taken out of their tuples first: a function called with tuples of arrays inside the loop

@@ -6,14 +6,13 @@ nobody asked, are the frontier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
-from pdrm.machines.guards import Label
+from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import begin, step
@@ -27,9 +26,9 @@ from pdrm.product.finite_kernel import (
     Numbers,
     States,
     Steps,
-    add,
     expand,
 )
+from pdrm.product.hash_kernel import find_key
 
 FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
@@ -52,19 +51,11 @@ class Bound:
     rule: str = "open"
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise BadSetting(
-                f"unknown rule `{self.rule}` at the bound", fix=f"use one of {', '.join(RULES)}"
-            )
-        if self.height is not None and self.height < 0:
-            raise BadSetting(
-                f"the bound of the stack is {self.height}", fix="use a non-negative integer"
-            )
-        if self.height is None and self.rule != "open":
-            raise BadSetting(
-                f"the rule `{self.rule}` needs a bound",
-                fix="give the highest stack: height=12 (--height 12)",
-            )
+        possible = self.rule == "open" if self.height is None else self.height >= 0
+        if self.rule not in RULES or not possible:
+            fault = f"the bound of the stack is {self.height}, with the rule `{self.rule}`"
+            fix = f"give the highest stack, such as height=12, and one of {', '.join(RULES)}"
+            raise BadSetting(fault, fix=fix)
 
     @property
     def number(self) -> int:
@@ -165,9 +156,9 @@ class FiniteProduct:
 
     def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
         """A shortest way to a state, the most probable of those: the number of the start, then actions with their outcomes."""
-        steps: list[tuple[int, int]] = []
         if self.next.shape[2] > 1:
             return self._path_with_chance(x)
+        steps: list[tuple[int, int]] = []
         while self.states.origin[x] >= 0:
             steps.append((int(self.states.via[x]), 0))
             x = int(self.states.origin[x])
@@ -185,9 +176,8 @@ class FiniteProduct:
             later = np.where((after != END) & (depth[after] == before + 1), chance[after], 0.0)
             ways = (later * self.probability[self.place[near]]).reshape(len(near), -1)
             choice[near], chance[near] = ways.argmax(axis=1), ways.max(axis=1, initial=0.0)
-            chance[near] /= (
-                chance[near].max(initial=0.0) or 1.0
-            )  # only which is greatest counts, and small numbers vanish
+            # only which is greatest counts, and small numbers vanish
+            chance[near] /= chance[near].max(initial=0.0) or 1.0
         first = np.flatnonzero(depth == 0)
         here = int(first[chance[first].argmax()]) if depth[x] else x
         start, steps = int(self.states.via[here]), list[tuple[int, int]]()
@@ -247,24 +237,23 @@ class FiniteProduct:
 
     def _start(self) -> None:
         arrays = self.domain.arrays
-        for k, (place, label) in enumerate(
-            zip(arrays.start_state, arrays.start_label, strict=True)
-        ):
-            if arrays.start_probability[k] == 0:
-                continue
-            state, node, self.start_paid[k] = self._begin(int(label))
+        for k in np.flatnonzero(arrays.start_probability > 0):
+            place = int(arrays.start_state[k])
+            state, node, self.start_paid[k] = self._begin(int(arrays.start_label[k]))
             ended = state >= self.table.first_final or bool(arrays.terminal[place])
-            if self.survey or not ended:
-                self._make_room(1)
-                key = (node * self.domain.states + int(place)) * self.table.move.shape[0] + state
-                count, x = len(self), add(self.states, key, int(place), state, node)
-                if x == count:
-                    self.states.origin[x], self.states.via[x], self.states.expanded[x] = (
-                        -1,
-                        k,
-                        ended,
-                    )
-                self.starts[k] = END if ended else x
+            if ended and not self.survey:
+                continue
+            self._make_room(1)
+            states = self.states
+            slot, keys, used = states.index
+            key = (node * self.domain.states + place) * self.table.move.shape[0] + state
+            x, probe = find_key(slot, keys, key)
+            if x < 0:
+                x = len(self)
+                slot[probe], keys[x], used[0] = x, key, x + 1
+                states.place[x], states.state[x], states.node[x] = place, state, node
+                states.origin[x], states.via[x], states.expanded[x] = -1, k, ended
+            self.starts[k] = END if ended else x
 
     def _begin(self, label: int) -> tuple[int, int, float]:
         """The machine's state and stack at the first action, after the label at reset if there is one, and what it paid."""
@@ -275,7 +264,7 @@ class FiniteProduct:
                 state, node, paid, status = step(self.table, self.stacks, state, node, label)
                 paid += first
             if status == UNDEFINED:
-                fault = f"the machine has no move for the first label `{_format_label(self.domain.labels[label])}`"
+                fault = f"the machine has no move for the first label `{word_text([self.domain.labels[label]])}`"
                 raise UndefinedMove(fault, fix="add a rule")
             if status == OK:
                 return int(state), int(node), float(paid)
@@ -299,6 +288,10 @@ class FiniteProduct:
 
 def word_to(product: FiniteProduct, x: int) -> str:
     """The labels of a shortest way to a state, as `pdrm step` reads them."""
+    return word_text(_labels_to(product, x))
+
+
+def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
     arrays, labels = product.domain.arrays, product.domain.labels
     start, steps = product.path(x)
     read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
@@ -306,7 +299,7 @@ def word_to(product: FiniteProduct, x: int) -> str:
     for action, outcome in steps:
         read.append(labels[arrays.label[s, action, outcome]])
         s = int(arrays.next[s, action, outcome])
-    return format_word(read)
+    return read
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
@@ -317,31 +310,18 @@ def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
 def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
     """The error that says which word the machine has no move for, from a state with such a step."""
     arrays, s = product.domain.arrays, int(product.states.place[x])
-    word = word_to(product, x)
+    read = _labels_to(product, x)
     for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
         status = step(
             product.table, product.stacks, product.states.state[x], product.states.node[x], label
         )[3]
         if status == UNDEFINED:
-            word = f"{word} {_format_label(product.domain.labels[label])}".strip()
+            read.append(product.domain.labels[label])
             break
     return UndefinedMove(
-        f"the machine `{product.machine.name}` has no move at the end of `{word}`",
+        f"the machine `{product.machine.name}` has no move at the end of `{word_text(read)}`",
         fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
     )
-
-
-def _format_label(label: Label) -> str:
-    return "+".join(sorted(label)) or "-"
-
-
-def format_word(word: Iterable[Label]) -> str:
-    """Labels as `pdrm step` reads them.
-
-    >>> format_word([frozenset(), frozenset({"d", "t"})])
-    '- d+t'
-    """
-    return " ".join(map(_format_label, word))
 
 
 def _normalize(probability: Floats) -> Floats:

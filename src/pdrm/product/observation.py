@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -196,12 +195,13 @@ class ObservationForm(ABC):
     space: Space
 
     def __init__(
-        self, environment: Space, window: Window | None, keys: tuple[str, ...] | None = None
+        self, environment: Space, window: Window | None, keys: Sequence[str] | None = None
     ) -> None:
         """Choose the entries named by `keys` (default: all but texts and others without a fixed number of numbers)."""
         self.environment, self.window = environment, window
         self.nested = isinstance(environment, spaces.Dict)
         found = list_entries(environment)
+        keys = (keys,) if isinstance(keys, str) else keys
         if keys is not None and not self.nested:
             fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
             raise BadSetting(fault, fix="leave it out")
@@ -210,11 +210,11 @@ class ObservationForm(ABC):
                 fault = f"`keys` names `{key}`, which the observation does not have"
                 raise BadSetting(fault, fix=did_you_mean(str(key), found))
         if keys is None:
-            keys = tuple(
+            keys = [
                 name
                 for name, part in found.items()
                 if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
-            )
+            ]
         if not keys:
             fault = (
                 f"an observation of {environment} has no entry that is a fixed number of numbers"
@@ -329,42 +329,23 @@ def _outside(space: Space, observation: object) -> CannotWrap:
     return CannotWrap(fault, fix=fix)
 
 
-@dataclass(frozen=True, slots=True)
-class Observing:
-    """The view of the stack, and the form of an observation.
+def choose_form(
+    environment: Space,
+    machine: PushdownRewardMachine,
+    k: int | str,
+    *,
+    flatten: bool = False,
+    depth: int | None = None,
+    keys: Sequence[str] | None = None,
+) -> ObservationForm:
+    """The form that these arguments of `pdrm.wrap` ask for.
 
     >>> from pdrm.language.loading import catalogue
-    >>> seen = Observing(TopK(2), flatten=True)
-    >>> seen.form(spaces.Discrete(4), catalogue("letter")).space.shape
+    >>> choose_form(spaces.Discrete(4), catalogue("letter"), 2, flatten=True).space.shape
     (13,)
     """
-
-    view: View | None = TopK(1)
-    """The part of the stack that is seen; None hides the machine."""
-    depth: int | None = None
-    """The places for a full stack; a higher one is an error."""
-    flatten: bool = False
-    """As one vector of float32."""
-    keys: tuple[str, ...] | None = None
-    """The entries of an environment's dictionary that are seen (default: all but texts)."""
-
-    @classmethod
-    def of(
-        cls,
-        k: int | str,
-        depth: int | None = None,
-        flatten: bool = False,
-        keys: Sequence[str] | None = None,
-    ) -> Observing:
-        """The form that these arguments of `pdrm.wrap` ask for."""
-        chosen = (keys,) if isinstance(keys, str) else keys
-        view = None if k == "none" else view_of(k)
-        return cls(view, depth, flatten, None if chosen is None else tuple(chosen))
-
-    def form(self, environment: Space, machine: PushdownRewardMachine) -> ObservationForm:
-        """The form for the observations of an environment with a machine."""
-        window = None if self.view is None else Window(machine, self.view, self.depth)
-        return (AsVector if self.flatten else AsDict)(environment, window, self.keys)
+    window = None if k == "none" else Window(machine, view_of(k), depth)
+    return (AsVector if flatten else AsDict)(environment, window, keys)
 
 
 # --- Observations, read

@@ -26,7 +26,7 @@ from pdrm.machines.heads import all_heads, readings_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.exploration import Potentials
+from pdrm.product.explore_kernel import Potentials
 
 MOST_SWEEPS = 1_000
 """Sweeps over the operators: about as many as a run to a pop has nested pushes."""

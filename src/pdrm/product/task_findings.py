@@ -6,7 +6,6 @@ configurations of which the topmost symbols of the stack are known: every loop f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf
 from typing import NamedTuple
 
@@ -82,7 +81,7 @@ def inspect_task(task: Task) -> list[Finding]:
     every = [one for actions in survey.values() for effects in actions for one in effects if one]
     ending = max((one.reward for one in every if one.state in machine.final), default=-inf)
     others = {0.0, *(one.reward for one in every if one.state not in machine.final)}
-    loops = list(_find_loop(task.domain, machine, ending))
+    loops = _find_loop(task.domain, machine, ending)
     if loops or len(survey) >= MOST_NODES or not _may_continue(survey, machine):
         return [*found, *loops]
     limit = task.domain.step_limit
@@ -229,24 +228,21 @@ def has_paying_loop(task: Task) -> bool:
 
 def _find_loop(
     domain: FiniteDomain, machine: PushdownRewardMachine, ending: float
-) -> Iterator[Finding]:
+) -> list[Finding]:
     """A warning if a loop pays as much in an episode as the best of the steps that end the task."""
     loop = find_paying_cycle(_list_steps(domain, machine))
-    paid = sum(step.reward for step in loop)
-    limit = domain.step_limit
+    paid, limit = sum(step.reward for step in loop), domain.step_limit
     in_all = paid * limit / max(1, len(loop))
     if not loop or in_all < ending:
-        return
-    shown = loop[:MOST_SHOWN]
+        return []
     more = " …" if len(loop) > MOST_SHOWN else ""
-    word = word_text(step.label for step in shown)
-    actions = " ".join(domain.actions[step.action] for step in shown)
+    word = word_text(step.label for step in loop[:MOST_SHOWN])
+    actions = " ".join(domain.actions[step.action] for step in loop[:MOST_SHOWN])
     start = domain.describe(loop[0].source[0])
     said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {start})"
-    steps_text = f"{len(loop)} step{'s' * (len(loop) > 1)}"
-    pays = f"pays {paid:g} in {steps_text}, {in_all:g} in an episode of {limit:,}"
+    pays = f"pays {paid:g} each time, {in_all:g} in an episode of {limit:,} steps"
     ends = "no step that ends the task was found"
     if ending > -inf:
         ends = f"the step that ends the task pays {ending:g}"
     place = find_paying_rule(machine, loop)
-    yield Finding("W0606", f"{said} {pays}; {ends}", place)
+    return [Finding("W0606", f"{said} {pays}; {ends}", place)]

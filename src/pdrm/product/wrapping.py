@@ -52,7 +52,7 @@ from pdrm.errors import (
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Configuration
-from pdrm.product.observation import Observing, find_mismatch, key_of
+from pdrm.product.observation import choose_form, find_mismatch, key_of
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 AnyEnv = gymnasium.Env[Any, Any]
 EnvFunction = Callable[[], AnyEnv]
 Remember = Callable[[AnyEnv], Any]
-SEES_TOP = Observing()
 RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
 NOT_BEGUN = "no episode has begun"
@@ -92,7 +91,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env: AnyEnv,
         machine: MachineLike,
         labels: Labels,
-        observing: Observing = SEES_TOP,
+        k: int | str = 1,
+        *,
+        flatten: bool = False,
+        depth: int | None = None,
+        keys: Sequence[str] | None = None,
         labels_at_reset: LabelsAtReset | None = None,
         reward_weight: float = 1.0,
         ignore_end: bool = False,
@@ -106,7 +109,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             _disable_deepcopy=True,
             machine=machine,
             labels=labels,
-            observing=observing,
+            k=k,
+            flatten=flatten,
+            depth=depth,
+            keys=keys,
             labels_at_reset=labels_at_reset,
             reward_weight=reward_weight,
             ignore_end=ignore_end,
@@ -119,8 +125,6 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The machine that watches, as a pushdown one."""
         self.success = frozenset(find_success(given, success))
         """The final states that count as solved, for `info["is_success"]`."""
-        self.observing = observing
-        """The view of the stack, and the form of the observation."""
         self.reward_weight = check_weight(reward_weight)
         """The factor of the environment's own reward."""
         self.ignore_end = ignore_end
@@ -141,7 +145,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        self._form = observing.form(env.observation_space, self.machine)
+        self._form = choose_form(
+            env.observation_space, self.machine, k, flatten=flatten, depth=depth, keys=keys
+        )
         window = self._form.window
         self._fingerprint = "" if window is None else window.fingerprint
         self.observation_space = self._form.space
@@ -344,12 +350,15 @@ def wrap(
         env,
         machine,
         labels,
-        Observing.of(k, depth, flatten, keys),
-        labels_at_reset,
-        reward_weight,
-        ignore_end,
-        success,
-        remember,
+        k,
+        flatten=flatten,
+        depth=depth,
+        keys=keys,
+        labels_at_reset=labels_at_reset,
+        reward_weight=reward_weight,
+        ignore_end=ignore_end,
+        success=success,
+        remember=remember,
     )
     _warn_of_images(product.observation_space)
     return product
@@ -421,7 +430,7 @@ def wrap_vector(
         success=success,
         remember=remember,
     )
-    makers = [partial(_make, function, product) for function in functions]
+    makers = [lambda make=make: product(make()) for make in functions]
     reset_mode = AutoresetMode(autoreset)
     if mode == "async":
         return AsyncVectorEnv(makers, autoreset_mode=reset_mode)
@@ -430,10 +439,6 @@ def wrap_vector(
         fault = "two of the functions return the same environment, and episodes would mix"
         raise CannotWrap(fault, fix="let each function make its own")
     return made
-
-
-def _make(function: EnvFunction, product: Callable[[AnyEnv], MachineEnv]) -> MachineEnv:
-    return product(function())
 
 
 class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -43,7 +43,9 @@ from pdrm.product.jax_env.jax_domain import (
     own_domain,
     water_domain,
 )
+from pdrm.product.jax_env.jax_machine import jax_potential
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.shaping import find_labels
 from pdrm.product.views import TopK
 from pdrm.task import Task, largest_reward
 
@@ -161,9 +163,6 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
     shaping = shaping_of(agent)
     if shaping is None:
         return product
-    from pdrm.product.jax_env.jax_potentials import jax_potential
-    from pdrm.product.shaping import find_labels
-
     labels: Sequence[Label] = find_labels(machine)
     if agent.shaping == EMITTED:
         world = task.domain

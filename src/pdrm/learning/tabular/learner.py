@@ -50,12 +50,13 @@ from pdrm.learning.tabular.q_learning import AnyMemory, find_potential, first_ve
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import lengthen
-from pdrm.product.exploration import Explored, Potentials
 from pdrm.product.explore_kernel import (
     BEYOND,
     ENDLESS,
     NO_ROOM,
     UNDEFINED_LABEL,
+    Explored,
+    Potentials,
     add_vector,
     begin_exploring,
 )

@@ -27,8 +27,7 @@ from pdrm.learning.tabular.rows_kernel import (
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import UNKNOWN
-from pdrm.product.explore_kernel import explore, see
+from pdrm.product.explore_kernel import UNKNOWN, explore, see
 from pdrm.product.hash_kernel import FREE, ix
 
 

@@ -30,8 +30,15 @@ from pdrm.learning.tabular.rows_kernel import (
     uniform,
 )
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import UNKNOWN, Potentials
-from pdrm.product.explore_kernel import UNDEFINED_LABEL, explore, fill_potentials, see, stack_code
+from pdrm.product.explore_kernel import (
+    UNDEFINED_LABEL,
+    UNKNOWN,
+    Potentials,
+    explore,
+    fill_potentials,
+    see,
+    stack_code,
+)
 from pdrm.product.hash_kernel import FREE, find_key, ix
 
 

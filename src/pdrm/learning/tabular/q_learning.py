@@ -26,7 +26,7 @@ from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Configuration, Stack, Step
-from pdrm.product.exploration import LARGEST_KEY
+from pdrm.product.explore_kernel import LARGEST_KEY
 from pdrm.product.views import FullStack, View
 
 if TYPE_CHECKING:

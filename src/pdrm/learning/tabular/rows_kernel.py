@@ -14,8 +14,7 @@ from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import FIRST, GOLDEN, SECOND
 from pdrm.learning.tabular.learner_tables import ANY_VIEW, QTable
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.exploration import UNKNOWN, Explored
-from pdrm.product.explore_kernel import explore, see
+from pdrm.product.explore_kernel import UNKNOWN, Explored, explore, see
 from pdrm.product.hash_kernel import FREE, Keys, hash_key, ix
 
 _FIRST, _SECOND, GOLDEN_64 = np.uint64(FIRST), np.uint64(SECOND), np.uint64(GOLDEN)

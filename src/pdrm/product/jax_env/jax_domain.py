@@ -14,8 +14,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 
 from pdrm.domains import water
+from pdrm.domains.environments import DomainEnv
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
 from pdrm.domains.own_worlds import JaxWorld
 
@@ -178,3 +182,29 @@ def finite_domain(domain: FiniteDomain) -> JaxDomain:
         actions=len(domain.actions),
         step_limit=domain.step_limit,
     )
+
+
+class JaxWorldEnv(DomainEnv):
+    """A `JaxWorld` as a Gymnasium environment: for manual stepping, episodes moment by moment, and third-party agents."""
+
+    def __init__(self, world: JaxWorld) -> None:
+        super().__init__(world.step_limit)
+        self.domain = own_domain(world)
+        self._step, self._start = jax.jit(self.domain.step), jax.jit(self.domain.start)
+        self.observation_space = spaces.Box(-np.inf, np.inf, (world.observation_size,), np.float32)
+        self.action_space: spaces.Space[Any] = spaces.Box(-1, 1, (world.action_size,), np.float32)
+        if world.actions:
+            self.action_space = spaces.Discrete(world.actions)
+
+    def begin(self) -> None:
+        self._key = make_key(int(self.np_random.integers(2**32)))
+        self.state, _ = self._start(key_of(self._key, 0))
+        self.label = None
+
+    def advance(self, action: Any) -> tuple[float, bool]:
+        stepped = self._step(self.state, action, key_of(self._key, self.steps + 1))
+        self.state, self.label = stepped.state, self.domain.labels[int(stepped.label)]
+        return float(stepped.reward), bool(stepped.terminated)
+
+    def observe(self) -> npt.NDArray[np.float32]:
+        return np.asarray(self.domain.observe(self.state), np.float32)

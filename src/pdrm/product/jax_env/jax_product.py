@@ -8,7 +8,7 @@ before the first action counts in the return, but is not the reward of an action
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,13 +22,11 @@ from pdrm.product.jax_env.jax_machine import (
     OVERFLOW,
     UNDEFINED,
     JaxMachine,
+    JaxPotential,
     MachineStep,
     Packed,
 )
 from pdrm.product.views import FullStack, View
-
-if TYPE_CHECKING:
-    from pdrm.product.jax_env.jax_potentials import JaxPotential
 
 
 class ProductState(NamedTuple):
