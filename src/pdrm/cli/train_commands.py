@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from statistics import stdev
+from time import gmtime, strftime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 import pdrm
-import pdrm.learning
 from pdrm.cli.arguments import DomainName, Json, MachineName, RunFolders, Seed, complete_agent
-from pdrm.cli.output import next_command, print_json, warn_of_task
-from pdrm.errors import ConflictingOptions, Interrupted, UnknownSetting
+from pdrm.cli.output import next_command, print_json
+from pdrm.errors import ConflictingOptions
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Evaluation
-    from pdrm.learning.protocol import AnyAgent
     from pdrm.learning.run import Run
-    from pdrm.task import Task
 
 
 # --- `pdrm train` and `pdrm agents`: learn a task, and see which agents there are.
 
 MOST_NAMED = 3
 """Runs that `next:` names; of more, the first."""
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""Of a run's end in its `timing.json`."""
 
 
 def train(
@@ -72,68 +71,40 @@ def train(
 
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
-    from pdrm.files import ensure_folder
-    from pdrm.learning.execution import Planned, train_all
-    from pdrm.learning.run_folder import resolve_seeds
-    from pdrm.learning.run_loop import SINKS
-    from pdrm.learning.settings import check_choice, check_count
+    from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
+    from pdrm.learning.settings import check_count, parse_setting
 
     if seed is not None and seeds is not None:
         raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
     check_count("seeds", 1 if seeds is None else seeds, 1)
     check_count("seed", seed or 0, 0)
-    chosen_workers = pdrm.learning.Workers(count=workers)
-    if log is not None:
-        check_choice("log", log, SINKS)
     task = pdrm.Task(domain, machine, success=tuple(success or ()))
-    given = {"k": k, "episodes": episodes, "total_timesteps": steps}
-    chosen = _agent(task, agent, given, set_ or ())
-    numbers = resolve_seeds(seeds or [seed or 0])
-    specs = [pdrm.learning.RunSpec(task, chosen, number) for number in numbers]
-    specs[0].check()
-    warn_of_task(task, quiet=False)
-    root = ensure_folder(output)
-    planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
-    runs = [pdrm.Run(spec, root / spec.name) for spec in specs]
-    done_before = {run.folder for run in runs if run.done}
-    try:
-        outcome = train_all(planned, root, chosen_workers, log=log, shown=not as_json)
-    except KeyboardInterrupt:
-        said = "before the first test: there is nothing to keep"
-        if any(run.tested for run in runs):
-            said = f"what was learnt is in {output}, and the same command resumes"
-        raise Interrupted(f"stopped; {said}") from None
-    for failure in outcome.failures:
-        typer.echo(failure.why, err=True)
-    if outcome.failures:
-        raise typer.Exit(2)
+    name = agent or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
+    options = {"k": k, "episodes": episodes, "total_timesteps": steps}
+    settings: dict[str, Any] = {
+        setting: value for setting, value in options.items() if value is not None
+    }
+    settings |= dict(parse_setting(kind_of(name), word) for word in set_ or ())
+    began = strftime(TIME, gmtime())
+    runs = pdrm.train(
+        task,
+        name,
+        seeds=seeds or [seed or 0],
+        folder=output,
+        workers=workers,
+        log=log,
+        progress=not as_json,
+        **settings,
+    )
     records = list(map(_summary, runs))
     if as_json:
         print_json(records)
         return
     for run, record in zip(runs, records, strict=True):
-        _print(run, record, " (done before)" if run.folder in done_before else "")
+        _print(run, record, " (done before)" if run.timing["finished"] < began else "")
     named = runs[: 1 if task.continuous or len(runs) > MOST_NAMED else None]
     command = "film" if task.continuous else "evaluate"
     next_command(f"pdrm {command}{' {}' * len(named)}", *(run.folder for run in named))
-
-
-def _agent(task: Task, name: str | None, given: dict[str, Any], words: Sequence[str]) -> AnyAgent:
-    """The agent that is meant, with these settings."""
-    from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
-    from pdrm.learning.protocol import agent_for
-    from pdrm.learning.settings import parse_setting
-
-    called = name or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
-    kind = kind_of(called)
-    settings = {setting: value for setting, value in given.items() if value is not None}
-    options = {"episodes": "--episodes", "total_timesteps": "--steps"}
-    used = options.pop("total_timesteps" if kind.deep else "episodes")
-    for setting, option in options.items():
-        if setting in settings:
-            raise UnknownSetting(f"agent `{called}` does not use {option}", fix=f"{used} 10000")
-    settings |= dict(parse_setting(kind, word) for word in words)
-    return agent_for(called, settings)
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -168,8 +139,6 @@ def _print(run: Run, record: dict[str, Any], remark: str) -> None:
         depth = max(needed, 2 * (agent.depth or needed))
         said = f"{record['truncated_by_stack']:.1%} of the training episodes were truncated by a full stack"
         typer.echo(f"  {said}\n  fix: --set depth={depth}", err=True)
-    if (warning := run.warning) is not None:
-        typer.echo(f"  {warning.message}\n  fix: {warning.fix}", err=True)
 
 
 def agents(
