@@ -23,8 +23,8 @@ LAYERS = (
     ("language", "domains"),
     ("machines",),
     ("progress", "files", "lazy"),
-    ("limits",),
     ("errors",),
+    ("wording",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 
@@ -155,7 +155,6 @@ def test_no_two_modules_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-LONG = {"pdrm.errors"}
 """Modules that are still longer than 600 lines: none may be added."""
 
 
@@ -170,7 +169,7 @@ def test_no_two_classes_share_a_name():
 
 def test_no_module_is_longer_than_600_lines():
     lengths = {dotted(path): len(path.read_text().splitlines()) for path in MODULES}
-    assert {name for name, length in lengths.items() if length > 600} == LONG
+    assert not {name for name, length in lengths.items() if length > 600}
 
 
 def test_every_module_and_chapter_is_introduced():

@@ -9,14 +9,17 @@ agents, policies and runs, 09 a machine on someone's environment, 10 what can be
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
 from typing import ClassVar
+
+from pdrm.wording import Where as Where
+from pdrm.wording import count_to_caller
+from pdrm.wording import did_you_mean as did_you_mean
+from pdrm.wording import name_alike as name_alike
+from pdrm.wording import suggest as suggest
 
 
 class PdrmError(Exception):
@@ -102,104 +105,23 @@ def raise_all(errors: Iterable[PdrmError]) -> None:
         raise SeveralErrors(found) if len(found) > 1 else found[0]
 
 
-SHOWN_WIDTH = 120
-"""The most characters of an offending line that a message quotes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """A place in a source text: 1-based line and column, and the line itself for the caret; in JSON, the keys that lead there.
-
-    >>> print(Where("t.pdrm", 2, 4, "u0 => u1"), Where("t.json", path="rules[3].label"), sep=", ")
-    t.pdrm:2:4, t.json: rules[3].label
-    """
-
-    file: str
-    line: int = 0
-    column: int = 0
-    text: str = ""
-    width: int = 1
-    path: str = ""
-
-    def __str__(self) -> str:
-        if self.line:
-            return f"{self.file}:{self.line}:{self.column}"
-        return f"{self.file}: {self.path}" if self.path else self.file
-
-    def picture(self) -> str:
-        """The offending line with a caret under the column, cut to a readable width."""
-        cut = max(0, self.column - 1 - SHOWN_WIDTH // 2) if self.column > SHOWN_WIDTH else 0
-        shown = "".join(c if c.isprintable() else " " for c in self.text[cut : cut + SHOWN_WIDTH])
-        margin = " " * len(str(self.line))
-        caret = " " * (self.column - 1 - cut) + "^" * max(1, min(self.width, SHOWN_WIDTH))
-        return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
-
-
-MOST_COMPARED, MOST_LETTERS = 200, 100
-"""The most words that a misspelt one is compared with, and letters of it."""
-
-
-def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
-    """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
-
-    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
-    ('Shoes', '', 'red')
-    """
-    few = islice(known, MOST_COMPARED)
-    words = {one.casefold(): one for one in few if len(one) <= MOST_LETTERS}
-    close = get_close_matches(word[:MOST_LETTERS].casefold(), words, n=1, cutoff=alike)
-    return words[close[0]] if close else ""
-
-
-def suggest(word: str, known: Iterable[str], fix: str) -> str:
-    """A fix: the known word that is spelled almost as this one is, if there is one, or else another way out."""
-    like = name_alike(word, known)
-    return f"did you mean `{like}`? (or {fix})" if like else fix
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or one that begins so, or lists the few there are.
-
-    >>> did_you_mean("fina", ["final_state"]), did_you_mean("sarsa", ["summary"])
-    ('did you mean `final_state`?', 'known: `summary`')
-    """
-    words = list(dict.fromkeys(known))
-    begun = (word for word in words if name and word.startswith(name))
-    close = name_alike(name, words, 0.7) or next(begun, "")
-    if close:
-        return f"did you mean `{close}`?"
-    shown = ", ".join(f"`{word}`" for word in words[:8])
-    return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
-
-
 class CannotRead(PdrmError, code="E0101"):
-    """The line does not have the shape of a header, a `for`, a `map` or a rule.
-
-    A rule of a pushdown machine reads `SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD`, for example
-    `u0 -> u0 : {A}, z / A z, -0.01`. Labels are exact sets `{a, t}`, formulas `a & !t`, or `eps`.
-    """
+    """The line is not a header, a `for`, a `map` or a rule. A rule reads `SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD`, such as `u0 -> u0
+    : {A}, z / A z, -0.01`. Labels are exact sets `{a, t}`, formulas `a & !t`, or `eps`."""
 
 
 class UnknownKeyword(PdrmError, code="E0102"):
-    """A header line starts with a word that is not a keyword. The keywords are name, events, exclusive, stack, counters,
-    states, start, final, otherwise, map and for; above a grammar, an expression or a formula they are accept, reward, fail, step,
-    complete, events and exclusive."""
+    """A header line starts with an unknown keyword. A machine's are name, events, exclusive, stack, counters, states, start, final,
+    otherwise, map and for; those above a formula are accept, reward, fail, step, complete, events and exclusive."""
 
 
 class BadReward(PdrmError, code="E0103"):
-    """A reward must be a finite number such as `1`, `-0.01` or `1e5`; `nan`, `inf` and words are refused.
-
-    What an agent learns is made of sums of rewards, and one that is not finite would make all of them useless. The reward stands last in a
-    rule. Before: `u -> f : a, z / z, ten`. After: `u -> f : a, z / z, 10`.
-    """
+    """A reward, which stands last in a rule, must be a finite number such as `1`, `-0.01` or `1e5`: what an agent learns is made of sums of
+    rewards. Before: `u -> f : a, z / z, ten`. After: `u -> f : a, z / z, 10`."""
 
 
 class BadIndentation(PdrmError, code="E0104"):
-    """The rules inside a `for` block are indented with spaces, all by the same amount, and nothing else is.
-
-    The indentation alone says which rules belong to the loop. Before: `for a in u d:` and on the next line `s -> s : a, z / a z, 0` at
-    the margin. After: the same rule with four spaces before it.
-    """
+    """The rules inside a `for` block, and nothing else, are indented with spaces, all by the same amount."""
 
 
 class NotUtf8(PdrmError, code="E0105"):
@@ -207,8 +129,7 @@ class NotUtf8(PdrmError, code="E0105"):
 
 
 class TooLarge(PdrmError, code="E0106"):
-    """A file, a line, a formula or an expansion is beyond what a hand-written machine can need. The limits keep a damaged or
-    hostile file from using up time and memory."""
+    """A file, a line, a formula or an expansion is beyond the limits that keep a damaged or hostile file from taking time and memory."""
 
 
 class TooDeep(PdrmError, code="E0107"):
@@ -216,10 +137,8 @@ class TooDeep(PdrmError, code="E0107"):
 
 
 class BadName(PdrmError, code="E0108"):
-    """A name may not be empty, hold spaces or any of `{ } ( ) [ ] , : / & | ! < > = +`, nor start with `-`.
-
-    `z` (any stack symbol) and `eps` (none) cannot name a stack symbol; `eps` and `true` cannot name an event.
-    """
+    """A name may not be empty, hold spaces or any of `{ } ( ) [ ] , : / & | ! < > = +`, nor start with `-`. `z` (any stack symbol) and
+    `eps` (none) cannot name a stack symbol; `eps` and `true` cannot name an event."""
 
 
 class BadNumber(PdrmError, code="E0109"):
@@ -235,14 +154,13 @@ class NotConstant(PdrmError, code="E0111"):
 
 
 class BadGrammar(PdrmError, code="E0112"):
-    """A grammar is rules such as `pair: "open" pair* "close"`: alternatives `|`, groups `( )`, `?`, `*`, `+`, and events in double
-    quotes. Every name is a rule, one rule is called `start`, and some word comes from each."""
+    """A grammar is rules such as `pair: "open" pair* "close"`: alternatives `|`, groups `( )`, `?`, `*`, `+`, and events in double quotes.
+    Every name is a rule, one rule is called `start`, and some word comes from each."""
 
 
 class Undecidable(PdrmError, code="E0113"):
-    """One event of look-ahead does not say how to read a word of this grammar. Either the grammar is ambiguous: one word has two
-    derivations, which the message shows; or it is not, but a machine would have to look further ahead than it can: the message
-    shows the beginning of a word after which it does not know how to read on."""
+    """One event of look-ahead does not say how to read a word of this grammar. Either it is ambiguous, and the message shows a word with
+    two derivations; or it needs more look-ahead, and the message shows where."""
 
     words: tuple[str, str] | None = None
     """A word that has two derivations, twice, as `pdrm step` takes it."""
@@ -251,40 +169,30 @@ class Undecidable(PdrmError, code="E0113"):
 
 
 class UnknownState(PdrmError, code="E0201"):
-    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. If a dead end is meant, declare
-    all states: `states u0 u1 dead`."""
+    """A rule, `start` or `otherwise` names a state that no rule leaves and that is not final. Declare dead ends: `states u0 dead`."""
 
 
 class UnknownEvent(PdrmError, code="E0202"):
-    """A guard or a label uses an event that the machine's `events` line does not declare, or the domain of a task emits one. An agent
-    cannot learn such a task, because the machine could not read what happens. Spell the event alike in both, or declare it: no rule has to read it."""
+    """A guard or a label uses an event that the machine's `events` line does not declare, or the domain of a task emits one, so that the
+    machine could not read it. Spell it alike in both, or declare it: no rule has to read it."""
 
 
 class UnknownSymbol(PdrmError, code="E0203"):
-    """A rule uses a stack symbol that the machine's `stack` line does not declare, or pushes back `z` without having looked
-    at `z`.
-
-    `z` stands for the symbol on top, whichever it is, so it means something only in a rule that looks at `z`. Before: `u -> u : a, # / A z, 0`.
-    After: `u -> u : a, # / A #, 0`, or `u -> u : a, z / A z, 0`.
-    """
+    """A rule uses a symbol that the `stack` line does not declare, or pushes back `z`, the symbol on top, without having looked at it.
+    Before: `u -> u : a, # / A z, 0`. After: `u -> u : a, # / A #, 0`, or `u -> u : a, z / A z, 0`."""
 
 
 class DuplicateName(PdrmError, code="E0204"):
-    """One name is defined twice: two headers, two events, two symbols, two entries of a map, or a loop variable that is
-    also an event, a symbol or a state."""
+    """One name is defined twice: headers, events, symbols, entries of a map, or a loop variable that is something else, too."""
 
 
 class MissingHeader(PdrmError, code="E0205"):
-    """A machine needs `start` and `otherwise`, which says what happens where no rule applies: `otherwise stay R`,
-    `otherwise go STATE R` or `otherwise error`."""
+    """A machine needs `start` and `otherwise` (`stay R`, `go STATE R` or `error`), which says what happens if no rule applies."""
 
 
 class UnknownMap(PdrmError, code="E0206"):
-    """A `f(x)` uses a map that is not defined above it, or a value the map does not list.
-
-    A map has a line of its own before the rules, with an entry for each value that a loop gives it: `map back u:d d:u`, and then in a loop
-    `for a in u d:` the rule `return -> return : back(a), a / eps, 1`.
-    """
+    """A `f(x)` uses a map that is not defined above it, or a value that the map does not list. A map has a line before the rules: `map back
+    u:d d:u`, and then in a loop `for a in u d:` the rule `return -> return : back(a), a / eps, 1`."""
 
 
 class NoBottom(PdrmError, code="E0207"):
@@ -292,34 +200,23 @@ class NoBottom(PdrmError, code="E0207"):
 
 
 class Nondeterministic(PdrmError, code="E0301"):
-    """Two rules of one state apply to the same label and top of stack.
-
-    At most one rule may apply, after one precedence: a rule that names the top symbol beats a rule with `z`. A silent
-    rule excludes every reading rule at the same state and top, and a rule that ignores the stack (`eps`) clashes with
-    one that looks at it.
-    """
+    """Two rules of one state apply to the same label and top of stack. A rule that names the top symbol beats one with `z`; a silent rule
+    excludes every reading rule at the same state and top, and a rule that ignores the stack (`eps`) clashes with one that looks at it."""
 
 
 class EndlessSilentMoves(PdrmError, code="E0302"):
-    """Silent moves read no label, so a machine must run out of them. From the configuration in the message it never does.
-    Configurations that no word reaches count too: counterfactual experiences start the machine anywhere. Moves that do end,
-    but only after a million of them, count as endless."""
+    """Silent moves read no label, so a machine must run out of them (within a million), and from the configuration in the message it never
+    does. It counts even if no word leads there: counterfactual experiences start the machine anywhere."""
 
 
 class FinalStateWithRules(PdrmError, code="E0303"):
-    """A final state ends the episode, so no rule may leave it (final states are disjoint from the others).
-
-    If the task should continue there, the state is not final. Before: `final f` with a rule `f -> u : a, z / z, 0`. After: `final g`, and a rule
-    that leads to `g` when all is done.
-    """
+    """A final state ends the episode, so no rule may leave it. If the task should continue there, the state is not final. Before: `final f`
+    with a rule `f -> u : a, z / z, 0`. After: `final g`, and a rule that leads to `g` when all is done."""
 
 
 class TooManyCases(PdrmError, code="E0304"):
-    """A formula splits into more cases than the determinism check will look at. Split the rule into simpler ones.
-
-    Whether two rules can apply at once is decided with decision diagrams, in which a formula such as `a1 & b1 | a2 & b2 | …` over many events
-    can be very large. A line `exclusive a b c d` makes them small, and so do several rules with few events each.
-    """
+    """A formula such as `a1 & b1 | a2 & b2 | …` over many events splits into more cases than the determinism check will look at. A line
+    `exclusive a b c d` makes them fewer, and so do several rules with few events each."""
 
 
 class CannotTranslate(PdrmError, code="E0305"):
@@ -327,57 +224,38 @@ class CannotTranslate(PdrmError, code="E0305"):
 
 
 class CannotCombine(PdrmError, code="E0306"):
-    """Two machines with stacks can be combined only where their stacks always move together: at every label that some word leads to,
-    both push equally many symbols, or both pop. The message shows a word after which they do not. One stack cannot do
-    the work of two that move apart: with two, any program could be written (Section 5)."""
+    """Two machines can be combined only if their stacks always move together: at every label that some word leads to, both push equally
+    many symbols, or both pop. The message shows a word after which they do not (Section 5)."""
 
 
 class UndefinedMove(PdrmError, code="E0401"):
-    """No rule applies to this label in this configuration, and the machine says `otherwise error`.
-
-    `otherwise error` is for machines whose rules are meant to cover everything that happens. `pdrm check` lists what they leave open. Add a rule, or say what
-    happens then: `otherwise stay 0` keeps the machine where it is, `otherwise go lost -1` ends the task.
-    """
+    """No rule applies to this label in this configuration, and the machine says `otherwise error`. Add a rule (`pdrm check` lists what is
+    left open), or say what happens then: `otherwise stay 0` or `otherwise go lost -1`."""
 
 
 class MachineFinished(PdrmError, code="E0402"):
-    """The machine is in a final state: the episode is over and no further label can be read.
-
-    `machine.run(word)` stops by itself and says in `unread` how many labels are left. Whoever calls `step` checks first whether the state is
-    in `machine.final`.
-    """
+    """The machine is in a final state: the episode is over and no further label can be read. `machine.run(word)` stops by itself and says
+    in `unread` how many labels are left; before `step`, check if the state is in `machine.final`."""
 
 
 class ImpossibleLabel(PdrmError, code="E0403"):
-    """The label holds two events that the machine declares exclusive (at most one of them in any label).
-
-    The checks rely on it: rules for `a` and for `b` may both exist because no label holds both. If both can happen in one step, remove the
-    `exclusive` line and tell the rules apart: `a & !b` and `b`.
-    """
+    """The label holds two events that the machine declares exclusive (at most one of them in any label), and the checks rely on it. If both
+    can happen in one step, remove the `exclusive` line and tell the rules apart: `a & !b` and `b`."""
 
 
 class UnknownConfiguration(PdrmError, code="E0404"):
-    """A configuration names a state or a stack symbol that the machine does not have.
-
-    A configuration is a state and a stack, the top first: `Configuration("u0", ("A", "#"))`. `machine.states` and `machine.stack` list the
-    names; `machine.begin().after` is where the machine starts.
-    """
+    """A configuration names a state or a stack symbol that the machine does not have (see `machine.states`, `machine.stack`). It is a state
+    and a stack, the top first: `Configuration("u0", ("A", "#"))`."""
 
 
 class StackFull(PdrmError, code="E0405"):
-    """The store of stacks has reached the number of distinct stacks it was given.
-
-    Stacks are kept once each, by number. A machine that pushes in every step makes new ones for as long as it runs: give the store more room, or
-    limit the steps.
-    """
+    """The store of stacks, each kept once, has reached the number of distinct stacks it was given. A machine that pushes in every step
+    makes new ones for as long as it runs: give the store more room, or limit the steps."""
 
 
 class CannotOpen(PdrmError, code="E0501"):
-    """The file does not exist, is a folder, or may not be read.
-
-    A path is taken from the folder in which the command runs (`pwd` shows it). A name of the catalogue is written without an ending: `pdrm check letter`
-    is the catalogue's machine, `pdrm check letter.pdrm` is a file of your own.
-    """
+    """The file does not exist, is a folder, or may not be read. A path is taken from the folder in which the command runs. `pdrm check
+    letter` is the catalogue's machine, `pdrm check letter.pdrm` is a file of your own."""
 
 
 class CannotWrite(PdrmError, code="E0502"):
@@ -385,10 +263,7 @@ class CannotWrite(PdrmError, code="E0502"):
 
 
 class UnknownFormat(PdrmError, code="E0503"):
-    """The ending of the file name says which format to write, and this one is not known.
-
-    Before: `pdrm draw letter -o letter.jpg`. After: `pdrm draw letter -o letter.png`. Machines are written as `.pdrm` or `.json`, drawings as `.svg`, `.png`, `.pdf`, `.dot` or `.tex`.
-    """
+    """The ending of a file's name is its format: `.pdrm` or `.json` for machines, `.svg`, `.png`, `.pdf`, `.dot` or `.tex` for drawings."""
 
 
 class BadWord(PdrmError, code="E0504"):
@@ -427,8 +302,7 @@ WARNINGS = {
     "W0602": "Labels for which no rule applies: the `otherwise` line decides. This is not a fault, but often a surprise: with `otherwise go lost -1`, a step in which nothing happens (the label `{}`) ends the task, unless a rule such as `u -> u : {}, z / z, 0` reads it.",
     "W0603": "A rule never applies: its formula holds for no label, as `a & !a` does, or `a & b` where the two are exclusive; or its state and top of stack never occur together; or rules that name the top beat it, which go before those with `z`.",
     "W0604": "An event, a stack symbol or a rule of a grammar is declared and never used. Most often a rule is missing, or its name is misspelt: `events key door` with a rule that reads `Key` is an error, but with no rule for `door` the door simply does not matter. An event that the domain emits has to be declared even if no rule reads it; then all is well. Remove a symbol that nothing pushes.",
-    "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: some continuations are in "
-    'the language and others are not. `G a` is done at the first `a`; the grammar `start: "a" | "a" "b"` is done at `a`, and its `b` never matters. Most often `accept end` is meant, where the event `end` says that the word is complete.',
+    "W0605": "A task is done as soon as the labels read so far are in its language (`accept first`), but what could follow them matters: `G a` is done at the first `a`. Most often `accept end` is meant, where the event `end` says that the word is complete.",
     "W0606": "A loop pays. On the machine alone: a word leads back to the configuration it began in and pays more than 0, as where a push and the pop that undoes it are both paid. With a domain: an agent can repeat it for ever, and an episode of it pays as "
     "much as the step that ends the task. Or `otherwise stay R` pays for every step in which no rule applies. Pay for one of the two only, or once, in the step that achieves something.",
     "W0607": "Continuing to the step limit pays more than any way to end the task: an agent that learns well never ends it. Pay more for ending, or less for continuing; a small cost for every step helps.",
@@ -440,8 +314,7 @@ WARNINGS = {
     "W0612": "Every reward is 0, so that there is nothing to learn: no rule and no `otherwise` line of the machine pays, and neither does the domain. Pay for the rule that ends the task: `… / …, 1`.",
     "W0613": "A rule with `z / A` replaces whatever is on top, the bottom symbol too, and rules that look for the bottom symbol can then never apply again. To push onto what is there, write `z / A z`.",
     "W0614": "A rule puts a symbol below the bottom symbol, which nothing ever reads: `z / z A` keeps the top and puts A under it. The new top stands leftmost: to push, write `z / A z`.",
-    "W0616": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. A network without convolutions learns slowly from so many, and a replay buffer of them takes much memory. "
-    "Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
+    "W0616": "With `flatten=True` an observation is a vector of more than 10,000 numbers, most often an image. Without `flatten` the image stays one, and `MultiInputPolicy` reads it with convolutions; Gymnasium's `ResizeObservation` and `GrayscaleObservation` make it smaller.",
     "W0615": "A machine can empty its stack in a state in which every rule looks at a symbol. No rule ever applies again, and `otherwise stay` keeps it there to the end of the episode. Most often a rule `z / eps` pops the bottom symbol, too: "
     "name the symbol that it is to pop (`A / eps`), or end the task with it (`u -> lost : a, # / eps, 0`, where `lost` is final).",
     "W0617": "The environment of `pdrm.wrap` ended episodes, and paid for it, before the machine was in a final state, and the machine has never finished. Most often the environment's goal is not the end of the task: `ignore_end=True` lets episodes continue if the environment can be stepped further, and `reward_weight=0` leaves its reward out.",
@@ -472,17 +345,6 @@ class TaskWarning(UserWarning):
 def warn_caller(warning: UserWarning) -> None:
     """Emit a warning that points at the caller's line."""
     warnings.warn(warning, stacklevel=count_to_caller())
-
-
-def count_to_caller() -> int:
-    """The `stacklevel` of the line that called the package, past the wrappers of Gymnasium."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        "pdrm",
-        "gymnasium",
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class EarlyAcceptance(TaskWarning):
@@ -520,23 +382,17 @@ class UnknownDomain(PdrmError, code="E0701"):
 
 
 class BadArrays(PdrmError, code="E0702"):
-    """The arrays of a finite domain do not describe a labelled MDP. Shapes must agree; probabilities are at least 0 and sum
-    to 1; next states, labels and starts must exist; rewards are finite. The message names the state, action and outcome."""
+    """The arrays of a finite domain do not describe a labelled MDP. Shapes must agree; probabilities are at least 0 and sum to 1; next
+    states, labels and starts must exist; rewards are finite. The message names the state, action and outcome."""
 
 
 class UnknownPlace(PdrmError, code="E0703"):
-    """A place was given a meaning, or named as a start, and the map does not show it: draw it, or remove the line that names it.
-
-    In a map file every other character has a meaning: `#` is a wall, `.` floor, `@` the start, and a character that no `place` line
-    names emits itself. In Python, `parse_map(text, places="kd")` takes only the characters that `places` lists besides these three.
-    """
+    """A place was given a meaning, or named as a start, and the map does not show it: draw it, or remove the line. In a map `#` is a wall,
+    `.` floor and `@` the start; in Python, `parse_map(text, places="kd")` names all other characters."""
 
 
 class RaggedMap(PdrmError, code="E0704"):
-    """The rows of a map must all have the same length, and there must be at least one.
-
-    A row that is too short leaves open whether a wall or floor is missing. Draw floor as `.`, also at the end of a row. Before: `#@` above `#.#`. After: `#@#` above `#.#`.
-    """
+    """The rows of a map must all have the same length, and there must be at least one. Draw floor as `.`, also at the end of a row."""
 
 
 class NoStart(PdrmError, code="E0705"):
@@ -544,101 +400,74 @@ class NoStart(PdrmError, code="E0705"):
 
 
 class UnreachablePlace(PdrmError, code="E0706"):
-    """A place of the map is walled off from a start: an agent that starts there can never visit it.
-
-    The task would wait for an event that never comes. Open a wall (`#` becomes `.`), move the place, or remove it and the `place` line that names it.
-    """
+    """A place of the map is walled off from a start, so that its event never comes. Open a wall, or move or remove the place."""
 
 
 class NoTransitionTable(PdrmError, code="E0707"):
-    """Only a Gymnasium environment that exposes its transition table as `P` can be turned into arrays.
-
-    `P[state][action]` is a list of (probability, next state, reward, terminated), as in FrozenLake, Taxi and
-    CliffWalking. Any other environment can still be used as it is, with a labelling function.
-    """
+    """Only a Gymnasium environment that has its transition table as `P`, as FrozenLake, Taxi and CliffWalking, can be turned into arrays.
+    Any other can be used as it is, with a labelling function."""
 
 
 class BadDomainSetting(PdrmError, code="E0708"):
-    """A setting of a domain is not known, or its value is outside what makes sense.
-
-    In a map's file, the lines above the map are settings (`step_limit 50`, `place k key`), and a line that is neither a setting nor a row of the map is refused.
-    A machine's file given where a map is wanted fails in this way, too: it goes after `--machine`. In Python the settings are arguments, and the message lists
-    those that the domain has. Before: `pdrm.domain("letter", limit=50)`. After: `pdrm.domain("letter", step_limit=50)`.
-    """
+    """A setting of a domain is not known, or its value is out of range. In a map's file settings are the lines above the map (`step_limit
+    50`, `place k key`), in Python arguments: `pdrm.domain("letter", step_limit=50)`. A machine's file goes after `--machine`."""
 
 
 class BadAction(PdrmError, code="E0709"):
-    """The environment was given something that is not one of its actions.
-
-    Actions are integers from 0 on, in the order that `pdrm domains NAME` lists them. A network's output, a probability or an action's name has to be
-    turned into one first: `env.step(int(action))`.
-    """
+    """The environment was given something that is not one of its actions: integers from 0 on, in the order that `pdrm domains NAME` lists
+    them. A network's output or an action's name has to be turned into one first: `env.step(int(action))`."""
 
 
 class BadDomainFile(PdrmError, code="E0710"):
-    """A file is not a domain: it is neither a map (text) nor arrays with their words (`.npz`), or it is damaged. A map draws
-    walls as `#`, floor as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say more. Arrays
-    are saved with `save_domain`."""
+    """A file is not a domain: neither a map (text) nor arrays (`.npz`, of `save_domain`), or it is damaged. A map draws walls as `#`, floor
+    as `.` and the start as `@`; lines above it such as `step_limit 50` or `place k key` say more."""
 
 
 class BadSetting(PdrmError, code="E0801"):
-    """A setting or an option has a value that it cannot have: a learning rate or exploration rate outside [0, 1], a negative k, no
-    episodes, a list of k that cannot be read.
-
-    The message has three parts: the name of the setting, the value that it was given, and the values that it can have. An option of the
-    command is written `--learning-rate`, the same setting in Python and in a study's file `learning_rate`. The `fix` line is a value
-    that works, to be changed from there. `pdrm COMMAND -h` lists the options of a command with their defaults, `pdrm agents NAME` the settings of an agent.
-    """
+    """A setting or an option has a value that it cannot have: the message says which it can have, and the fix gives one that works. The
+    option `--learning-rate` is the setting `learning_rate`. `pdrm agents NAME` lists the settings of an agent."""
 
 
 class UnknownSetting(BadSetting, code="E0807"):
-    """An agent does not have this setting, or the command an option that the agent does not use. `pdrm agents NAME` lists the settings
-    of an agent; networks count in timesteps (`--steps`), tables in episodes (`--episodes`).
-    """
+    """An agent does not have this setting, or the command an option that the agent does not use. `pdrm agents NAME` lists the settings of
+    an agent; networks count in timesteps (`--steps`), tables in episodes (`--episodes`)."""
 
 
 class ConflictingOptions(BadSetting, code="E0808"):
-    """Two options that say the same thing are given, or neither of two of which one is needed: `--seed 3` is one run with this seed,
-    `--seeds 3` is three runs with the seeds 0, 1 and 2.
-    """
+    """Two options say the same thing, or one of two is needed and missing: `--seed 3` is one run, `--seeds 3` three with seeds 0 to 2."""
 
 
 class WrongKind(BadSetting, code="E0809"):
-    """Wrong type: not a domain or a machine, or something that cannot be drawn. A domain is a name, a file, a `FiniteDomain` or a `WaterWorld`; a machine is a name, a file, a text or a machine."""
+    """Wrong type: not a domain or a machine, or something that cannot be drawn. A domain is a name, a file, a `FiniteDomain` or a
+    `WaterWorld`; a machine is a name, a file, a text or a machine."""
 
 
 class DoesNotApply(BadSetting, code="E0810"):
-    """The task or the agent does not allow it: a table cannot learn in a continuous domain, an agent that chooses
-    among actions cannot push in all directions, a report without a no has no witness, one without a yes nothing to certify.
-    """
+    """The task or the agent does not allow it: a table cannot learn in a continuous domain, an agent that chooses among actions cannot push
+    in all directions, a report without a no has no witness, one without a yes nothing to certify."""
 
 
 class NoMachine(BadSetting, code="E0811"):
     """A domain of your own comes with no machine, so nothing says what is rewarded: give one, `--machine task.pdrm`, or in Python
-    `Task(domain, machine)`. The domains of the catalogue come with theirs.
-    """
+    `Task(domain, machine)`. The domains of the catalogue come with theirs."""
 
 
 class WrongArguments(BadSetting, TypeError, code="E0812"):
-    """A function of the package is called with an argument that it does not have, or without one that it needs. The words are the same
-    everywhere: `k`, `discount`, `seeds`, `episodes`, `success`, `machine`. `help(pdrm.train)` lists what a function takes.
-    """
+    """A function is called with an argument that it does not have, or without one that it needs. The words are the same everywhere: `k`,
+    `discount`, `seeds`, `episodes`, `success`, `machine`. `help(pdrm.train)` lists them."""
 
 
 class Diverged(BadSetting, code="E0813"):
-    """The parameters of a network diverged (NaN or inf). Rewards as the network sees them are too large for its learning rate. Runs
-    that are trained in the same batch continue without it.
-    """
+    """The parameters of a network diverged (NaN or inf). Rewards as the network sees them are too large for its learning rate. Runs that
+    are trained in the same batch continue without it."""
 
     runs: tuple[int, ...] = ()
     """The positions of these runs in their batch."""
 
 
 class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):
-    """A name of another library; the message says what it is called here. Agents of pdrm are settings: they have
-    no `learn`, `pdrm.train(task, agent)` trains them; a policy has no `predict`, but `act(observation)`; a task has no `reset` and no `step`,
-    but `task.env()` has.
-    """
+    """A name of another library; the message says what it is called here. Agents are settings: `pdrm.train(task, agent)` trains them,
+    `run.policy.act(observation)` acts, and `task.env()` has `reset` and `step`."""
 
 
 class UnknownChoice(BadSetting, code="E0815"):
@@ -653,99 +482,62 @@ class BadPolicyFile(PdrmError, code="E0803"):
     """A policy file is missing, cannot be read, is damaged, or is not a policy: its `.npz` and `.json` belong together."""
 
 
-def check_policy_files(file: Path) -> None:
-    """Raise if a file of a policy is missing."""
-    missing = [one for one in (file, file.with_suffix(".json")) if not one.exists()]
-    if missing:
-        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
-        if len(missing) > 1:
-            fault = f"the policy {file} does not exist"
-        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
-        raise BadPolicyFile(fault, fix=fix)
-
-
 class WrongPolicy(PdrmError, code="E0804"):
-    """A policy is asked to act for a machine or a domain it was not learnt with.
-
-    Its rows are numbered by the states and symbols of its own task, so that elsewhere they would mean something else. Use it in the task
-    it was trained in, or train one for this task.
-    """
+    """A policy is asked to act for a machine or a domain it was not learnt with: its rows are numbered by the states and symbols of its own
+    task, and would mean something else. Use it in the task it was trained in, or train one for this task."""
 
 
 class BadRunFolder(PdrmError, code="E0805"):
-    """A folder is not a run, or holds the run of another spec.
-
-    A run is a folder with `spec.json` (task, agent and seed), `policy.npz`, `curve.csv` and `result.json`. `pdrm train` makes one for each seed, inside the folder after `-o`,
-    and its name ends in letters that stand for everything in the spec. Before: `pdrm evaluate runs`, with several runs in it. After:
-    `pdrm evaluate runs/letter-q-1-*`. If `spec.json` is damaged or was copied from another run, remove the folder and train again.
-    """
+    """A folder is not a run, or holds the run of another spec. `pdrm train` makes a folder for each seed, inside the one after `-o`, with
+    `spec.json`, `policy.npz`, `curve.csv` and `result.json`. Before: `pdrm evaluate runs`, with several runs in it. After: `pdrm evaluate
+    runs/letter-q-1-*`. If a file is damaged, remove the folder and train again."""
 
 
 class MissingPackage(PdrmError, code="E0806"):
-    """A package that only this command needs is not installed.
-
-    Tables need nothing more than pdrm itself. Networks, drawings and logging need packages that are large, so each comes when it is asked for. The `fix` line
-    installs what is missing, and `pdrm doctor` lists what is there.
-    """
-
-
-def missing_jax() -> MissingPackage:
-    """The error that deep agents cannot be used."""
-    return MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
+    """A package that only this command needs is not installed. Networks, drawings and logging need large packages, so each comes when it is
+    asked for. The `fix` line installs what is missing, and `pdrm doctor` lists what is there."""
 
 
 class CannotWrap(PdrmError, code="E0901"):
-    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.wrap_vector` a list of functions that each make one.
-
-    A vector environment that exists already cannot be wrapped: when the machine reaches a final state its sub-environment
-    must be reset, and a vector environment offers no way to do that for one of them. Only spaces that Gymnasium can
-    flatten can be flattened, only a `Discrete` one can be numbered, and the keys of `info` that are ours must be free: `machine`, and for labelling functions `env`
-    and `before`. `Monitor` and `RecordEpisodeStatistics`, which sum up rewards, go outside, so that they see all of them.
-    """
+    """`pdrm.wrap` needs a `gymnasium.Env`, and `pdrm.wrap_vector` a list of functions that each make one (a vector environment cannot reset
+    one alone). `info` has `machine`, `env` and `before` free. `Monitor` and `RecordEpisodeStatistics` go outside, so that they see all
+    rewards."""
 
 
 class BadLabel(PdrmError, code="E0902"):
-    """A labelling function returns a set (or list, or tuple) of event names; the empty set if nothing happened. A text is
-    refused, because it would be read letter by letter: return `{"goal"}`, not `"goal"`. So is None, which is most often a
-    forgotten `return`."""
+    """A labelling function returns a set (or list, or tuple) of event names; the empty set if nothing happened. None (a forgotten `return`)
+    is refused, and so is a text, which would be read letter by letter: return `{"goal"}`."""
 
 
 class BadEnvironmentReward(PdrmError, code="E0903"):
-    """The environment paid something that is not a finite number, so no sum with the machine's reward makes sense.
-
-    Most often a division by zero in the environment's own reward. Find the step (`env.unwrapped.step(action)[1]`), or leave that reward out:
-    `pdrm.wrap(env, machine, labels, reward_weight=0)` pays only what the machine pays.
-    """
+    """The environment paid something that is not a finite number. Find the step (`env.unwrapped.step(action)[1]`), or leave that reward
+    out: `pdrm.wrap(env, machine, labels, reward_weight=0)` pays only what the machine pays."""
 
 
 class EpisodeOver(PdrmError, code="E0904"):
-    """The episode has not begun, has terminated, or was interrupted: by an error, or because the same environment was wrapped twice and an
-    episode was begun in the other one. Call `reset` before the next `step`, and make an environment for each machine."""
+    """The episode has not begun, has terminated, or was interrupted: by an error, or by another wrapper of the same environment. Call
+    `reset` before the next `step`, and make an environment for each machine."""
 
 
 class StackTooHigh(PdrmError, code="E0905"):
-    """The stack holds more symbols than the observation has room for. Cutting it would make different configurations look
-    alike, which `k="full"` promises not to do. Give `wrap` a larger `depth`, or a number as `k`, to see the top k symbols
-    of a stack of any height."""
+    """The stack holds more symbols than the observation has room for, and `k="full"` promises to show all. Give `wrap` a larger `depth`, or
+    a number as `k`, to see the top k symbols of a stack of any height."""
 
 
 class FinishedAtReset(PdrmError, code="E0906"):
-    """The machine reached a final state before the first action, by silent moves or by the label at reset. Such an episode
-    has no step in which it could end, and `reset` has no way to say that it is over."""
+    """The machine reached a final state before the first action, by silent moves or by the label at reset. Such an episode has no step in
+    which it could end, and `reset` has no way to say that it is over."""
 
 
 class BadEnvironment(PdrmError, code="E0907"):
-    """An environment does not keep to Gymnasium's interface: its spaces are `observation_space` and `action_space`, `reset` takes `seed`
-    and `options` and returns `(observation, info)`, `step` returns `(observation, reward, terminated, truncated, info)`, and `info` is
-    a dictionary. The first observation must have the shape that its space says. Those of the old Gym return the observation alone and four values; `shimmy.GymV21CompatibilityV0` translates them."""
+    """An environment does not keep to Gymnasium's interface: `reset` takes `seed` and `options` and returns `(observation, info)`, `step`
+    returns `(observation, reward, terminated, truncated, info)`, `info` is a dictionary, and observations have the shape of their space.
+    `shimmy.GymV21CompatibilityV0` translates those of the old Gym."""
 
 
 class ProductTooLarge(PdrmError, code="E1001"):
-    """The product of domain and machine would not fit in the memory allowed: lower the depth or the stack's bound.
-
-    The product has a state for each state of the domain with each configuration of the machine, and stacks multiply: with four symbols and 10 places there are a million.
-    `--depth` or a smaller `--height` asks about fewer of them, `--memory 16` allows more room.
-    """
+    """The product of domain and machine, with a state for each state of the domain and each configuration, does not fit in the memory
+    allowed. `--depth` or a smaller `--height` asks about fewer of them, `--memory 16` allows more room."""
 
 
 class UnboundedStep(PdrmError, code="E1002"):
@@ -753,19 +545,13 @@ class UnboundedStep(PdrmError, code="E1002"):
 
 
 class BadCertificate(PdrmError, code="E1003"):
-    """A certificate is damaged, belongs to another task, or does not prove what it says.
-
-    A certificate is a claim such as `k = 1 is enough`, the task that it is about, and the values that prove it; `pdrm verify` computes every step of the proof again. It is refused
-    if the task differs in a single reward from the one that it was made for, and if it was edited or truncated. Make it again:
-    `pdrm check-k maze-5x5 --certificate proof.json`, then `pdrm verify proof.json`.
-    """
+    """A certificate is damaged, belongs to another task (even if a single reward differs), or does not prove what it says. Make it again:
+    `pdrm check-k maze-5x5 --certificate proof.json`, then `pdrm verify proof.json`."""
 
 
 class NoDiscount(PdrmError, code="E1004"):
-    """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1.
-
-    With a discount of 1, an agent that collects 1 in every step for ever is worth infinitely much, and no policy can be compared with it. Before: `--discount 1`. After: `--discount 0.99`.
-    """
+    """Values are only bounded, and value iteration only certain, with a discount of at least 0 and below 1: with 1, an agent that collects
+    1 in every step for ever is worth infinitely much. Before: `--discount 1`. After: `--discount 0.99`."""
 
 
 class StochasticMoves(PdrmError, code="E1005"):
@@ -774,34 +560,26 @@ class StochasticMoves(PdrmError, code="E1005"):
 
 
 class OutOfTime(PdrmError, code="E1006"):
-    """`pdrm solve` was not done when its time was up. Half a solution proves nothing, so there is none: allow more `seconds`, or have
-    `pdrm check-k` bound the value, which answers in any case."""
+    """`pdrm solve` was not done when its time was up. Half a solution proves nothing, so there is none: allow more `seconds`, or have `pdrm
+    check-k` bound the value, which answers in any case."""
 
 
 class BadStudy(PdrmError, code="E1101"):
-    """A study's file cannot be read, or says something that no study can mean: a key that is not known, a value of the wrong
-    kind, two lines of one name. The message names the key; `pdrm explain E1101` and docs/studies.md show a whole study."""
+    """A study's file cannot be read, or says something that no study can mean: a key that is not known, a value of the wrong kind, two
+    lines of one name. The message names the key; `pdrm explain E1101` and docs/studies.md show a whole study."""
 
 
 class UnknownStudy(PdrmError, code="E1102"):
-    """No figure or panel of the paper has that name.
-
-    `pdrm reproduce --help` lists the figures. A study of your own is a file: `pdrm run study.toml`.
-    """
+    """No figure or panel of the paper has that name: see `pdrm reproduce --help`. Run a file of your own with `pdrm run study.toml`."""
 
 
 class WorkersLost(PdrmError, code="E1103"):
-    """The workers died repeatedly before they began anything. Finished runs are kept; the same command continues.
-
-    Most often the system ended them because memory ran out. Use fewer of them (`--workers 1`), or smaller runs.
-    """
+    """The workers died repeatedly, before they began anything or in the same run. Finished runs are kept; the same command continues. Most
+    often memory ran out: use fewer workers (`--workers 1`), or smaller runs."""
 
 
 class NotRecorded(PdrmError, code="E1104"):
-    """These runs do not exist yet, or not in this folder.
-
-    A report shows what `pdrm run` and `pdrm reproduce` have written. Run the study first, or name the folder that it was run in: `-o FOLDER`.
-    """
+    """These runs do not exist yet. Run the study first (`pdrm run`, `pdrm reproduce`), or name the folder it was run in: `-o FOLDER`."""
 
 
 def explanations() -> dict[str, tuple[str, str]]:

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from pdrm.errors import MissingPackage, NotHere, missing_jax, name_alike
+from pdrm.errors import MissingPackage, NotHere, name_alike
 
 CHAPTERS = (
     "machines",
@@ -131,6 +131,11 @@ def _find_homes(package: str) -> dict[str, str]:
     imports = loader.get_source(package).partition("TYPE_CHECKING:")[2].partition("__all__")[0]
     lines = re.findall(r"from (\S+) import (\([^)]*\)|.*)", imports)
     return {name: module for module, names in lines for name in re.findall(r"\w+", names)}
+
+
+def missing_jax() -> MissingPackage:
+    """The error that deep agents cannot be used."""
+    return MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
 
 
 def load_package(module: str, package: str) -> Any:

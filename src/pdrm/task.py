@@ -144,11 +144,11 @@ class Task(Displayed):
         """The parts of the task, in a few lines."""
         machine, domain = self.machine, self.domain
         size = "an environment"
-        if isinstance(domain, WaterWorld | JaxWorld):
-            size = f"continuous, episodes of up to {domain.step_limit:,} steps"
-        elif isinstance(domain, FiniteDomain):
-            limit = f"episodes of up to {domain.step_limit:,} steps"
-            size = f"{domain.states:,} states, {len(domain.actions)} actions, {limit}"
+        if not isinstance(domain, OwnEnvironment):
+            size = "continuous"
+            if isinstance(domain, FiniteDomain):
+                size = f"{domain.states:,} states, {len(domain.actions)} actions"
+            size += f", episodes of up to {domain.step_limit:,} steps"
         events = f"{len(machine.events)} events, {len(machine.transitions)} rules"
         return (
             f"domain   {self.name}: {size}\n"
@@ -209,12 +209,18 @@ class Task(Displayed):
     @cached_property
     def counting(self) -> CountingRewardAutomaton:
         """The machine as a counting automaton; a stack is simulated with two counters."""
-        machine = self.machine
-        if self.text is None and machine.name in COUNTED:
-            machine = catalogue(COUNTED[machine.name])
-        if isinstance(machine, CountingRewardAutomaton):
-            return machine
-        return pushdown_to_counting(machine)
+        if isinstance(self.machine, CountingRewardAutomaton):
+            return self.machine
+        known = catalogue(COUNTED[self.machine.name]) if self.counts else None
+        if isinstance(known, CountingRewardAutomaton):
+            return known
+        return pushdown_to_counting(self.machine)
+
+    @property
+    def counts(self) -> bool:
+        """True if `counting` is a machine of its own, and does not simulate a stack."""
+        is_known = self.text is None and self.machine.name in COUNTED
+        return is_known or isinstance(self.machine, CountingRewardAutomaton)
 
     @cached_property
     def catalogued(self) -> bool:
@@ -292,11 +298,9 @@ class Task(Displayed):
         >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").unheard_events
         ('D',)
         """
-        if not self.labels:
-            return ()
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
-        heard = frozenset[str]().union(*self.labels)
-        return tuple(event for event in self.machine.events if event in read - heard)
+        unheard = read.difference(*self.labels) if self.labels else ()
+        return tuple(event for event in self.machine.events if event in unheard)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -304,10 +308,7 @@ class Task(Displayed):
         if not self.unheard_events:
             return ()
         named = ", ".join(f"`{event}`" for event in self.unheard_events)
-        plural = "s" * (len(self.unheard_events) > 1)
-        return (
-            f"machine `{self.machine.name}` reads event{plural} {named}, which `{self.name}` never emits",
-        )
+        return (f"machine `{self.machine.name}` reads {named}, which `{self.name}` never emits",)
 
     def _check_labels(self) -> None:
         """Raise unless the machine can read every label that the domain can emit; if a map names the event, with its line."""
@@ -396,10 +397,8 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
     for state in states:
         if state not in machine.final:
             fault = f"`{state}` is not a final state of machine `{machine.name}`"
-            fix = "leave `success` out, or add a `final` line"
-            if machine.final:
-                fix = f"name one of {', '.join(machine.final)}"
-            raise UnknownChoice(fault, fix=fix)
+            named = ", ".join(machine.final) or "those of a `final` line"
+            raise UnknownChoice(fault, fix=f"name one of {named}, or leave `success` out")
     if states:
         return states
     if machine.name in catalogue_names() and machine == catalogue(machine.name):
@@ -415,43 +414,40 @@ def _paper_domain(name: str) -> FiniteDomain:
 
 
 def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[str, Any]) -> Domain:
+    """The domain that is given: itself, or by a name, a file, a map's text or a function that makes an environment."""
     if callable(given):
         if settings["labels"] is None or not name:
             fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
         return OwnEnvironment(name, given, settings)
-    found = _find_given(given, folder)
     asked = {"name": name, **settings}
     if extra := [f"`{setting}`" for setting, value in asked.items() if value != UNSET[setting]]:
-        fault = f"{', '.join(extra)} cannot be set: `{found.name}` is not a function that makes an environment"
+        fault = f"{', '.join(extra)} can only be set of a function that makes an environment"
         raise BadSetting(fault, fix="leave it out: a domain has its own events and rewards")
-    return found
-
-
-def _find_given(given: object, folder: Path) -> Domain:
     if isinstance(given, Task):
         return given.domain
+    if isinstance(given, str | os.PathLike):
+        return _find_domain(given, folder)
     if isinstance(given, WaterWorld):
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
     if isinstance(given, FiniteDomain | OwnEnvironment | JaxWorld):
         return given
-    if isinstance(given, str | os.PathLike):
-        return _find_domain(given, folder)
-    raise WrongKind(f"{given!r:.60} is not a domain", fix=suggest_domain(given))
+    raise WrongKind(f"{given!r:.60} is not a domain", fix=_suggest_domain(given))
 
 
 def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:
     """The domain of a name, a file or a map's text."""
-    if isinstance(given, str) and given in SIDES:
-        return water_world(given)
-    if isinstance(given, str) and "\n" in given:
-        return parse_map_file(given, "map")
+    word = str(given)
+    if given in SIDES:
+        return water_world(word)
     if given in paper_domains():
-        return _paper_domain(str(given))
+        return _paper_domain(word)
+    if "\n" in word:
+        return parse_map_file(word, "map")
     return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
 
 
-def suggest_domain(given: Any) -> str:
+def _suggest_domain(given: Any) -> str:
     """The right way to give an environment, or a domain."""
     if not hasattr(given, "step") or not hasattr(given, "reset"):
         return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"

@@ -17,8 +17,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pdrm.errors import BadCertificate
-from pdrm.files import MALFORMED, read_bytes, write_atomically
-from pdrm.limits import LARGEST_CERTIFICATE
+from pdrm.files import LARGEST_CERTIFICATE, MALFORMED, read_bytes, write_atomically
 
 FORMAT = "pdrm certificate 4"
 QUESTIONS = ("start", "everywhere")

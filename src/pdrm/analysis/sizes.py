@@ -18,7 +18,7 @@ from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.heads import StackGrowth, stack_growth
-from pdrm.task import COUNTED, DomainLike, MachineLike, Task
+from pdrm.task import DomainLike, MachineLike, Task
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
@@ -258,10 +258,7 @@ def sizes(
     59
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    own = isinstance(given.machine, CountingRewardAutomaton) or (
-        given.text is None and given.machine.name in COUNTED
-    )
-    counting = given.counting if own else None
+    counting = given.counting if given.counts else None
     return Sizes(sizes_record(given, steps=steps, k=k, counting=counting, seen=seen))
 
 

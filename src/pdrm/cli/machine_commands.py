@@ -315,7 +315,7 @@ def _machine(file: str) -> AnyMachine:
 
 def _read_piped() -> bytes:
     """Standard input, never more than a file may have."""
-    from pdrm.limits import LARGEST_TEXT
+    from pdrm.files import LARGEST_TEXT
 
     return sys.stdin.buffer.read(LARGEST_TEXT + 1)
 

@@ -25,6 +25,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.files import (
+    LARGEST_DOMAIN,
     MALFORMED,
     Arrays,
     encode_arrays,
@@ -35,7 +36,6 @@ from pdrm.files import (
     read_bytes,
     write_atomically,
 )
-from pdrm.limits import LARGEST_DOMAIN
 
 ARRAYS = ".npz"
 ZIPPED = b"PK"

@@ -16,7 +16,8 @@ from pdrm.domains import water
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
-from pdrm.errors import BadAction, BadDomainSetting, count_to_caller
+from pdrm.errors import BadAction, BadDomainSetting
+from pdrm.wording import count_to_caller
 
 Floats = npt.NDArray[np.float32]
 DIRECTIONS = np.array(water.PUSHES, np.float32)

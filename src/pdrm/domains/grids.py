@@ -39,8 +39,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.files import read_bytes
-from pdrm.limits import LARGEST_TEXT, MOST_CELLS
+from pdrm.files import LARGEST_TEXT, MOST_CELLS, read_bytes
 
 START = "@"
 SIGNS = (WALL, FLOOR, START)

@@ -18,11 +18,10 @@ from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
-from pdrm.files import means_name, read_bytes
+from pdrm.files import LARGEST_STUDY, means_name, read_bytes
 from pdrm.language.source import decode
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run_folder import resolve_seeds
-from pdrm.limits import LARGEST_STUDY
 from pdrm.task import find_machine
 
 # --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.

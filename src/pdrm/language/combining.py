@@ -21,12 +21,12 @@ from pdrm.errors import (
     WrongKind,
     did_you_mean,
 )
+from pdrm.files import MOST_WORKED_OUT
 from pdrm.language.document import AnyMachine
 from pdrm.language.draft import Draft, DraftMove, Head, Moves
 from pdrm.language.reader import read_guard
 from pdrm.language.source import Line
 from pdrm.language.task_text import END, ENDS, LOST, add_rewards
-from pdrm.limits import MOST_WORKED_OUT
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import (

@@ -25,8 +25,8 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
+from pdrm.files import MOST_RULES
 from pdrm.language.source import COMMENTS
-from pdrm.limits import MOST_RULES
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Otherwise, Transition

@@ -17,8 +17,8 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from pdrm.errors import TooLarge
+from pdrm.files import MOST_RULES
 from pdrm.language.task_text import DONE, LOST, add_rewards
-from pdrm.limits import MOST_RULES
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import RESERVED, fresh_name

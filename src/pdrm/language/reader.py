@@ -33,9 +33,9 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
+from pdrm.files import DEEPEST, LONGEST_LINE
 from pdrm.language.document import KEYWORDS, AnyRule, Document, Word, integer_of, number_of
 from pdrm.language.source import COMMENTS, END_OF_TEXT, Cursor, Line, Token, scan, split_lines
-from pdrm.limits import DEEPEST, LONGEST_LINE
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.transitions import NONE, Transition

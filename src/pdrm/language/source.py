@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pdrm.errors import CannotRead, NotUtf8, TooDeep, TooLarge, Where, WrongKind
-from pdrm.files import read_beginning
-from pdrm.limits import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
+from pdrm.files import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES, read_beginning
 
 COMMENT = "//"
 COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"

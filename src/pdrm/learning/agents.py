@@ -38,8 +38,7 @@ from pdrm.learning.settings import (
     settings_class,
     vars_of,
 )
-from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.task import COUNTED, Task
+from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.product.shaping import Shaping
@@ -218,10 +217,7 @@ class CountingQ(QLearning):
 
     def usual_for(self, task: Task) -> dict[str, Any]:
         found = super().usual_for(task)
-        is_own = isinstance(task.machine, CountingRewardAutomaton) or (
-            task.text is None and task.machine.name in COUNTED
-        )
-        return found if is_own else {**found, "operations_per_episode": OPERATIONS}
+        return found if task.counts else {**found, "operations_per_episode": OPERATIONS}
 
 
 @settings_class

@@ -14,10 +14,11 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError, check_policy_files
+from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError
 from pdrm.files import (
     MALFORMED,
     Arrays,
+    check_policy_files,
     describe_fault,
     need,
     parse_record,

@@ -20,7 +20,7 @@ from pdrm.errors import (
     UnknownEvent,
     suggest,
 )
-from pdrm.limits import MOST_DIAGRAM_NODES, MOST_VARIABLES
+from pdrm.files import MOST_DIAGRAM_NODES, MOST_VARIABLES
 from pdrm.machines.guards import (
     And,
     Event,

@@ -19,7 +19,7 @@ from pdrm.errors import (
     did_you_mean,
     raise_all,
 )
-from pdrm.limits import LARGEST_STEP, MOST_SILENT_MOVES
+from pdrm.files import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of

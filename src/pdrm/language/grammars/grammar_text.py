@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
+from pdrm.files import MOST_SYMBOLS
 from pdrm.language.reader import read_guard
 from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan
-from pdrm.limits import MOST_SYMBOLS
 from pdrm.machines.guards import NAME, Event, Guard, Silent
 
 # --- Expressions: the right-hand sides of rules

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
+from pdrm.files import MOST_SYMBOLS
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
     Definition,
@@ -20,7 +21,6 @@ from pdrm.language.grammars.grammar_text import (
     Terminal,
 )
 from pdrm.language.task_text import add_rewards
-from pdrm.limits import MOST_SYMBOLS
 from pdrm.machines.guards import Guard
 from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
 

@@ -13,9 +13,9 @@ from functools import partial
 from operator import eq
 
 from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, Where, warn_caller
+from pdrm.files import MOST_RULES
 from pdrm.language.draft import Draft, DraftMove, Moves, refine
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
-from pdrm.limits import MOST_RULES
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Otherwise

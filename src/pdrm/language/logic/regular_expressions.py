@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from pdrm.errors import BadGrammar, TooLarge, Where
+from pdrm.files import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.language.grammars.grammar_machine import Translation
 from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_expression
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
-from pdrm.limits import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 

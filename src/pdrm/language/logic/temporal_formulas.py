@@ -16,8 +16,8 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from pdrm.errors import CannotRead, UnknownEvent, did_you_mean
+from pdrm.files import DEEPEST_FORMULA, LONGEST_FORMULA
 from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan, split_lines
-from pdrm.limits import DEEPEST_FORMULA, LONGEST_FORMULA
 from pdrm.machines.guards import NAME
 from pdrm.machines.machine import RESERVED_EVENTS
 

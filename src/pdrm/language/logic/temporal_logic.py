@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from pdrm.errors import BadSetting, TooLarge, Where
+from pdrm.files import MOST_OPERATORS, MOST_WORKED_OUT
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.logic.temporal_formulas import (
     FORMULA,
@@ -24,7 +25,6 @@ from pdrm.language.logic.temporal_formulas import (
 )
 from pdrm.language.source import split_lines
 from pdrm.language.task_text import END, TaskOptions, TaskText, placing
-from pdrm.limits import MOST_OPERATORS, MOST_WORKED_OUT
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 

@@ -24,10 +24,10 @@ from pdrm.errors import (
     PdrmError,
     UnknownFormat,
     WrongPolicy,
-    check_policy_files,
 )
 from pdrm.files import (
     MALFORMED,
+    check_policy_files,
     describe_fault,
     encode_arrays,
     need,

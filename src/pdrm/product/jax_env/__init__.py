@@ -7,7 +7,7 @@ and `pdrm.wrap`. The deep learners and the benchmarks use all of it.
 
 from importlib.util import find_spec
 
-from pdrm.errors import missing_jax
+from pdrm.lazy import missing_jax
 
 if find_spec("jax") is None or find_spec("optax") is None:
     raise missing_jax()
