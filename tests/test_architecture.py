@@ -155,9 +155,6 @@ def test_no_two_modules_share_a_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-"""Modules that are still longer than 600 lines: none may be added."""
-
-
 def test_no_two_classes_share_a_name():
     homes = {}
     for path in MODULES:
