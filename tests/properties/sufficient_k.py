@@ -207,7 +207,7 @@ class _Compared:
         """One entry with a lower constant or line, or about another stack."""
         s, u, seen, whole, constant, lines = entry
         kind = self.random.choice(("constant", "lines", "whole"))
-        if kind == "constant" and constant is not None:
+        if kind == "constant":
             constant -= amount
         if kind == "lines":
             lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)

@@ -11,7 +11,7 @@ classes allow only their action. Branching is on the class that the greedy polic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -28,7 +28,7 @@ from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
 from pdrm.analysis.values_kernel import measure_occupancy, sort_states
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
-from pdrm.product.finite_kernel import END, Floats, Numbers
+from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
 from pdrm.product.finite_product import FiniteProduct
 from pdrm.product.hash_kernel import Index
 
@@ -60,8 +60,8 @@ class Classes:
 
     def __init__(self, product: FiniteProduct, k: int) -> None:
         self.product, self.k = product, k
-        self._index = Index.room(1024)
-        self.member = np.zeros(1024, np.int32)
+        self._index = Index.room(0)
+        self.member = np.zeros(0, np.int32)
         """[class, with room]: the state that was found first."""
         self.of_state = np.zeros(0, np.int32)
         """[x, with room]: the class of each state."""
@@ -74,18 +74,18 @@ class Classes:
         """The class of each state, with room for more."""
         product, count = self.product, len(self.product)
         states = product.states
-        if len(self.of_state) < count:
-            self.of_state = lengthen(self.of_state, len(states.place))
+        room = len(states.place)
+        if len(self.member) < room:
+            self._index = Index.of(self._index.key[: len(self)], room)
+            self.member = lengthen(self.member, room)
+            self.of_state = lengthen(self.of_state, room)
         while self._done < count:
             self._done, status = classify(
                 states.place, states.state, states.node, product.stacks, self.k, product.domain.states,
                 product.table.move.shape[0], self._done, count, self._index, self.of_state, self.member,
             )  # fmt: skip
-            if status != OK and int(product.stacks.made[0]) == product.stacks.capacity:
+            if status != OK:
                 product.stacks = product.stacks.room(product.stacks.capacity)
-            elif status != OK:
-                self._index = self._index.grow()
-                self.member = lengthen(self.member, len(self._index.key))
         return self.of_state
 
 
@@ -120,29 +120,42 @@ def name_state(product: FiniteProduct, x: int) -> Row:
     return int(product.place[x]), product.machine_state(x), product.stack(x)
 
 
-def find_action_values(values: ValuedProduct, value: Floats) -> Floats:
-    """[x, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
+def find_action_values(
+    values: ValuedProduct, value: Floats, states: Numbers | slice = slice(None)
+) -> Floats:
+    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
     product = values.product
-    later = np.where(product.next != END, value[product.next], 0.0)
-    paid = product.probability[product.place] * (product.reward + values.discount * later)
-    return np.where(product.expanded[:, np.newaxis], paid.sum(axis=2), value[:, np.newaxis])
+    following = product.next[states]
+    later = np.where(following != END, value[following], 0.0)
+    paid = product.reward[states] + values.discount * later
+    q = (product.probability[product.place[states]] * paid).sum(axis=2)
+    return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
-def walk_optimal(values: SolvedValues, starts: Numbers) -> Iterator[tuple[Numbers, bool]]:
-    """Follow optimal actions step by step: the states that are reached for the first time, and whether an episode can end."""
-    product, seen = values.product, np.zeros(0, np.int64)
-    new = np.unique(starts[starts != END])
-    while new.size:
+def walk(
+    product: FiniteProduct, starts: Numbers, choose: Callable[[Numbers], Flags]
+) -> Iterator[Numbers]:
+    """The states that are reached in 0, 1, 2, … steps, some of them again, and END; `choose` allows actions: [state, action]."""
+    reached, seen = np.unique(starts), np.array([END])
+    while reached.size:
+        yield reached
+        new = np.setdiff1d(reached, seen)
         seen = np.union1d(seen, new)
-        values.expand(product.expandable(new[~product.expanded[new]]))
-        here = new[product.expanded[new]]
-        after = product.next[here, :, 0]
-        worth = product.reward[here, :, 0].copy()
-        worth += values.discount * np.where(after != END, values.value[after], 0.0)
-        best = worth >= worth.max(axis=1, keepdims=True) - values.tolerance
-        reached = np.unique(after[best])
-        new = np.setdiff1d(reached[reached != END], seen)
-        yield new, bool((reached == END).any())
+        allowed = choose(new)
+        reached = np.unique(product.next[new][allowed])
+
+
+def walk_optimal(values: SolvedValues, starts: Numbers) -> Iterator[Numbers]:
+    """The same by optimal actions, expanding what is reached; moves must have no chance."""
+    product = values.product
+
+    def choose(states: Numbers) -> Flags:
+        values.expand(product.expandable(states[~product.expanded[states]]))
+        q = find_action_values(values, values.value, states)
+        best: Flags = q >= q.max(axis=1, keepdims=True) - values.tolerance
+        return best & product.expanded[states, np.newaxis]
+
+    return walk(product, starts, choose)
 
 
 Arrays = tuple[npt.NDArray[Any], ...]
@@ -171,6 +184,20 @@ class _BestFirst(ABC):
         """More than the arithmetic of keys and of what policies earn can be wrong."""
         self.nodes = 0
 
+    def keep(self, earned: float, reached: Numbers | Integers, actions: Integers) -> bool:
+        """Keep a complete policy if it is better than the best so far by more than a rounding.
+
+        Args:
+            earned: What it earns from the start.
+            reached: The classes that it reaches.
+            actions: [class]
+        """
+        if not earned > self.found + self.tolerance / 16:
+            return False
+        self.found = earned
+        self.policy = dict(zip(reached.tolist(), actions[reached].tolist(), strict=True))
+        return True
+
     @abstractmethod
     def begin(self, deadline: Deadline) -> Arrays:
         """The arrays of the policy that chooses nothing yet."""
@@ -185,35 +212,32 @@ class _BestFirst(ABC):
 
     def run(self, deadline: Deadline) -> Loss:
         """Search until the best policy is known, time is up, or only the frontier keeps it from being known."""
-        arrays, numbers, bound = self.begin(deadline), count(0, -1), -inf
+        made: list[tuple[Policy, Choices, Arrays]] = [({}, None, self.begin(deadline))]
         heap: list[tuple[int, int, float, Choices, Arrays]] = []
-        """Of nodes with equal keys the latest comes first."""
-
-        def add(policy: Policy, choices: Choices, arrays: Arrays) -> float:
-            """Keep a partial policy if it may be better than the best; the bound of what is dropped otherwise."""
-            key = self.narrow(policy, arrays, deadline)
-            if key <= self.found + self.tolerance / 2:
-                return key
-            heappush(heap, (-ceil(4 * key / self.tolerance), next(numbers), key, choices, arrays))
-            return -inf
-
-        bound = add({}, None, arrays)
+        numbers, bound = count(0, -1), -inf
         most = MOST_BYTES // self.node_bytes
-        while heap and heap[0][2] > self.found + self.tolerance / 2:
+        while True:
+            for policy, choices, arrays in made:
+                key = self.narrow(policy, arrays, deadline)
+                if key <= self.found + self.tolerance / 2:
+                    bound = max(bound, key)
+                else:  # of equal keys the latest comes first
+                    rank = -ceil(4 * key / self.tolerance)
+                    heappush(heap, (rank, next(numbers), key, choices, arrays))
+            known = not heap or heap[0][2] <= self.found + self.tolerance / 2
             full = len(heap) > most or len(self.product) > self.product.most_states
-            if full or (deadline.over and self.nodes):
+            if known or full or (deadline.over and self.nodes):
                 break
             _, _, key, choices, arrays = heappop(heap)
             self.nodes += 1
-            policy = _list_choices(choices)
+            policy, made = _list_choices(choices), []
             chosen = self.branch(policy, arrays, deadline)
             if chosen is None:
                 bound = max(bound, key)
                 continue
             for action in self.actions:
-                after = tuple(array.copy() for array in arrays)
-                more = {**policy, chosen: action}
-                bound = max(bound, add(more, (chosen, action, choices), after))
+                copies = tuple(array.copy() for array in arrays)
+                made.append(({**policy, chosen: action}, (chosen, action, choices), copies))
         bound = max(self.found, bound, *(node[2] for node in heap))
         low, high = self.values.start
         least = max(0.0, low - bound - self.error)
@@ -234,20 +258,17 @@ class _PolicySearch(_BestFirst):
     def __init__(self, values: SolvedValues, k: int, before: Loss | None) -> None:
         super().__init__(values, k)
         self.value = values
-        live = np.flatnonzero(self.product.starts != END)
-        self.starts = self.product.starts[live]
-        self.chances = self.product.start_probability[live]
-        self.paid = float((self.product.start_probability * self.product.start_paid).sum())
-        self.node_bytes = 300 + 16 * len(self.starts)
+        self.paid = self.product.average_over_starts(np.zeros(0))
+        self.node_bytes = 300 + 16 * len(self.product.starts)
         self._stamp, self._mark = np.ones(1, np.int64), np.zeros(0, np.int64)
         self._then, self._seen = np.zeros((0, 2)), np.zeros(0, np.bool_)
         self._action = np.zeros(0, np.int32)
         self._make_room()
-        self._keep({})
+        self._complete({})
         if before is not None:
             coarse = before.classes.update()[self.classes.member[: len(self.classes)]].tolist()
             known = before.policy
-            self._keep({klass: known[one] for klass, one in enumerate(coarse) if one in known})
+            self._complete({klass: known[one] for klass, one in enumerate(coarse) if one in known})
 
     def begin(self, deadline: Deadline) -> Arrays:
         self._improve(deadline.share(LOCAL))
@@ -257,13 +278,13 @@ class _PolicySearch(_BestFirst):
         self._play(policy, arrays, complete=False)
         at, weight, total = arrays
         if (at == END).all():
-            self._keep(policy)
+            self._complete(policy)
         going = at != END
         later = weight[going] * self.value.value[at[going]]
         return float(total[EARNED] + total[DOUBT] + later.sum())
 
     def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
-        if self.nodes % BETWEEN == 0 and self._keep(policy):
+        if self.nodes % BETWEEN == 0 and self._complete(policy):
             self._improve(deadline.within(1.0))
         at, weight, _ = arrays
         going = at != END
@@ -280,33 +301,29 @@ class _PolicySearch(_BestFirst):
                 for action in self.actions:
                     if deadline.over:
                         return
-                    better |= self._keep({**self.policy, klass: action})
+                    better |= self._complete({**self.policy, klass: action})
 
-    def _keep(self, policy: Policy) -> bool:
-        """Complete a policy greedily, and keep it if it is better than the best so far by more than a rounding."""
+    def _complete(self, policy: Policy) -> bool:
+        """Complete a policy greedily, and keep it if it is the best."""
         episodes = self._start()
         self._play(policy, episodes, complete=True)
-        earned = float(episodes[-1][EARNED])
         reached = np.flatnonzero(self._seen)
         self._seen[reached] = False
-        better = earned > self.found + self.tolerance / 16
-        if better:
-            self.found = earned
-            self.policy = dict(zip(reached.tolist(), self._action[reached].tolist(), strict=True))
-        return better
+        return self.keep(float(episodes[-1][EARNED]), reached, self._action)
 
     def _start(self) -> Arrays:
         """The episodes before their first step."""
         total = np.zeros(TOTALS)
         total[EARNED] = self.paid
-        return self.starts.copy(), self.chances.copy(), total
+        return self.product.starts.copy(), self.product.start_probability.copy(), total
 
     def _play(self, policy: Policy, episodes: Arrays, *, complete: bool) -> None:
         """Play episodes in place, expanding what is reached for the first time; if `complete`, greedily where the policy does not know."""
         self._action.fill(-1)
         self._action[list(policy)] = list(policy.values())
         self._stamp[0] += 1
-        (at, weight, total), cut = episodes, self.tolerance / (16 * max(1, len(self.starts)))
+        at, weight, total = episodes
+        cut = self.tolerance / (16 * len(at))
         while True:
             states, value, worst = self.product.states, self.value.value, self.values.worst
             stuck = play(
@@ -317,14 +334,15 @@ class _PolicySearch(_BestFirst):
             if stuck < 0:
                 break
             x = at[stuck]
-            if self.product.expandable(at[stuck : stuck + 1]).size:
-                self.values.expand(at[stuck : stuck + 1])
+            expandable = self.product.expandable(at[stuck : stuck + 1])
+            if expandable.size:
+                self.values.expand(expandable)
                 self._make_room()
             else:  # nothing is known beyond
                 total[EARNED] += weight[stuck] * worst[x]
                 total[DOUBT] += weight[stuck] * (value[x] - worst[x])
                 at[stuck] = END
-        steps = total[STEPS] + 2 / (1 - self.discount) + len(self.starts)
+        steps = total[STEPS] + 2 / (1 - self.discount) + len(at)
         size = total[GROSS] + abs(self.paid)
         rounding = 4 * EPSILON * float(steps * size)
         self.error = max(self.error, self.values.error + rounding)
@@ -371,24 +389,21 @@ class _Branching(_BestFirst):
         for _ in range(IMPROVEMENTS):
             lower = self.values.worst[: self.count].copy()
             self.tighten(complete, lower, -1.0, deadline)
-            earned = self.product.average_over_starts(lower)
-            if not earned > self.found + self.tolerance / 16:
+            reached = np.unique(self.klass[self.find_reached(complete)])
+            if not self.keep(self.product.average_over_starts(lower), reached, complete):
                 break
-            reached = self.klass[self.find_reached(complete)]
-            self.found = earned
-            self.policy = dict(zip(reached.tolist(), complete[reached].tolist(), strict=True))
             gain = self._add_up(complete[self.klass], find_action_values(self.values, lower))
             complete = gain.argmax(axis=1)
         klass = int(conflict.argmax())
         return klass if conflict[klass] > self.tolerance / 64 else None
 
-    def choices(self, policy: Policy) -> Numbers:
+    def choices(self, policy: Policy) -> Integers:
         """[class]: the action of a partial policy, or -1."""
-        choices = np.full(len(self.classes), -1)
+        choices = np.full(len(self.classes), -1, np.int32)
         choices[list(policy)] = list(policy.values())
         return choices
 
-    def _add_up(self, action: Numbers, amount: Floats) -> Floats:
+    def _add_up(self, action: Integers, amount: Floats) -> Floats:
         """[class, action]: the sum over the states of each class, weighted by how often a policy visits them (and a little more)."""
         chosen = np.where(self.product.expanded, action, -1).astype(np.int32)
         sweeps = int(min(10_000, 30 / (1 - self.discount) + 1))
@@ -398,7 +413,7 @@ class _Branching(_BestFirst):
         np.add.at(total, self.klass, weight[:, np.newaxis] * amount)
         return total
 
-    def tighten(self, policy: Numbers, bound: Floats, sign: float, deadline: Deadline) -> None:
+    def tighten(self, policy: Integers, bound: Floats, sign: float, deadline: Deadline) -> None:
         """Narrow upper (sign 1) or lower bounds (-1), in place, with one action allowed in some classes (-1: with all)."""
         only, swept = policy[self.klass][self._swept.order, np.newaxis], self._swept
         allowed = (only < 0) | (only == self.actions)
@@ -408,19 +423,15 @@ class _Branching(_BestFirst):
         )  # fmt: skip
         bound[:] = sign * np.minimum(sign * bound, sign * value + error)
 
-    def find_reached(self, policy: Numbers) -> Numbers:
+    def find_reached(self, policy: Integers) -> Numbers:
         """The states that a policy reaches."""
-        action = policy[self.klass]
-        seen = np.zeros(self.count, np.bool_)
-        new = np.unique(self.product.starts[self.product.starts != END])
-        while new.size:
-            seen[new] = True
-            ready = new[self.product.expanded[new]]
-            happens = self.product.probability[self.product.place[ready], action[ready]] > 0
-            after = np.unique(self.product.next[ready, action[ready]][happens])
-            new = after[after != END]
-            new = new[~seen[new]]
-        return np.flatnonzero(seen)
+
+        def choose(states: Numbers) -> Flags:
+            chosen: Flags = policy[self.klass[states], np.newaxis] == self.actions
+            return chosen & self.product.expanded[states, np.newaxis]
+
+        layers = list(walk(self.product, self.product.starts, choose))
+        return np.setdiff1d(np.concatenate(layers), END)
 
 
 def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Deadline) -> Loss:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 Stack = tuple[str, ...]
 Line = tuple[int, float, int, str]
 """t, c, and the environment and machine state of the exit."""
-Entry = tuple[int, str, Stack, bool, float | None, tuple[Line, ...]]
+Entry = tuple[int, str, Stack, bool, float, tuple[Line, ...]]
 """Environment state, machine state, known symbols, whether these are the whole stack, constant, lines."""
 
 

@@ -15,14 +15,14 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.solving import PRECISION
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
-from pdrm.errors import BadCertificate, DoesNotApply, OutOfTime
+from pdrm.errors import DoesNotApply, OutOfTime
 from pdrm.machines.tables import tabulate
 from pdrm.task import Task
 
 MOST_HEADS, MOST_LINES = 5_000, 100_000
 """Entries and lines of a certificate at most: checking them in fractions takes minutes otherwise."""
 ROUNDS, INWARDS = 30, 3
-"""Of finding ranges; in the first of them those that hold may become narrower."""
+"""Of finding ranges; in the first of them those that hold may become narrower (Echo needs it)."""
 WIDER = 1e-13
 """The share of the largest worth by which ranges that do not hold are widened."""
 Heads = dict[tuple[Exit, str | None], tuple[float, tuple[Line, ...]]]
@@ -67,16 +67,13 @@ def certify_everywhere(
     listed = maker.add_states(blank) if values.closed else maker.add_heads(blank)
     check = maker.check(listed)
     worst: dict[tuple[int, str, tuple[str, ...]], list[Fraction]] = {}
-    try:
-        for view in check.views():
-            e, symbols = view
-            gaps = [check.measure_gap(view, row) for row in check.rows(e, symbols[0])]
-            seen = check.see(view)
-            worst[seen] = list(map(max, gaps, worst.get(seen, gaps)))
-            if min(worst[seen]) > tolerance:
-                raise DoesNotApply(f"k = {k} may not be enough", fix="use a larger k")
-    except BadCertificate as error:
-        raise DoesNotApply(error.message, fix="ask about the start alone") from None
+    for view in check.views():
+        e, symbols = view
+        gaps = [check.measure_gap(view, row) for row in check.rows(e, symbols[0])]
+        seen = check.see(view)
+        worst[seen] = list(map(max, gaps, worst.get(seen, gaps)))
+        if min(worst[seen]) > tolerance:
+            raise DoesNotApply(f"k = {k} may not be enough", fix="use a larger k")
     actions = task.finite.actions
     rows = tuple((*seen, actions[gaps.index(min(gaps))]) for seen, gaps in worst.items())
     return maker.claim(replace(listed, policy=rows))

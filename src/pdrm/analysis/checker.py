@@ -84,9 +84,9 @@ def verify(
         }
         if task is None and machine is None:
             machine = files.get("machine", certificate.machine)
-        named = files.get("domain", certificate.domain)
+        domain = files.get("domain", certificate.domain) if task is None else task
         try:
-            task = Task(named if task is None else task, machine)
+            task = Task(domain, machine)
         except (UnknownDomain, UnknownMachine) as error:
             if task is None:
                 error.fix = "name its task: verify(certificate, task), or --domain and --machine"
@@ -114,14 +114,11 @@ class Check:
             states = max(s, *(line[2] for line in lines), 0)
             known = states < self.domain.states and u in self.machine.states
             demand(known, f"unknown state {states}, {u}")
-            view = (s, u), (*seen, *[None] * whole)
-            demand(view not in self.entries, "an entry is listed twice")
             demand(not lines if whole else len(seen) == 1, "an entry knows too much of the stack")
-            worth: Lines = {} if constant is None else {CONSTANT: Fraction(constant)}
+            worth: Lines = {CONSTANT: Fraction(constant)}
             for t, c, s2, u2 in lines:
                 _raise(worth, ((s2, u2), t), Fraction(c))
-            demand(bool(worth), "an entry is empty")
-            self.entries[view] = worth
+            self.entries[(s, u), (*seen, *[None] * whole)] = worth
         self.range: dict[Exit | None, Range] = {None: (Fraction(0), Fraction(0))}
         for s, u, low, high in certificate.ranges:
             self.range[s, u] = Fraction(low), Fraction(high)
@@ -374,9 +371,7 @@ class Check:
 
 def _describe(e: Exit | None, symbols: TopSymbols = ()) -> str:
     """A view in words."""
-    s, u = e or ("", "")
-    stack = " ".join(symbol for symbol in symbols if symbol is not None)
-    return f"state {s}, {u}" + f", stack {stack}" * bool(stack)
+    return ", ".join(["state", *map(str, e or ()), *filter(None, symbols)])
 
 
 def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:

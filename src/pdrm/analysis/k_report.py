@@ -12,10 +12,10 @@ from pdrm.analysis.best_policy import Loss
 from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.k_policy import KPolicy, Row
-from pdrm.analysis.values import Interval, ValuedProduct
+from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, Member
-from pdrm.errors import BadSetting, DoesNotApply, StochasticMoves
+from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
 from pdrm.product.finite_product import Bound
 from pdrm.task import Task
 
@@ -143,7 +143,7 @@ class KReport:
     """Regret and spread are about the states within this many steps (None: about all)."""
     values: ValuedProduct | None = None
     """The states that were explored."""
-    followed: Followed | None = None
+    followed: Followed = Followed(0, None)
     ended: str = "time"
     """The reason the search ended: `decided`, `time`, `states` or `stopped`."""
 
@@ -197,12 +197,12 @@ class KReport:
     @property
     def optimal_steps(self) -> int | None:
         """The steps of optimal play from the start; None if that is not known, or if it never ends."""
-        return self.followed.steps if self.followed is not None and self.followed.ends else None
+        return self.followed.total
 
     @property
     def over_limit(self) -> bool | None:
         """True if optimal play takes longer than the domain's step limit, which is not part of the problem."""
-        return None if self.followed is None else self.followed.exceeds(self.task.finite.step_limit)
+        return self.followed.exceeds(self.task.finite.step_limit)
 
     @property
     def capped(self) -> bool:
@@ -217,12 +217,12 @@ class KReport:
         """
         verdicts = self.verdicts
         proved_size = max(self.value[0], -self.value[1], 0.0)
-        groups = (
-            [k for k, found in verdicts.items() if found["everywhere"] == YES],
-            [max(1, k) for k, found in verdicts.items() if found["start"] == YES],
-            [k for k, (_, lost) in self.loss.items() if k and lost <= SMALL_LOSS * proved_size],
+        enough = (
+            [k for k, found in verdicts.items() if found["everywhere"] == YES]
+            or [max(1, k) for k, found in verdicts.items() if found["start"] == YES]
+            or [k for k, (_, lost) in self.loss.items() if k and lost <= SMALL_LOSS * proved_size]
         )
-        chosen = next((min(group) for group in groups if group), None)
+        chosen = min(enough, default=None)
         if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
             return chosen
         return chosen if self.steps is None and self.states <= FEW_ROWS else None
@@ -266,9 +266,12 @@ class KReport:
             )
         if self.values is None or answer.found is None:
             raise DoesNotApply(f"nothing is known of k = {answer.k} yet", fix="search longer")
-        if asked == "start":
-            return certify_start(self.task, self.values, answer.found)
-        return answer.proof or certify_everywhere(self.task, self.values, answer.k)
+        try:
+            if asked == "start":
+                return certify_start(self.task, self.values, answer.found)
+            return answer.proof or certify_everywhere(self.task, self.values, answer.k)
+        except BadCertificate as error:
+            raise DoesNotApply(error.message, fix="ask about another k or question") from None
 
     def draw(self, path: str | os.PathLike[str] | None = None, *, k: int | None = None) -> Plot:
         """Draw a witness.
@@ -279,18 +282,18 @@ class KReport:
         """
         from pdrm.drawing.plots import Situation, witness_plot
 
-        found = [one for one, answer in self.answers.items() if answer.witness and k in (None, one)]
-        if not found:
+        shown = [one for one in self.answers.values() if one.witness and k in (None, one.k)]
+        if not shown:
             raise DoesNotApply("there is no witness to draw", fix="print the report")
-        chosen = max([one for one in found if self.answers[one].conflicts] or found)
+        chosen = max(shown, key=lambda one: (one.conflicts, one.k))
         drawn = [
             Situation(
                 one.place, one.state, one.stack, len(one.seen), one.describe_way(),
                 " or ".join(one.actions), _format_value(one.value),
             )
-            for one in self.answers[chosen].witness
+            for one in chosen.witness
         ]  # fmt: skip
-        title = f"{self.task.name}: these look alike with k = {chosen}"
+        title = f"{self.task.name}: these look alike with k = {chosen.k}"
         return witness_plot(self.task.finite, drawn, title).saved(path)
 
     def table(self) -> Rows[KRow]:
@@ -314,20 +317,19 @@ class KReport:
         """The printed report; `colour`: gives a text the colour of a verdict."""
         table = ["  ".join(cells).rstrip() for cells in self._list_cells(colour)]
         found = [self._headline(), *table, *self._list_notes()]
-        if telling := [k for k, answer in self.answers.items() if answer.conflicts]:
-            k = max(telling)
-            found.append(f"these look alike with k = {k}:")
-            found += [f"  {one}" for one in self.answers[k].witness]
+        if telling := [answer for answer in self.answers.values() if answer.conflicts]:
+            found.append(f"these look alike with k = {telling[-1].k}:")
+            found += [f"  {one}" for one in telling[-1].witness]
         return found
 
     def _headline(self) -> str:
         machine = self.task.pushdown.name
         said = f"{self.task.name} with machine {machine}, discount {self.discount:g}:"
         said += f" the optimal value is {_format_value(self.value)}"
-        if self.followed is not None and self.followed.ends:
+        if self.followed.ends:
             plural = "s" * (self.followed.steps != 1)
             said += f", optimal play takes {self.followed.steps:,} step{plural}"
-        elif self.followed is not None and self.followed.ends is False:
+        elif self.followed.ends is False:
             said += ", optimal play never ends"
         return said
 
@@ -382,7 +384,7 @@ class KReport:
         if self.verdicts[k]["everywhere"] == YES:
             return "nothing, for every stack" if answer.proof is not None else "nothing, proved"
         found = _format_bounds(answer.regret, self.step_tolerance)
-        if found == UNSAID and self.steps and self.followed is not None:  # values are exact
+        if found == UNSAID and self.steps and isinstance(self.values, SolvedValues):
             return f"0 within {self.steps:,} steps"
         return found
 

@@ -107,7 +107,7 @@ def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadl
     while len(product) < min(most, product.most_states) and not deadline.over:
         edge = product.expandable(product.frontier)
         depths = product.states.depth[edge]
-        if not edge.size or (depth is not None and int(depths.min()) >= depth):
+        if not edge.size or (depth is not None and depths.min() >= depth):
             break
         values.expand(edge[depths == depths.min()][:most])
     values.settle()

@@ -102,6 +102,11 @@ class Followed:
     ends: bool | None
     """False if it never ends; None if unknown: it was followed for `steps` steps."""
 
+    @property
+    def total(self) -> int | None:
+        """The steps until it ends; None if it does not, or that is not known."""
+        return self.steps if self.ends else None
+
     def exceeds(self, limit: int) -> bool | None:
         """Return True if it takes more steps than this, None if that is not known.
 
@@ -116,11 +121,11 @@ class Followed:
 def follow_optimal(values: SolvedValues) -> Followed:
     """Follow optimal actions from each start until the episode ends, on a shortest way; moves must have no chance."""
     starts, longest = values.product.starts, 0
-    for start in np.unique(starts[starts != END]):
-        steps, states, ends = 0, 0, False
-        for new, ends in walk_optimal(values, np.array([start])):
-            steps += 1
-            states += len(new)
+    for start in starts[starts != END]:
+        states, steps, ends = 0, 0, False
+        for steps, reached in enumerate(walk_optimal(values, np.array([start]))):
+            states += len(reached)
+            ends = END in reached
             if ends:
                 break
             if states > MOST_FOLLOWED:

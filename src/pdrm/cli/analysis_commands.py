@@ -93,7 +93,7 @@ def solve(
             machine_state or first.u,
             first.stack if stack is None else _read_stack(task.pushdown, stack),
         )
-    record["optimal_steps"] = followed.steps if followed is not None and followed.ends else None
+    record["optimal_steps"] = None if followed is None else followed.total
     record["seconds"] = round(monotonic() - begun, 3)
     record["step_limit"] = None
     record["warnings"] = warned
