@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +29,7 @@ from pdrm.files import MOST_RULES
 from pdrm.language.source import COMMENTS
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
 
 KEYWORDS = (
     "name",
@@ -59,6 +59,8 @@ class Word:
 
 
 AnyRule = Transition | CountingTransition
+UNWRITTEN = ""
+"""The top of a rule that names none."""
 
 
 @dataclass(slots=True)
@@ -68,40 +70,46 @@ class Document:
     file: str
     headers: list[list[Word]] = field(default_factory=list)
     """Each a keyword and the words after it."""
-    plain: list[Transition] = field(default_factory=list)
-    """Rules that say nothing about a stack or counters."""
-    stacked: list[Transition] = field(default_factory=list)
-    counting: list[CountingTransition] = field(default_factory=list)
-    errors: list[PdrmError] = field(default_factory=list)
+    rules: list[AnyRule] = field(default_factory=list)
+    """A rule that says nothing about a stack or counters has the top `UNWRITTEN`."""
+    errors: dict[tuple[str, Where, str], PdrmError] = field(default_factory=dict)
+    """Faults, one of a kind for each place (and message, if it has no place of its own)."""
 
-    def add_rule(self, rule: AnyRule, plain: bool = False) -> None:
+    def add_header(self, where: Where, keyword: str, words: Iterable[str]) -> None:
+        """Keep a header line all of whose words have one place."""
+        self.headers.append([Word(word, where) for word in (keyword, *words)])
+
+    def add_rule(self, rule: AnyRule) -> None:
         """Keep a rule."""
-        if len(self.plain) + len(self.stacked) + len(self.counting) >= MOST_RULES:
+        if len(self.rules) >= MOST_RULES:
             fix = "use fewer or smaller loops, or build the machine in Python"
             raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
-        if isinstance(rule, CountingTransition):
-            self.counting.append(rule)
-        else:
-            (self.plain if plain else self.stacked).append(rule)
+        self.rules.append(rule)
 
     def note(self, error: PdrmError) -> None:
-        """Keep a fault, one of a kind for each place; after the last that is reported, reading ends."""
-        known = {(one.code, one.where or one.message) for one in self.errors}
-        if (error.code, error.where or error.message) not in known:
-            self.errors.append(error)
-        if len(self.errors) >= MOST_FAULTS:
-            fault = f"{MOST_FAULTS} faults; the rest is not read"
-            raise TooLarge(fault, where=error.where, fix="correct these first")
+        """Keep a fault, or each of several."""
+        for one in error.errors:
+            message = "" if one.where else one.message
+            one.where = self._locate(one)
+            self.errors.setdefault((one.code, one.where, message), one)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note a fault inside, so that reading continues after it."""
+        """Note a fault inside, so that reading continues after it, up to the last that is reported."""
         try:
             yield
         except TooLarge:
             raise
         except PdrmError as error:
             self.note(error)
+            if len(self.errors) >= MOST_FAULTS:
+                fault = f"{MOST_FAULTS} faults; the rest is not read"
+                raise TooLarge(fault, where=error.where, fix="correct these first") from None
+
+    def raise_errors(self) -> None:
+        """Raise all that is wrong, in the order of the text."""
+        places = sorted(self.errors, key=lambda key: (key[1].line, key[1].column))
+        raise_all(self.errors[key] for key in places)
 
     def lines(self, keyword: str) -> list[list[Word]]:
         """The words of the header lines with this keyword."""
@@ -129,30 +137,28 @@ class Document:
             self.note(CannotRead(fault, where=where, fix=fix))
         return line[1] if len(line) == 2 else None
 
-    def locate(self, error: PdrmError) -> Where:
-        """Point an error at its word: in the line it names, or at the last header that holds the word."""
+    def _locate(self, error: PdrmError) -> Where:
+        """The place of an error: of its word in the line it names, or of the last header that holds the word."""
         where = error.where
         if where is None:
             first = [words[0].where for words in self.headers[:1]]
             words = [word for _, *words in self.headers for word in words]
             places = [word.where for word in words if word.text == error.word]
-            where = [Where(self.file, 1, 1), *first, *places][-1]
-        elif error.word:
-            code = where.text.partition("//")[0]
-            word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
-            if found := word.search(code, where.column - 1):
-                width = len(error.word)
-                where = replace(where, column=found.start() + 1, width=width, path="")
-        error.where = where
-        return where
+            return [Where(self.file, 1, 1), *first, *places][-1]
+        code = where.text.partition("//")[0]
+        word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
+        found = word.search(code, where.column - 1)
+        if not error.word or found is None:
+            return where
+        return replace(where, column=found.start() + 1, width=len(error.word), path="")
 
 
-def number_of(text: str, where: Where, what: str = "a reward") -> float:
+def number_of(text: str, where: Where) -> float:
     """A finite number, or `BadReward`."""
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         fix = "write a finite number such as 1, -0.01 or 1e5"
-        fault = f"`{text[:40]}` is not a number, but {what} must be one"
+        fault = f"`{text[:40]}` is not a number, but a reward must be one"
         raise BadReward(fault, where=where, fix=fix)
     return value
 
@@ -182,27 +188,24 @@ COUNTER_RULE = (
 
 
 def read(fill: Callable[[str, Document], None], text: str, file: str) -> Document:
-    """The document that a reader makes of a text; its `errors` list what is wrong with it."""
+    """The document that a reader makes of a text without faults."""
     document = Document(file)
     try:
         fill(text, document)
     except PdrmError as error:
-        document.errors.append(error)
+        document.note(error)
+    document.raise_errors()
     return document
 
 
 def build(document: Document, name: str) -> AnyMachine:
-    """The machine a document describes, or all that is wrong with it, one fault of a kind for each place."""
+    """The machine a document describes, or all that is wrong with it."""
     try:
-        raise_all(document.errors)
         return _machine(document, name)
     except PdrmError as error:
-        first: dict[tuple[str, Where, str], PdrmError] = {}
-        for one in error.errors:
-            message = "" if one.where else one.message
-            first.setdefault((one.code, document.locate(one), message), one)
-        places = sorted(first, key=lambda key: (key[1].line, key[1].column))
-        raise_all(first[key] for key in places)
+        if not document.errors:
+            document.note(error)
+        document.raise_errors()
         raise
 
 
@@ -231,38 +234,47 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
     elif len(stack) == 1:
         fault = "the `stack` line names no bottom symbol"
         document.note(NoBottom(fault, where=stack[0].where, fix=STACK_LINE))
-    wrong, error = _wrong_rules(document, counters is not None, bool(stack))
-    for rule in wrong[:1]:
-        error.where = rule.where
-        document.note(error)
-    raise_all(document.errors)
+    memory = "counters" if counters is not None else "stack" if stack else ""
+    counting: list[CountingTransition] = []
+    rules: list[Transition] = []
+    with document.noting():
+        for rule in document.rules:
+            _check_kind(rule, memory)
+            if isinstance(rule, CountingTransition):
+                counting.append(rule)
+            else:
+                rules.append(replace(rule, top=NONE) if rule.top == UNWRITTEN else rule)
+    document.raise_errors()
     if counters is not None:
-        counting = tuple(document.counting)
-        return CountingRewardAutomaton(name, events, count, *middle, counting, *rest)
+        return CountingRewardAutomaton(name, events, count, *middle, tuple(counting), *rest)
     symbols = document.names("stack") or (BOTTOM,)
-    rules = tuple(document.stacked if stack else document.plain)
-    return PushdownRewardMachine(name, events, symbols, *middle, rules, *rest)
+    return PushdownRewardMachine(name, events, symbols, *middle, tuple(rules), *rest)
 
 
-def _wrong_rules(
-    document: Document, has_counters: bool, has_stack: bool
-) -> tuple[Sequence[AnyRule], PdrmError]:
-    """The rules that do not belong to this kind of machine, and why."""
-    if has_counters:
+def _check_kind(rule: AnyRule, memory: str) -> None:
+    """Refuse a rule that does not belong to a machine with this memory: `counters`, `stack` or none."""
+    counts = isinstance(rule, CountingTransition)
+    plain = isinstance(rule, Transition) and rule.top == UNWRITTEN
+    error: PdrmError | None = None
+    if memory == "counters" and not counts:
         fault = "a rule of a counting automaton tests and changes its counters"
-        return [*document.plain, *document.stacked], CannotRead(fault, fix=COUNTER_RULE)
-    if has_stack:
+        error = CannotRead(fault, fix=COUNTER_RULE)
+    elif memory == "stack" and (counts or plain):
         fault = "a rule of a machine with a stack names the top and what replaces it"
-        return [*document.plain, *document.counting], CannotRead(fault, fix=STACK_RULE)
-    if document.counting:
+        error = CannotRead(fault, fix=STACK_RULE)
+    elif not memory and counts:
         fault = "the rule tests counters, but there is no `counters` line"
-        return document.counting, BadNumber(fault, fix="add a line such as `counters 1`")
-    if document.stacked:
+        error = BadNumber(fault, fix="add a line such as `counters 1`")
+    elif not memory and not plain:
         fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
-        return document.stacked, NoBottom(fault, fix=STACK_LINE)
-    fault = "a machine without a stack has no silent moves"
-    fix = "let the rule read a label, or give the machine a `stack` line"
-    return [rule for rule in document.plain if rule.silent], CannotRead(fault, fix=fix)
+        error = NoBottom(fault, fix=STACK_LINE)
+    elif not memory and rule.silent:
+        fault = "a machine without a stack has no silent moves"
+        fix = "let the rule read a label, or give the machine a `stack` line"
+        error = CannotRead(fault, fix=fix)
+    if error is not None:
+        error.where = rule.where
+        raise error
 
 
 def _otherwise(document: Document) -> Otherwise:

@@ -18,6 +18,7 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.language.document import (
+    UNWRITTEN,
     AnyMachine,
     AnyRule,
     Document,
@@ -203,7 +204,7 @@ def read_json(text: str, document: Document) -> None:
             document.headers.append([Word(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
         with document.noting():
-            document.add_rule(*_read_rule(rule, inside(inside(where, "rules"), number)))
+            document.add_rule(_read_rule(rule, inside(inside(where, "rules"), number)))
 
 
 def _words(value: Any, where: Where) -> list[Word]:
@@ -216,7 +217,7 @@ def _words(value: Any, where: Where) -> list[Word]:
     return [Word(value[key], inside(where, key)) for key in keys]
 
 
-def _read_rule(rule: Any, where: Where) -> tuple[AnyRule, bool]:
+def _read_rule(rule: Any, where: Where) -> AnyRule:
     check_shape(rule, RULE, where)
     guard = read_guard_at(rule["label"], inside(where, "label"))
     reward = number_of(rule["reward"], inside(where, "reward"))
@@ -224,10 +225,10 @@ def _read_rule(rule: Any, where: Where) -> tuple[AnyRule, bool]:
     if "tests" in rule or "changes" in rule:
         tests = tuple(rule.get("tests", ()))
         changes = tuple(integer_of(one, where) for one in rule.get("changes", ()))
-        return CountingTransition(*ends, tests, changes, reward, where), False
+        return CountingTransition(*ends, tests, changes, reward, where)
     given = [key for key in ("top", "push") if key in rule]
     if len(given) == 1:
         fix = 'write for example "top": "A", "push": []'
         raise CannotRead(f"`{given[0]}` stands alone", where=where, fix=fix)
     push = tuple(symbol for symbol in rule.get("push", ()) if symbol != NONE)
-    return Transition(*ends, rule.get("top", NONE), push, reward, where), not given
+    return Transition(*ends, rule.get("top", UNWRITTEN), push, reward, where)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
-from pdrm.language.document import Document, Word, number_of
+from pdrm.language.document import UNWRITTEN, Document, number_of
 from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.reader import read_guard_at
 from pdrm.language.source import Line, split_lines
-from pdrm.machines.guards import SILENT, Exactly, Guard, events_of
+from pdrm.machines.guards import SILENT, Exactly, events_of
 from pdrm.machines.machine import fresh_name
-from pdrm.machines.transitions import ANY, NONE, Transition
+from pdrm.machines.transitions import ANY, Transition
 
 # --- Reward machines in the text format of Toro Icarte et al.: initial state, final states, then `(u, v, 'formula', reward)`.
 #
@@ -56,30 +57,22 @@ def read_toro_icarte(text: str, document: Document) -> None:
         fault = "the second line must list the final states"
         raise CannotRead(fault, where=second.at(1), fix="write `[2]`, or `[]` for none")
     final = [f"u{number.strip()}" for number in ends[1].split(",") if number.strip()]
+    begin = f"u{start[1]}"
+    states = {begin: None}
+    events: set[str] = set()
     for line in lines[2:]:
         with document.noting():
             rule = _rule(line)
             if rule.source not in final:
-                document.add_rule(rule, plain=True)
-    named = [f"u{start[1]}"]
-    events: set[str] = set()
-    for rule in document.plain:
-        named += [rule.source, rule.target]
-        events |= events_of(rule.guard)
-    _add_headers(
-        document,
-        first.at(1),
-        events=sorted(events),
-        states=[state for state in dict.fromkeys(named) if state not in final],
-        start=named[:1],
-        otherwise=["go", UNDEFINED, "0"],
-    )
-    _add_headers(document, second.at(1), final=[*final, UNDEFINED])
-
-
-def _add_headers(document: Document, where: Where, **headers: Iterable[str]) -> None:
-    for keyword, words in headers.items():
-        document.headers.append([Word(word, where) for word in (keyword, *words)])
+                document.add_rule(rule)
+                states |= {rule.source: None, rule.target: None}
+                events |= events_of(rule.guard)
+    where = first.at(1)
+    document.add_header(where, "events", sorted(events))
+    document.add_header(where, "states", [state for state in states if state not in final])
+    document.add_header(where, "start", [begin])
+    document.add_header(where, "otherwise", ["go", UNDEFINED, "0"])
+    document.add_header(second.at(1), "final", [*final, UNDEFINED])
 
 
 def _rule(line: Line) -> Transition:
@@ -102,7 +95,7 @@ def _rule(line: Line) -> Transition:
     words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
     guard = read_guard_at(words, at(formula))
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
-    return Transition(f"u{match[1]}", f"u{match[2]}", guard, NONE, (), reward, where)
+    return Transition(f"u{match[1]}", f"u{match[2]}", guard, UNWRITTEN, (), reward, where)
 
 
 # --- Deterministic pushdown automata as automata-lib keeps them: `json.dumps(dpda.input_parameters, default=list)`.
@@ -128,17 +121,6 @@ MODES = ("both", "final_state", "empty_stack")
 PASSED = "-passed"
 
 
-class AutomatonMove(NamedTuple):
-    """One entry of an automaton's table; without a letter, it is silent."""
-
-    source: str
-    letter: str
-    top: str
-    target: str
-    push: tuple[str, ...]
-    where: Where
-
-
 def looks_like_automaton(text: str) -> bool:
     """Return True if a JSON text is such a dictionary."""
     return '"initial_stack_symbol"' in text and '"input_symbols"' in text
@@ -159,8 +141,8 @@ def read_automaton(text: str, document: Document) -> None:
     start, bottom = automaton["initial_state"], automaton["initial_stack_symbol"]
     if mode == "empty_stack":
         final = []
-    moves = list(_moves(automaton["transitions"], inside(where, "transitions")))
-    passing = _passing(moves, final)
+    rules = list(_rules(automaton["transitions"], inside(where, "transitions")))
+    passing = _passing(rules, final)
     states += [state + PASSED for state in states if state in passing]
     accepting = {*final, *(state + PASSED for state in passing)}
     begin = fresh_name("begin", states)
@@ -169,51 +151,37 @@ def read_automaton(text: str, document: Document) -> None:
     end = fresh_name("end", letters)
     below = fresh_name("bottom", symbols)
     symbols = [bottom, *sorted(set(symbols) - {bottom})]
-
-    def add(
-        source: str,
-        target: str,
-        guard: Guard,
-        top: str,
-        push: tuple[str, ...],
-        at: Where = where,
-        reward: float = 0.0,
-    ) -> None:
-        document.add_rule(Transition(source, target, guard, top, push, reward, at))
-
     first, reading = start, states
-    if any(move.top == bottom and move.push[-1:] != (bottom,) for move in moves):
-        add(begin, start, SILENT, below, (bottom, below))  # the stack may be empty
-        first, symbols, states = begin, [below, *symbols], [begin, *states]
-    for source, letter, top, target, push, at in moves:
-        guard = Exactly(frozenset([letter])) if letter else SILENT
-        after = target + PASSED if not letter and target in passing else target
-        add(source, after if source in final else target, guard, top, push, at)
-        if source in passing:
-            add(source + PASSED, after, guard, top, push, at)
+    if any(rule.top == bottom and rule.push[-1:] != (bottom,) for rule in rules):
+        document.add_rule(Transition(begin, start, SILENT, below, (bottom, below), 0.0, where))
+        first, symbols, states = begin, [below, *symbols], [begin, *states]  # it may be empty
+    for rule in rules:
+        passed = rule.target + PASSED if rule.silent and rule.target in passing else rule.target
+        after = passed if rule.source in final else rule.target
+        document.add_rule(replace(rule, target=after))
+        if rule.source in passing:
+            document.add_rule(replace(rule, source=rule.source + PASSED, target=passed))
     ended = Exactly(frozenset([end]))
     for state in reading:
-        add(state, state, Exactly(frozenset()), ANY, (ANY,))
+        document.add_rule(Transition(state, state, Exactly(frozenset()), ANY, (ANY,), 0.0, where))
         top = ANY if state in accepting else below
         if state in accepting or (mode != "final_state" and below in symbols):
-            add(state, accepted, ended, top, (top,), reward=1.0)
+            document.add_rule(Transition(state, accepted, ended, top, (top,), 1.0, where))
     events = [*sorted(letters), end]
-    _add_headers(
-        document,
-        where,
-        events=events,
-        exclusive=events,
-        stack=symbols,
-        states=states,
-        start=[first],
-        final=[accepted, rejected],
-        otherwise=["go", rejected, "0"],
-    )
+    document.add_header(where, "events", events)
+    document.add_header(where, "exclusive", events)
+    document.add_header(where, "stack", symbols)
+    document.add_header(where, "states", states)
+    document.add_header(where, "start", [first])
+    document.add_header(where, "final", [accepted, rejected])
+    document.add_header(where, "otherwise", ["go", rejected, "0"])
 
 
-def _moves(table: Any, where: Where) -> Iterator[AutomatonMove]:
+def _rules(table: Any, where: Where) -> Iterator[Transition]:
+    """The moves of a table; without a letter, they are silent."""
     for source, letters in table.items():
         for letter, tops in letters.items():
+            guard = Exactly(frozenset([letter])) if letter else SILENT
             for top, move in tops.items():
                 at = inside(inside(inside(where, source), letter), top)
                 if len(move) != 2:
@@ -222,17 +190,15 @@ def _moves(table: Any, where: Where) -> Iterator[AutomatonMove]:
                 for number, shape in enumerate((NAME, (str, [str]))):
                     check_shape(move[number], shape, inside(at, number))
                 target, push = move
-                yield AutomatonMove(source, letter, top, target, tuple(push), at)
+                yield Transition(source, target, guard, top, push, 0.0, at)
 
 
-def _passing(moves: Iterable[AutomatonMove], final: Iterable[str]) -> set[str]:
+def _passing(rules: list[Transition], final: list[str]) -> set[str]:
     """The states that are not accepting, and that silent moves may reach from one that is."""
-    after: dict[str, list[str]] = {}
-    for move in moves:
-        if not move.letter:
-            after.setdefault(move.source, []).append(move.target)
-    found = dict.fromkeys(final)
-    for state in (order := list(found)):
-        order += [target for target in after.get(state, ()) if target not in found]
-        found |= dict.fromkeys(order)
-    return found.keys() - set(final)
+    found = set(final)
+    for state in (order := list(final)):
+        for rule in rules:
+            if rule.silent and rule.source == state and rule.target not in found:
+                found.add(rule.target)
+                order.append(rule.target)
+    return found - set(final)

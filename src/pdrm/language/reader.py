@@ -34,8 +34,16 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.files import DEEPEST, LONGEST_LINE
-from pdrm.language.document import KEYWORDS, AnyRule, Document, Word, integer_of, number_of
-from pdrm.language.source import COMMENTS, END_OF_TEXT, Cursor, Line, Token, scan, split_lines
+from pdrm.language.document import (
+    KEYWORDS,
+    UNWRITTEN,
+    AnyRule,
+    Document,
+    Word,
+    integer_of,
+    number_of,
+)
+from pdrm.language.source import COMMENTS, Cursor, Line, scan, split_lines
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.transitions import NONE, Transition
@@ -49,13 +57,11 @@ RULE_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|[{}()\[\],:/&|!]"))
 LOOP_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|==|!=|[{}()\[\],:/&|!]"))
 """A sign, a word, or a character that is neither."""
 
-OPERATORS = {"and": "&", "or": "|"}
-"""Words that other languages have in formulas, and ours."""
 SHAPES = {
     "header": "KEYWORD WORD …, for example `events A B C`",
     "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
     "loop": "for NAME in WORD … :, for example `for a in u d l r where a != u:`",
-    "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, for example `u0 -> u0 : {A}, z / A z, -0.01`",
+    "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, for example `u0 -> u0 : a & !t, z / A z, -0.01`",
     "guard": "{a, t}, a & !t, true or eps",
 }
 """The syntax of each kind of line, for the fix of a syntax error."""
@@ -84,7 +90,7 @@ def read_guard_at(text: str, where: Where) -> Guard:
 class LineParser(Cursor):
     """The tokens of a line, taken one after the other; words are replaced by what they stand for."""
 
-    def __init__(self, line: Line, maps: Mapping[str, Mapping[str, str]], shape: str = "") -> None:
+    def __init__(self, line: Line, maps: dict[str, dict[str, str]], shape: str = "") -> None:
         self.line = line
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
@@ -99,49 +105,37 @@ class LineParser(Cursor):
 
     # Tokens
 
-    def sees(self, kind: str, text: str | None = None) -> bool:
-        """Return True if the next token is of this kind, and has this text."""
-        return self.here.kind == kind and text in (None, self.here.text)
-
     def expect(self, *texts: str) -> str:
         """Take one of these signs or keywords."""
-        if self.here.text not in texts or self.sees(END_OF_TEXT):
+        if self.here.text not in texts or self.at_end:
             raise self.refuse(*(f"`{text}`" for text in texts))
         return self.next().text
 
-    def name(self) -> Token:
-        """Take a word as it is written."""
-        if not self.sees("name"):
-            raise self.refuse("a name")
-        return self.next()
-
     def word(self) -> Word:
         """Take a word as it is written, with its place."""
-        token = self.name()
+        token = self.here
+        if token.kind != "name":
+            raise self.refuse("a name")
+        self.next()
         return Word(token.text, token.where)
 
     def end(self) -> None:
-        if not self.sees(END_OF_TEXT):
+        if not self.at_end:
             raise self.refuse("the end of the line")
 
     def refuse(self, *expected: str) -> CannotRead:
         """The error that the next token does not fit."""
         token = self.here
-        code = self.line.code
         before = self.tokens[self.position - 1] if self.position else token
         fault = (
             f"`{token.text[:40]}` does not belong here" if token.text else "the line ends too early"
         )
         if before.text in ("&", "|", "!") and token.text in (",", ")", ""):
-            token, fault = before, f"nothing stands after `{before.text}`"
-        elif self.shape == "rule" and not token.text and "`,`" in expected:
-            fault = "the reward is missing"
+            token = before
+            fault = f"nothing stands after `{before.text}`"
         fix = f"write {SHAPES[self.shape]}"
-        ended = token.text.startswith("#") and "the end of the line" in expected
-        if ended or code.lstrip().startswith(("#", "--", ";", "/*")):
+        if "#" in (token.text[:1], self.line.code.lstrip()[:1]):
             fix = COMMENTS
-        if self.shape == "rule" and token.text in OPERATORS:
-            fix = f"write `{OPERATORS[token.text]}`"
         fault = f"{fault}; expected {' or '.join(expected)}"
         return CannotRead(fault, where=token.where, fix=fix)
 
@@ -149,20 +143,33 @@ class LineParser(Cursor):
 
     def header(self) -> list[Word]:
         """A keyword and the words after it."""
-        words = [self.word()]
-        while not self.sees(END_OF_TEXT):
+        keyword = self.word()
+        if keyword.text not in KEYWORDS:
+            fix = did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            fix = COMMENTS if keyword.text.startswith("#") else fix
+            fault = f"`{keyword.text[:40]}` is not a keyword"
+            raise UnknownKeyword(fault, where=keyword.where, fix=fix)
+        words = [keyword]
+        while not self.at_end:
             words.append(self.word())
         return words
 
-    def mapping(self) -> tuple[Word, list[tuple[Word, Word]]]:
-        """The name of a map, and its keys with their values."""
+    def mapping(self) -> None:
+        """Keep a map: its keys and their values."""
         self.expect("map")
-        name, pairs = self.word(), list[tuple[Word, Word]]()
-        while not pairs or not self.sees(END_OF_TEXT):
+        name = self.word()
+        if name.text in self.maps:
+            fault = f"map `{name}` is defined twice"
+            raise DuplicateName(fault, where=name.where, fix="rename one")
+        entries: dict[str, str] = {}
+        while not entries or not self.at_end:
             key = self.word()
             self.expect(":")
-            pairs.append((key, self.word()))
-        return name, pairs
+            if key.text in entries:
+                fault = f"map `{name}` has two values for `{key}`"
+                raise DuplicateName(fault, where=key.where, fix="keep one of them")
+            entries[key.text] = self.word().text
+        self.maps[name.text] = entries
 
     def loop(self) -> tuple[Word, list[str]]:
         """The variable of a `for` and its values; the conditions follow."""
@@ -170,7 +177,7 @@ class LineParser(Cursor):
         variable = self.word()
         self.expect("in")
         words = [self.term()]
-        while self.sees("name") and self.here.text != "where":
+        while self.here.kind == "name" and self.here.text != "where":
             words.append(self.term())
         return variable, words
 
@@ -187,8 +194,7 @@ class LineParser(Cursor):
         self.end()
         return holds
 
-    def rule(self) -> tuple[AnyRule, bool]:
-        """A rule; True if it says nothing about a stack or counters."""
+    def rule(self) -> AnyRule:
         line = self.line
         where = line.at(line.indent + 1, max(1, len(line.code) - line.indent))
         source = self.term()
@@ -197,23 +203,23 @@ class LineParser(Cursor):
         self.expect(":")
         ends = (source, target, self.guard())
         self.expect(",")
-        if self.sees("sign", "["):
+        if self.here.text == "[":
             tests = tuple(map(str, self.vector()))
             self.expect("/")
             changes = tuple(integer_of(one.text, one.where) for one in self.vector())
             self.expect(",")
-            return CountingTransition(*ends, tests, changes, self.reward(), where), False
+            return CountingTransition(*ends, tests, changes, self.reward(), where)
         begin = self.position
         top = self.term()
         if not self.take("/"):
             self.position = begin
-            return Transition(*ends, NONE, (), self.reward(), where), True
+            return Transition(*ends, UNWRITTEN, (), self.reward(), where)
         push = [self.term()]
-        while self.sees("name"):
+        while self.here.kind == "name":
             push.append(self.term())
         self.expect(",")
         replaced = tuple(symbol for symbol in push if symbol != NONE)
-        return Transition(*ends, top, replaced, self.reward(), where), False
+        return Transition(*ends, top, replaced, self.reward(), where)
 
     def reward(self) -> float:
         """The last part of a rule."""
@@ -228,8 +234,8 @@ class LineParser(Cursor):
 
     def term(self) -> str:
         """A word, or a map applied to a term: `back(a)`."""
-        token = self.name()
-        name = token.text
+        token = self.here
+        name = self.word().text
         if not self.take("("):
             return self.values.get(name, name)
         with self.nested():
@@ -347,11 +353,6 @@ class _Reader:
             parser = self.parsers.get(at) or LineParser(line, self.maps)
             if values:
                 self.parsers[at] = parser
-            if line.indent != indent or line.code[:indent].strip(" "):
-                fault = "the indentation of this line matches no block above it"
-                fix = "indent the lines of one `for` block alike, with spaces, and no others"
-                where = line.at(1, max(1, line.indent))
-                self.document.note(BadIndentation(fault, where=where, fix=fix))
             self.words += len(parser.tokens)
             if self.words > MOST_WORDS:
                 fix = "use fewer or smaller loops, or build the machine in Python"
@@ -363,35 +364,20 @@ class _Reader:
                 at += 1
             parser.begin(values)
             with self.document.noting():
+                if line.indent != indent or line.code[:indent].strip(" "):
+                    fault = "the indentation of this line matches no block above it"
+                    fix = "indent the lines of one `for` block alike, with spaces, and no others"
+                    where = line.at(1, max(1, line.indent))
+                    raise BadIndentation(fault, where=where, fix=fix)
                 match parser.shape:
                     case "rule":
-                        self.document.add_rule(*parser.rule())
+                        self.document.add_rule(parser.rule())
                     case "loop":
                         self._loop(parser, inside, at, values)
                     case "mapping":
-                        self._mapping(*parser.mapping())
+                        parser.mapping()
                     case _:
-                        self._header(*parser.header())
-
-    def _header(self, keyword: Word, *words: Word) -> None:
-        if keyword.text not in KEYWORDS:
-            fix = did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
-            fix = COMMENTS if keyword.text.startswith("#") else fix
-            fault = f"`{keyword.text[:40]}` is not a keyword"
-            raise UnknownKeyword(fault, where=keyword.where, fix=fix)
-        self.document.headers.append([keyword, *words])
-
-    def _mapping(self, name: Word, pairs: list[tuple[Word, Word]]) -> None:
-        if name.text in self.maps:
-            fault = f"map `{name}` is defined twice"
-            raise DuplicateName(fault, where=name.where, fix="rename one")
-        entries: dict[str, str] = {}
-        for key, value in pairs:
-            if key.text in entries:
-                fault = f"map `{name}` has two values for `{key}`"
-                raise DuplicateName(fault, where=key.where, fix="keep one of them")
-            entries[key.text] = value.text
-        self.maps[name.text] = entries
+                        self.document.headers.append(parser.header())
 
     def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
         at = parser.line.at(parser.line.indent + 1, 3)

@@ -75,17 +75,12 @@ def decode(data: bytes, file: str) -> str:
 def split_lines(text: str, file: str) -> list[Line]:
     """The lines of a text, each within the limits."""
     check_size(text, file)
-    if text.count("\n") >= MOST_LINES:
-        last = "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]).rpartition("\n")[2]
-        where = Line(file, MOST_LINES, last[:LONGEST_LINE]).at(1)
-        raise TooLarge(
-            f"more than {MOST_LINES:,} lines",
-            where=where,
-            fix="a machine of this size is better built in Python",
-        )
-    lines = [
-        Line(file, number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1)
-    ]
+    texts = text.split("\n")
+    lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(texts, 1)]
+    if len(lines) > MOST_LINES:
+        where = Where(file, MOST_LINES, 1)
+        fix = "a machine of this size is better built in Python"
+        raise TooLarge(f"more than {MOST_LINES:,} lines", where=where, fix=fix)
     for line in lines:
         if len(line.text) > LONGEST_LINE:
             where = Where(file, line.number, LONGEST_LINE + 1, line.text[: LONGEST_LINE + 1])
@@ -169,10 +164,15 @@ class Cursor:
         """The next token."""
         return self.tokens[self.position]
 
+    @property
+    def at_end(self) -> bool:
+        """Return True if all tokens are taken."""
+        return self.here.kind == END_OF_TEXT
+
     def next(self) -> Token:
         """Take the next token."""
         token = self.here
-        self.position += token.kind != END_OF_TEXT
+        self.position += not self.at_end
         return token
 
     def take(self, *signs: str) -> Token | None:

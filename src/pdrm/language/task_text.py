@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,7 +34,7 @@ from pdrm.errors import (
 from pdrm.language.document import number_of
 from pdrm.language.source import Line, split_lines
 from pdrm.machines.guards import Guard, events_of
-from pdrm.machines.labels import groups_of, names_of
+from pdrm.machines.labels import names_of
 from pdrm.machines.transitions import reward_of
 
 IGNORE = "ignore"
@@ -66,9 +66,9 @@ class TaskOptions:
     """Paid for every label."""
     complete: Mapping[str, float] = field(default_factory=dict)
     """Paid each time a rule of a grammar is complete, or an event is read."""
-    events: tuple[str, ...] = ()
+    events: Iterable[str] = ()
     """Events that the task does not name, but that labels may hold."""
-    exclusive: tuple[tuple[str, ...], ...] | None = None
+    exclusive: Iterable[Iterable[str]] | None = None
     """Groups of events of which a label holds at most one (default: one group of all)."""
 
     def __post_init__(self) -> None:
@@ -88,8 +88,6 @@ class TaskOptions:
         }
         if self.fail is not None and self.fail != IGNORE:
             checked["fail"] = _finite("fail", self.fail)
-        if self.exclusive is not None:
-            checked["exclusive"] = groups_of(self.exclusive)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

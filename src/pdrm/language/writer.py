@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from pdrm.errors import raise_all
 from pdrm.language.document import AnyMachine, read
 from pdrm.language.reader import read_text
 from pdrm.language.source import Line, split_lines
@@ -29,7 +28,7 @@ def lay_out(text: str, file: str) -> str:
     u      -> v : {a},    z / a z, 1  // up
     longer -> v : a & !b, z / eps, -1
     """
-    raise_all(read(read_text, text, file).errors)
+    read(read_text, text, file)
     return _arrange(split_lines(text, file))
 
 

@@ -37,7 +37,7 @@ from pdrm.language.task_text import (
     read_task_text,
 )
 from pdrm.machines.guards import NAME, Event, Guard, events_of
-from pdrm.machines.labels import FALSE, Alphabet
+from pdrm.machines.labels import FALSE, Alphabet, groups_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise
 
@@ -194,9 +194,9 @@ class Translation:
             named |= dict.fromkeys(sorted(events_of(guard), key=str(guard).find))
         ending = [] if self.end is None else [self.end]
         events = dict.fromkeys([*named, *self.options.events, *map(str, ending)])
-        groups = self.options.exclusive
-        if groups is None:
-            groups = (tuple(events),) if len(events) > 1 else ()
+        groups = groups_of(self.options.exclusive or ())
+        if self.options.exclusive is None and len(events) > 1:
+            groups = (tuple(events),)
         letters = Letters(Alphabet(tuple(events), groups), [*terminals, *ending])
         for guard, held in zip(letters.guards, letters.of, strict=True):
             if not held:

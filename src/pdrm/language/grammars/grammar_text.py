@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
 from pdrm.files import MOST_SYMBOLS
 from pdrm.language.reader import read_guard
-from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan
+from pdrm.language.source import Cursor, Line, Token, scan
 from pdrm.machines.guards import NAME, Event, Guard, Silent
 
 # --- Expressions: the right-hand sides of rules
@@ -119,7 +119,7 @@ def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
     """
     parser = _GrammarParser(scan(lines, file, TOKEN, MOST_TOKENS))
     rules: dict[str, Definition] = {}
-    while parser.here.kind != END_OF_TEXT:
+    while not parser.at_end:
         rule = parser.rule()
         if rule.name in rules:
             first = rules[rule.name].where.line
@@ -143,7 +143,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
             raise BadGrammar(fault, where=token.where, fix=fix)
     parser.shape = EXPRESSION
     inner = parser.alternatives()
-    if parser.here.kind != END_OF_TEXT:
+    if not parser.at_end:
         parser.fail()
     return inner
 
@@ -247,11 +247,11 @@ def _guard_of(token: Token) -> Guard:
     if NAME.fullmatch(text) and text not in ("eps", "true", "false"):
         return Event(text)
     where = token.where
-    fix = 'write an event, as in `"open"`, or a guard, as in `"open & !key"`'
     try:
         guard = read_guard(Line(where.file, where.line, " " * where.column + text))
     except PdrmError as error:
         place = where if error.where is None else replace(error.where, text=where.text)
+        fix = 'write an event, as in `"open"`, or a guard, as in `"open & !key"`'
         raise BadGrammar(error.message, where=place, fix=fix) from error
     if isinstance(guard, Silent):
         fix = "leave it away: an empty alternative reads nothing"

@@ -41,9 +41,9 @@ def reward_machine(
 
     If the task only looks back, it is meant to be done as soon as it can be, so there is no warning of that.
     """
-    store = acceptor.sets
+    sets = acceptor.sets
     followers = [
-        [state for state in store.leaves(moves) if isinstance(state, int)]
+        [state for state in sets.leaves(moves) if isinstance(state, int)]
         for moves in acceptor.moves
     ]
     distance = _distances(followers, acceptor.accepting)
@@ -59,12 +59,12 @@ def reward_machine(
         if accepts and first:
             becomes[state] = DONE
     done: dict[int, int] = {}
-    moves = [store.rename_leaves(one, becomes.__getitem__, done) for one in acceptor.moves]
+    moves = [sets.rename_leaves(one, becomes.__getitem__, done) for one in acceptor.moves]
     if not first:
-        end = store.variable(acceptor.sets.alphabet.events.index(END))
+        end = sets.variable(sets.alphabet.events.index(END))
         for state, accepts in enumerate(acceptor.accepting):
-            verdict = store.leaf(DONE if accepts else LOST)
-            moves[state] = store.choose(end, verdict, moves[state])
+            verdict = sets.leaf(DONE if accepts else LOST)
+            moves[state] = sets.choose(end, verdict, moves[state])
 
     def describe(classes: Mapping[int, int]) -> dict[int, Hashable]:
         """The moves between the classes found so far; at first, the distance from acceptance."""
@@ -74,13 +74,13 @@ def reward_machine(
             return classes[state] if isinstance(state, int) else state
 
         return {
-            state: store.rename_leaves(one, rename, done) if classes else distance.get(state)
+            state: sets.rename_leaves(one, rename, done) if classes else distance.get(state)
             for state, one in enumerate(moves)
         }
 
     classes = refine(describe)
     minimal = {classes[state]: one for state, one in describe(classes).items()}
-    return _draft(acceptor.sets, minimal, classes[0], options).write(name)
+    return _draft(sets, minimal, classes[0], options).write(name)
 
 
 def _distances(followers: list[list[int]], goals: list[bool]) -> dict[int, int]:
@@ -117,7 +117,6 @@ def _warn_of_early_acceptance(
 
 def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: TaskOptions) -> Draft:
     """The moves between states that differ; labels that change nothing are left out."""
-    store = sets
     paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.paid_for_failing}
     moves: Moves = {}
     numbers = {start: 0}
@@ -125,13 +124,13 @@ def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: Ta
         diagram = states[state]
         assert isinstance(diagram, int)
         here = moves[state, BOTTOM] = []
-        for target in store.leaves(diagram):
+        for target in sets.leaves(diagram):
             if target in (None, state) or (target == LOST and options.fail == IGNORE):
                 continue
             if isinstance(target, int) and target not in numbers:
                 numbers[target] = len(order)
                 order.append(target)
-            labels = store.rename_leaves(diagram, partial(eq, target), {})
+            labels = sets.rename_leaves(diagram, partial(eq, target), {})
             reward = add_rewards(options.step, paid.get(target, 0.0))
             here.append(DraftMove(labels, target, (BOTTOM,), reward))
         if sum(map(len, moves.values())) > MOST_RULES:

@@ -17,7 +17,6 @@ from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_exp
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
-from pdrm.machines.labels import groups_of, names_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 LARGEST_FORMS = 1_000 * MOST_SYMBOLS
@@ -57,8 +56,7 @@ def from_regex(
         >>> [machine.run(parse_word(word)).accepted for word in ("a d", "a b c d", "a b", "b a d")]
         [True, True, False, False]
     """
-    groups = None if exclusive is None else groups_of(exclusive)
-    options = TaskOptions(accept, reward, fail, step, {}, names_of("events", events), groups)
+    options = TaskOptions(accept, reward, fail, step, {}, events, exclusive)
     return build(read_task_text(expression, "<regex>", "regex", name, options))
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn
 
 from pdrm.errors import CannotRead, UnknownEvent, did_you_mean
 from pdrm.files import DEEPEST_FORMULA, LONGEST_FORMULA
-from pdrm.language.source import END_OF_TEXT, Cursor, Line, Token, scan, split_lines
+from pdrm.language.source import Cursor, Line, Token, scan, split_lines
 from pdrm.machines.guards import NAME
 from pdrm.machines.machine import RESERVED_EVENTS
 
@@ -303,7 +303,7 @@ class _FormulaParser(Cursor):
 
     def parse(self) -> Temporal:
         formula = self.binary()
-        if self.here.kind != END_OF_TEXT:
+        if not self.at_end:
             fix = "join the two by `&`, `|`, `->` or `U`, and close all parentheses once"
             self.fail(f"the formula is complete before `{self.here.text}`", fix)
         return formula

@@ -25,7 +25,7 @@ from pdrm.language.logic.temporal_formulas import (
 )
 from pdrm.language.source import split_lines
 from pdrm.language.task_text import END, TaskOptions, TaskText, placing
-from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of, names_of
+from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 
@@ -64,23 +64,22 @@ def from_ltlf(
         >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
         u0 -> u1 : a, 0; u1 -> done : b, 1
     """
-    options = TaskOptions(
-        accept, reward, fail, step, {}, names_of("events", events or ()), groups_of(exclusive)
-    )
+    options = TaskOptions(accept, reward, fail, step, {}, events or (), exclusive)
     return build(TaskText(name, options, tuple(split_lines(formula, FORMULA)), {}, FORMULA))
 
 
 def build(task: TaskText) -> PushdownRewardMachine:
     """The machine of a task's text; the events of the options, if any, are all that there are."""
     options, file = task.options, task.file
-    formula, looks_back = parse_task(list(task.body), options.events or None, file)
-    events = options.events or tuple(events_in(formula))
+    given = tuple(options.events)
+    formula, looks_back = parse_task(list(task.body), given or None, file)
+    events = given or tuple(events_in(formula))
     if options.accept == "end":
         if END in events_in(formula):
             fault = f"the formula names the event `{END}`, which says that the word is complete"
             raise BadSetting(fault, where=Where(file), fix="use another name, or accept first")
         events = (*(event for event in events if event != END), END)
-    alphabet = Alphabet(events, options.exclusive or ())
+    alphabet = Alphabet(events, groups_of(options.exclusive or ()))
     with placing(where := task.body[0].at(1) if task.body else Where(file)):
         acceptor = Progression(formula, alphabet).explore()
         return reward_machine(acceptor, task.name, options, where, looks_back)
@@ -101,7 +100,6 @@ class Progression:
 
     def __init__(self, formula: Temporal, alphabet: Alphabet) -> None:
         self.sets = LabelSets(alphabet)
-        self.store = self.sets
         self.events = {event: number for number, event in enumerate(alphabet.events)}
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
@@ -119,10 +117,10 @@ class Progression:
             for slot, part in enumerate((part for part in asked if part.operator in "YS"), start=1)
         }
         """The place in the state of what a past operator looks back to."""
-        variables = {part: self.store.variable(one) for part, one in self.variable.items()}
+        variables = {part: self.sets.variable(one) for part, one in self.variable.items()}
         self.now = self._express(variables)
         nothing = self._express(dict.fromkeys(asked, FALSE))[formula]
-        first = self.store.choose(self.store.variable(self.more), self.now[formula], nothing)
+        first = self.sets.choose(self.sets.variable(self.more), self.now[formula], nothing)
         self.start: State = (first, *[FALSE] * len(self.back))
 
     def _express(self, values: dict[Temporal, int]) -> dict[Temporal, int]:
@@ -136,11 +134,12 @@ class Progression:
     def _join(self, part: Temporal, value: dict[Temporal, int]) -> int:
         """The value of a negation, a conjunction or `true`, from the values of its parts."""
         parts = [value[each] for each in part.parts]
-        return self.store.invert(parts[0]) if part.operator == "!" else self.store.meet(parts)
+        return self.sets.invert(parts[0]) if part.operator == "!" else self.sets.meet(parts)
 
     def _read(self, state: State) -> State:
         """The next state, as functions of the label and of what follows."""
-        store, more = self.store, self.store.variable(self.more)
+        sets = self.sets
+        more = sets.variable(self.more)
         value: dict[Temporal, int] = {}
         given = {self.more: TRUE}
         done: dict[int, int] = {}
@@ -148,25 +147,25 @@ class Progression:
             one, two = (*part.parts, part, part)[:2]
             match part.operator:
                 case "event":
-                    value[part] = store.variable(self.events[part.name])
+                    value[part] = sets.variable(self.events[part.name])
                 case "X":
-                    value[part] = store.choose(more, self.now[one], FALSE)
+                    value[part] = sets.choose(more, self.now[one], FALSE)
                 case "U":
-                    again = store.meet((value[one], more, self.now[part]))
-                    value[part] = store.choose(value[two], TRUE, again)
+                    again = sets.meet((value[one], more, self.now[part]))
+                    value[part] = sets.choose(value[two], TRUE, again)
                 case "Y":
-                    value[part] = store.substitute(state[self.back[part]], given, {})
+                    value[part] = sets.substitute(state[self.back[part]], given, {})
                 case "S":
-                    before = store.substitute(state[self.back[part]], given, {})
-                    value[part] = store.choose(
-                        value[two], TRUE, store.choose(value[one], before, FALSE)
+                    before = sets.substitute(state[self.back[part]], given, {})
+                    value[part] = sets.choose(
+                        value[two], TRUE, sets.choose(value[one], before, FALSE)
                     )
                 case _:
                     value[part] = self._join(part, value)
             if part in self.variable:
                 given[self.variable[part]] = value[part]
         looks = (value[part.parts[0] if part.operator == "Y" else part] for part in self.back)
-        return (store.substitute(state[0], given, done), *looks)
+        return (sets.substitute(state[0], given, done), *looks)
 
     def explore(self) -> Acceptor:
         """The acceptor: what a state does with labels is a diagram whose leaves are states, or None for an impossible label."""
@@ -179,27 +178,25 @@ class Progression:
                 fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
                 raise TooLarge(fault, fix="split the task, and combine its machines")
         ended = {self.more: FALSE}
-        accepting = [self.store.substitute(state[0], ended, {}) == TRUE for state in order]
+        accepting = [self.sets.substitute(state[0], ended, {}) == TRUE for state in order]
         return Acceptor(self.sets, moves, accepting)
 
     def _split(self, nodes: State, done: dict[State, int]) -> int:
         """The diagram over events whose leaves are the states below them."""
-        store = self.store
+        sets = self.sets
         if nodes in done:
             return done[nodes]
-        variable = min(store.variable_of[node] for node in nodes)
+        variable = min(sets.variable_of[node] for node in nodes)
         if nodes[0] == FALSE:
-            found = store.leaf(None)
+            found = sets.leaf(None)
         elif variable < self.more:
             low, high = (
-                tuple(
-                    after[node] if store.variable_of[node] == variable else node for node in nodes
-                )
-                for after in (store.low, store.high)
+                tuple(after[node] if sets.variable_of[node] == variable else node for node in nodes)
+                for after in (sets.low, sets.high)
             )
             absent = self._split(low, done)
-            found = store.node(variable, absent, self._split(high, done))
+            found = sets.node(variable, absent, self._split(high, done))
         else:
-            found = store.leaf(self.numbers.setdefault(nodes[1:], len(self.numbers)))
+            found = sets.leaf(self.numbers.setdefault(nodes[1:], len(self.numbers)))
         done[nodes] = found
         return found
