@@ -215,7 +215,8 @@ class FiniteDomain(Displayed):
         >>> maze.find_state("row 3, column 3"), maze.find_state((3, 3)), maze.find_state(7)
         (7, 7, 7)
         """
-        place = tuple(called) if np.ndim(called) else called  # type: ignore[arg-type] # not a number
+        place = np.asarray(called).tolist()  # Python's own numbers: NumPy's compare with each cell's
+        place = tuple(place) if isinstance(place, list) else place
         cells = [None] * self.states if self.picture is None else self.picture.cell
         listed = enumerate(zip(self.state_names, cells, strict=True))
         found = [n for n, (name, cell) in listed if place in (n, str(n), name, cell)]
