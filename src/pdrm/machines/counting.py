@@ -201,12 +201,6 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
             tested.append(reading._replace(labels=labels))
         yield tested
 
-    def _meeting_place(self, one: CountingTransition, other: CountingTransition) -> str:
-        """Counters with which two rules apply."""
-        pairs = zip(one.tests, other.tests, strict=True)
-        zeros = [NONZERO if NONZERO in pair else ZERO for pair in pairs]
-        return f" and counters {pattern_text(zeros)}"
-
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
         from pdrm.machines.findings import inspect
@@ -295,19 +289,23 @@ def _reach_cases(
         if len(found) == MOST_CASES:
             raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
         counters = tuple(map(int, case.zeros))
-        allowed = [rule for rule in machine.rules_from[case.state] if rule.allows(counters)]
-        rules = [rule for rule in allowed if rule.silent or sets.satisfiable(rule.guard)]
+        rules = [
+            rule
+            for rule in machine.rules_from[case.state]
+            if rule.allows(counters) and (rule.silent or sets.satisfiable(rule.guard))
+        ]
         found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
-            ways = map(_zeros_after, case.zeros, rule.changes)
-            todo += [Case(rule.target, zeros) for zeros in product(*ways)]
-        if not any(rule.silent for rule in rules):
-            left = labels_left(machine, case.state, rules)
-            todo += [Case(one.target or case.state, case.zeros) for one, _ in left]
+            ways = product(*map(_zeros_after, case.zeros, rule.changes))
+            todo += [Case(rule.target, zeros) for zeros in ways]
+        left = labels_left(machine, case.state, rules)
+        if left and not any(rule.silent for rule in rules):
             found[case] += left
-    return dict(
-        sorted(found.items(), key=lambda item: (states.index(item[0].state), item[0].zeros))
-    )
+            todo.append(case._replace(state=machine.otherwise.target or case.state))
+    return {
+        case: found[case]
+        for case in sorted(found, key=lambda case: (states.index(case.state), case.zeros))
+    }
 
 
 def _zeros_after(zero: str, change: int) -> str:

@@ -180,11 +180,11 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
         if not isinstance(rule, Transition):
             continue
         pushed = rule.replacement(bottom)
+        others = [symbol for symbol in rule.push if symbol not in (ANY, bottom)]
+        meant = " ".join((*others, ANY if rule.top == ANY else bottom))
+        fix = f"the new top stands leftmost: to push, write {meant} after the slash"
         if bottom in pushed and pushed[-1] != bottom and not taken_off:
-            kept = ANY if ANY in rule.push else bottom
-            others = [symbol for symbol in rule.push if symbol != kept]
             said = f"`{rule}` puts {' '.join(others)} below the bottom symbol {bottom}, where it is never seen"
-            fix = f"the new top stands leftmost: to push, write {' '.join((*others, kept))} after the slash"
             yield Finding("W0614", f"{said}; {fix}", rule.where)
         if rule.top == ANY and rule.push and ANY not in rule.push and not pushed_again:
             heads = explore_machine(machine, Configuration(rule.target, pushed))
@@ -194,7 +194,6 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
             ]
             if looks:
                 said = f"`{rule}` takes the bottom symbol {bottom} away, for which `{looks[0]}` looks later"
-                fix = f"to push, write {' '.join((*rule.push, ANY))} after the slash"
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -160,7 +160,7 @@ def reachable_heads(machine: PushdownRules) -> set[Head]:
 
 
 def heads_in_play(
-    machine: PushdownRules, begin: Iterable[Configuration], labels: Iterable[Label]
+    machine: PushdownRules, begin: Iterable[Configuration], labels: Collection[Label]
 ) -> set[Head]:
     """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
 
@@ -169,7 +169,6 @@ def heads_in_play(
     >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
     [Head(state='u0', top='#'), Head(state='u0', top='A')]
     """
-    emitted = tuple(labels)
     waiting = set[Head]()
 
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
@@ -178,7 +177,7 @@ def heads_in_play(
         rules = [rule_at(machine, head, None)]
         if rules == [None]:
             waiting.add(Head(*head))
-            rules = [rule_at(machine, head, label) for label in emitted]
+            rules = [rule_at(machine, head, label) for label in labels]
         return [replace_top(head, rule) for rule in rules if rule is not None]
 
     saturate(moves, [(one.state, (*one.stack, None)) for one in begin])

@@ -188,10 +188,6 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
     def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """Those of a state's rules that may apply at once."""
 
-    @abstractmethod
-    def _meeting_place(self, one: Any, other: Any) -> str:
-        """The tops of stack or counters at which two rules apply."""
-
 
 AnyKind = Machine[Any, Any, Any]
 
@@ -229,7 +225,7 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
     states, events = machine.rules_from, machine.alphabet.positions
     for group in machine.exclusive:
         yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
-        yield from _find_twice("event", group, "stands twice on an `exclusive` line")
+        yield from _find_twice("event", group)
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
@@ -273,15 +269,16 @@ def find_bad_names(
         elif name in reserved:
             fault = f"`{name}` is reserved and cannot be the name of a {kind}"
             yield BadName(fault, fix="choose another name", word=name)
-    yield from _find_twice(kind, names, "is declared twice")
+    yield from _find_twice(kind, names)
 
 
-def _find_twice(kind: str, names: Iterable[str], fault: str) -> Iterator[PdrmError]:
+def _find_twice(kind: str, names: Iterable[str]) -> Iterator[PdrmError]:
     for name, count in Counter(names).items():
         if count > 1:
             comment = " (a comment starts with `//`)" * (name == "#")
             fix = f"remove one of them{comment}"
-            yield DuplicateName(f"{kind} `{name[:40]}` {fault}", fix=fix, word=name)
+            fault = f"{kind} `{name[:40]}` is listed twice"
+            yield DuplicateName(fault, fix=fix, word=name)
 
 
 def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError]:
@@ -401,34 +398,32 @@ def join_labels(readings: Sequence[Reading]) -> LabelSet:
 def _report(machine: AnyKind, clashes: list[Clash]) -> Iterator[Nondeterministic]:
     """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
     blamed = set[object]()
-    guards = [one.rule.guard for first, second, _ in clashes for one in (first, second)]
+    guards = [reading.rule.guard for clash in clashes for reading in clash[:2]]
     read = {guard.name for guard in guards if isinstance(guard, Event)}
     exclusive = " ".join(event for event in machine.events if event in read)
     for first, second, labels in clashes:
         one, other = first.rule, second.rule
         line = (one if one.silent and not other.silent else other).where
-        key: object = line or (first.number, second.number)
+        key = line or (first.number, second.number)
         if key in blamed:
             continue
         blamed.add(key)
+        label = label_text(labels.example())
         why, fix = "at most one rule may apply", machine._fix
-        label = (
-            "eps (both are silent)" if one.silent and other.silent else label_text(labels.example())
-        )
-        if one.silent != other.silent:
+        if one.silent and other.silent:
+            label = "eps (both are silent)"
+        elif one.silent or other.silent:
             why, fix = "a silent rule leaves no label to read there", machine._silent_fix
-        elif (
-            isinstance(one.guard, Event)
-            and isinstance(other.guard, Event)
-            and one.guard != other.guard
-        ):
+        elif {one.guard, other.guard} <= {
+            Event(name) for name in read
+        } and one.guard != other.guard:
             fix = (
                 f"if events never come together, say so: `exclusive {exclusive}`; "
                 f"else let one rule read `{other.guard} & !{one.guard}`"
             )
         place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
         yield Nondeterministic(
-            f"two rules apply in state `{one.source}` for label {label}{machine._meeting_place(one, other)}: {why}"
+            f"two rules apply in state `{one.source}` for label {label}: {why}"
             f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
             where=other.where or one.where,
             fix=fix,

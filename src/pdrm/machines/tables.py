@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting, MachineFinished, UndefinedMove
+from pdrm.errors import MachineFinished, UndefinedMove
 from pdrm.machines.counting import (
     ANY_VALUE,
     NONZERO,
@@ -105,11 +105,6 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     >>> table.move.shape  # three states; four labels; no symbol, # and A
     (3, 4, 3)
     """
-    if not isinstance(machine, PushdownRewardMachine):
-        raise BadSetting(
-            f"tables are compiled from pushdown reward machines, not from {str(machine)[:60]!r}",
-            fix="translate it with pdrm.machines.counting_to_pushdown",
-        )
     machine.alphabet.check(*labels)
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
