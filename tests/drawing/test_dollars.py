@@ -1,16 +1,12 @@
 """A `$` in a name is drawn as it is: matplotlib would take it for a formula."""
 
-from matplotlib.figure import Figure
+import numpy as np
 
-from pdrm.drawing.plots import plot_bytes
+from pdrm.drawing.plots import CurveLine, plot_bytes, study_plot
 
 
 def test_a_name_is_no_formula():
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot([1, 10], [1, 100], label="$x^{")
-    axes.set_title("a $ and $\\nothing")
-    axes.set_ylabel("$_")
-    axes.legend()
-    drawn = plot_bytes(figure, "svg").decode()
+    values = np.ones(2)
+    line = CurveLine("$x^{", "a $ and $\\nothing", "$_", np.array([1, 10]), values, values, values)
+    drawn = plot_bytes(study_plot([[line]]), "svg").decode()
     assert "$x^{" in drawn

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from pdrm.errors import BadSetting, ImpossibleLabel, MachineFinished, UndefinedMove, UnknownEvent
+from pdrm.errors import ImpossibleLabel, MachineFinished, UndefinedMove, UnknownEvent
 from pdrm.language.loading import catalogue, catalogue_names, parse
 from pdrm.machines import tables
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -92,9 +92,6 @@ def test_labels_are_the_machines():
 
 
 def test_what_has_no_table_and_no_move():
-    for wrong in ("letter", catalogue("letter-cra")):
-        with pytest.raises(BadSetting):
-            tabulate(wrong, [A])
     table = tabulate(SMALL, [A, B, A])
     assert (table.move[:, 0] == table.move[:, 2]).all(), "a label twice has two columns"
     for stack in ((1,), ()):

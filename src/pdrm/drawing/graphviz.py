@@ -44,7 +44,9 @@ class Layout(NamedTuple):
 
 
 def render_dot(dot: str, format: str) -> bytes:
-    """A picture of a graph written in DOT."""
+    """A picture of a graph written in DOT, or this text itself as a file."""
+    if format in ("dot", "gv"):
+        return dot.encode()
     import pygraphviz
 
     with _ONE_AT_A_TIME, _quiet():

@@ -5,11 +5,12 @@ The two are spelled differently in Unicode and in LaTeX, and only names can be r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.guards import And, Event, Exactly, Guard, Not, Or, Silent
+from pdrm.machines.guards import Exactly, Guard, spell_out
 from pdrm.machines.transitions import ANY, NONE, Rule, Transition, number_text
 
 
@@ -41,33 +42,33 @@ Tokens = tuple[Token, ...]
 """Signs (plain strings), names and exact labels, in the order they are read."""
 
 
+SIGNS = {
+    " & ": " ∧ ",
+    " | ": " ∨ ",
+    "!": "¬",
+    "(": "(",
+    ")": ")",
+    "true": "⊤",
+    "false": "⊥",
+    "eps": "ε",
+}
+"""The paper's signs for those of the language."""
+
+
 def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
     """A guard in the paper's signs, the events of a label in the order they are declared.
 
+    >>> from pdrm.machines.guards import And, Event, Not
     >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
     'a ∧ ¬t'
     """
-
-    def inner(part: Guard, *compound: type[And] | type[Or]) -> Tokens:
-        tokens = tokenize_guard(part, declared)
-        return ("(", *tokens, ")") if isinstance(part, compound) and part.parts else tokens
-
-    match guard:
-        case Silent():
-            return ("ε",)
-        case Exactly(events):
-            known = [event for event in declared if event in events]
-            return (ExactLabel((*known, *sorted(events.difference(known)))),)
-        case Event(name):
-            return (Name(name),)
-        case Not(part):
-            return ("¬", *inner(part, And, Or))
-        case And(parts):
-            nothing = len(declared) > 1 and {*parts} == {Not(Event(event)) for event in declared}
-            written = join(" ∧ ", [inner(part, And, Or) for part in parts], "⊤")
-            return (ExactLabel(()),) if nothing else written
-        case Or(parts):
-            return join(" ∨ ", [inner(part, Or) for part in parts], "⊥")
+    if len(declared) > 1 and guard == spell_out(Exactly(frozenset()), declared):
+        guard = Exactly(frozenset())
+    if isinstance(guard, Exactly):
+        known = [event for event in declared if event in guard.events]
+        return (ExactLabel((*known, *sorted(guard.events.difference(known)))),)
+    parts = re.split(r"( & | \| |[!()])", str(guard))
+    return tuple(SIGNS.get(part) or Name(part) for part in parts if part)
 
 
 def tokenize_stack(symbols: Iterable[str]) -> Tokens:

@@ -9,18 +9,18 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib import rc_context
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from pdrm.domains.finite_domain import FiniteDomain, Picture
@@ -37,8 +37,21 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 """Okabe and Ito's: colour-blind readers can tell them apart."""
 TINTS = ("#e8e5dd", "#aecbe8", "#f6d9a8", "#bfe0c8", "#efc3d2", "#d8cdea", "#f2b8a2", "#cfe8ea")
 INK, SEEN, UNSEEN = "#262a33", "#ffe3a3", "#eceae4"
-MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
-"""Text in the middle of its place."""
+STYLED = rc_context(
+    {
+        "axes.labelcolor": INK,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "figure.constrained_layout.use": True,
+        "grid.color": "#e4e2dc",
+        "grid.linewidth": 0.6,
+        "legend.fontsize": 8,
+        "legend.frameon": False,
+        "text.color": INK,
+        "text.parse_math": False,
+    }
+)
+"""The style of all plots; a `$` in a name is not a formula."""
 MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
 LINE, MOST_LINES = 32, 3
@@ -86,94 +99,27 @@ def plot_bytes(figure: Figure, kind: str, about: str | None = None) -> bytes:
     """A figure as `svg`, `png` or `pdf`; the same figure gives the same bytes. about: a description inside an SVG."""
     buffer = io.BytesIO()
     dates = {"svg": {"Date": None, "Description": about}, "pdf": {"CreationDate": None}}
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)  # a `$` in a name is not a formula
     with rc_context({"svg.hashsalt": "pdrm"}):
         figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
     return buffer.getvalue()
 
 
-def open_frame(axes: Axes) -> None:
-    """Axes without a line above and to the right, over a light grid."""
-    axes.grid(visible=True, color="#e4e2dc", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def draw_legend(axes: Axes, height: float, columns: int) -> None:
-    """The legend below the axes."""
-    where = (0.5, height)
-    axes.legend(loc="upper center", bbox_to_anchor=where, fontsize=8, frameon=False, ncols=columns)
-
-
+@STYLED
 def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> Plot:
     """The loss of the best k-policy, for each k: a bar from the lower to the upper bound."""
-    figure = Plot(figsize=(5, 3), layout="constrained")
+    figure = Plot(figsize=(5, 3))
     axes = figure.subplots()
     for k, (low, high) in found:
         if math.isfinite(high):
-            axes.plot([k, k], [low, high], color=COLOURS[0], linewidth=6, solid_capstyle="butt")
-            axes.plot([k], [high], color=COLOURS[1], marker="_", markersize=14)
+            axes.vlines(k, low, high, color=COLOURS[0], linewidth=6)
+            axes.plot(k, high, "_", color=COLOURS[1], markersize=14)
     axes.set(xlabel="k", ylabel="loss from the start", title=title)
     axes.set_xticks([k for k, _ in found])
-    open_frame(axes)
+    axes.grid()
     return figure
 
 
 # --- A witness: situations side by side, each with the agent's place, its stack with the part that a k-policy sees, and the best action.
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One situation, as it is drawn."""
-
-    place: int
-    state: str
-    stack: tuple[str, ...]
-    seen: int
-    """The number of symbols that the policy sees."""
-    way: str
-    best: str
-    value: str
-
-
-def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
-    """Some situations next to each other."""
-    pictures = [draw_state(domain, one.place) for one in situations]
-    high, wide = pictures[0].shape[:2]
-    rows = max(min(len(one.stack), MOST_SYMBOLS) + 1 for one in situations)
-    height = max(3.2 * high / wide + 1.7, 0.33 * rows + 1.2)
-    figure = Plot(figsize=(4.6 * len(situations), height), layout="constrained")
-    figure.suptitle(title, fontsize=12, color=INK)
-    ratios = [2.6, 1] * len(situations)
-    axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
-    for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
-        grid.imshow(shown, interpolation="antialiased")
-        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
-        grid.set_title("\n".join(way), fontsize=11, color=INK)
-        grid.set_xlabel(f"best: {one.best}\nvalue {one.value}", fontsize=11, color=INK)
-        grid.set(xticks=[], yticks=[], frame_on=False)
-        _plot_seen_stack(stack, one)
-    if any(one.seen for one in situations):
-        figure.supxlabel("yellow: what the policy sees", fontsize=11, color=INK)
-    return figure
-
-
-def _plot_seen_stack(axes: Axes, one: Situation) -> None:
-    """The stack, top first; the part that the policy sees is filled."""
-    shown = one.stack[:MOST_SYMBOLS]
-    for row, symbol in enumerate(shown):
-        colour = SEEN if row < one.seen else UNSEEN
-        axes.bar(0.5, 1, 1, -row - 1, color=colour, edgecolor=INK)
-        axes.text(0.5, -row - 0.5, symbol, fontsize=11, **MIDDLE)
-    if len(one.stack) > len(shown):
-        more = f"… {len(one.stack) - len(shown)} more"
-        axes.text(0.5, -len(shown) - 0.5, more, fontsize=9, **MIDDLE)
-    axes.set_title(one.state, fontsize=11, color=INK)
-    axes.set(xlim=(-0.2, 1.2), ylim=(-max(8, len(shown) + 1), 0.2))
-    axes.set_axis_off()
-
-
-# --- An episode: the way on the map, with a colour for each machine state, and the stack step by step next to it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +134,68 @@ class EpisodeStep:
     """Top first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Situation(EpisodeStep):
+    """One situation of a witness, as it is drawn."""
+
+    seen: int
+    """The number of symbols that the policy sees."""
+    way: str
+    best: str
+    value: str
+
+
+@STYLED
+def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
+    """Some situations next to each other."""
+    pictures = [draw_state(domain, one.place) for one in situations]
+    high, wide = pictures[0].shape[:2]
+    rows = max(min(len(one.stack), MOST_SYMBOLS) + 1 for one in situations)
+    height = max(3.2 * high / wide + 1.7, 0.33 * rows + 1.2)
+    figure = Plot(figsize=(4.6 * len(situations), height))
+    figure.suptitle(title)
+    ratios = [2.6, 1] * len(situations)
+    axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
+    for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
+        grid.imshow(shown, interpolation="antialiased")
+        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
+        grid.set_title("\n".join(way))
+        grid.set_xlabel(f"best: {one.best}\nvalue {one.value}")
+        grid.set(xticks=[], yticks=[], frame_on=False)
+        _plot_seen_stack(stack, one)
+    if any(one.seen for one in situations):
+        figure.supxlabel("yellow: what the policy sees")
+    return figure
+
+
+def _plot_seen_stack(axes: Axes, one: Situation) -> None:
+    """The stack, top first; the part that the policy sees is filled."""
+    shown = [*one.stack[:MOST_SYMBOLS]]
+    rows = len(shown)
+    colours = [SEEN if row < one.seen else UNSEEN for row in range(rows)]
+    boxes = axes.barh(range(rows), 1, 1, color=colours, edgecolor=INK)
+    axes.bar_label(boxes, shown, label_type="center")
+    if len(one.stack) > rows:
+        more = f"… {len(one.stack) - rows} more"
+        axes.text(0.5, rows, more, fontsize=9, ha="center", va="center")
+    axes.set_title(one.state)
+    axes.set(xlim=(-0.2, 1.2), ylim=(max(8, rows + 1) - 0.5, -0.7))
+    axes.set_axis_off()
+
+
+# --- An episode: the way on the map, with a colour for each machine state, and the stack step by step next to it.
+
+
+@STYLED
 def episode_plot(domain: FiniteDomain, moments: Sequence[EpisodeStep]) -> Plot:
     """Draw an episode; a domain without a map has its stack only."""
     states = list(dict.fromkeys(moment.state for moment in moments))
     shade = dict(zip(states, cycle(COLOURS), strict=False))
     if domain.picture is None:
-        figure = Plot(figsize=(5.2, 3.9), layout="constrained")
+        figure = Plot(figsize=(5.2, 3.9))
         stacks = figure.subplots()
     else:
-        figure = Plot(figsize=(8.6, 3.9), layout="constrained")
+        figure = Plot(figsize=(8.6, 3.9))
         way, stacks = figure.subplots(1, 2, width_ratios=[1, 1.15])
         _plot_way(way, domain.picture, moments, shade)
     _plot_stacks(stacks, moments, shade)
@@ -219,36 +218,37 @@ def _plot_way(
     between = min(0.26, 0.8 / max(1, len(ways)))  # all within a cell
     for number, state in enumerate(ways):
         way = moves[states == state] + (number - (len(ways) - 1) / 2) * between
-        lines = LineCollection(list(way), label=state, colors=shade[state], linewidths=2)
-        lines.set_capstyle("round")
+        lines = LineCollection(
+            list(way), label=state, colors=shade[state], linewidths=2, capstyle="round"
+        )
         axes.add_collection(lines)
     axes.set(xticks=[], yticks=[])
-    draw_legend(axes, -0.02, columns=4)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=4)
 
 
 def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
     """A column per moment, with the bottom of the stack below, and above it the machine state's colour."""
     columns = moments[:MOST_COLUMNS]
     height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
-    symbols = list(dict.fromkeys(symbol for moment in columns for symbol in reversed(moment.stack)))
-    tint = dict(zip(symbols, cycle(TINTS), strict=False))
-    lettered = len(columns) <= LETTERED and max(map(len, symbols), default=1) <= 2
+    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for x, moment in enumerate(columns):
         for y, symbol in enumerate(moment.stack[::-1][:height]):
-            axes.bar(x, 1, 1, y, color=tint[symbol], edgecolor="#ffffff")
-            if lettered:
-                axes.text(x, y + 0.5, symbol, fontsize=8, **MIDDLE)
+            places[symbol].append((x, y))
         axes.hlines(height + 0.35, x - 0.5, x + 0.5, color=shade[moment.state], linewidth=4)
+    lettered = len(columns) <= LETTERED and all(len(symbol) <= 2 for symbol in places)
+    for (symbol, cells), tint in zip(places.items(), cycle(TINTS), strict=False):
+        x, y = np.transpose(cells)
+        boxes = axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
+        if lettered:
+            letters = [symbol] * len(cells)
+            axes.bar_label(boxes, letters, label_type="center", fontsize=8)
     if not lettered:
-        for symbol, colour in tint.items():
-            axes.fill([], [], color=colour, label=symbol)
-        draw_legend(axes, -0.12, columns=5)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"
     axes.set(xlim=(-0.5, max(8, len(columns)) - 0.5), ylim=(0, max(6, height + 0.8)))
     axes.set(xlabel=f"step{more}", ylabel="stack, top uppermost")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 # --- Learning curves in the paper's style: a line for the median, and a band from the 25th to the 75th percentile.
@@ -311,54 +311,53 @@ class CurveLine:
         return self.key or self.name
 
 
-def colours(keys: Sequence[str]) -> dict[str, str]:
-    """A colour for each key.
-
-    >>> colours(["1-pdRM", "mine"])
-    {'1-pdRM': '#d55e00', 'mine': '#0072b2'}
-    """
-    found = {key: NAMED[key] for key in keys if key in NAMED}
-    left = [colour for colour in OTHERS if colour not in found.values()] or OTHERS
-    unnamed = [key for key in dict.fromkeys(keys) if key not in NAMED]
-    return found | dict(zip(unnamed, cycle(left), strict=False))
+def colours(lines: Iterable[CurveLine]) -> dict[str, str]:
+    """A colour for each key of these lines: the paper's agents have their own."""
+    keys = dict.fromkeys(line.colour_key for line in lines)
+    known = {key: NAMED[key] for key in keys if key in NAMED}
+    left = [colour for colour in OTHERS if colour not in known.values()] or OTHERS
+    unnamed = [key for key in keys if key not in NAMED]
+    return known | dict(zip(unnamed, cycle(left), strict=False))
 
 
+@STYLED
 def panel_plot(lines: Sequence[CurveLine]) -> Plot:
     """The curves of one panel, without a title."""
-    figure = Plot(figsize=(6.4, 4.4), layout="constrained")
-    _draw_panel(figure.subplots(), lines, colours([line.colour_key for line in lines]))
+    figure = Plot(figsize=(6.4, 4.4))
+    _draw_panel(figure.subplots(), lines, colours(lines))
     return figure
 
 
+@STYLED
 def study_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
     """The panels of a study, two in a row; lines with different units of training are drawn apart."""
-    apart = [
-        [line for line in lines if line.unit == unit]
-        for lines in panels
-        for unit in dict.fromkeys(line.unit for line in lines)
-    ]
+    apart: dict[tuple[int, str], list[CurveLine]] = defaultdict(list)
+    for number, lines in enumerate(panels):
+        for line in lines:
+            apart[number, line.unit].append(line)
+    shades = colours(chain(*apart.values()))
     columns = min(len(apart), PANELS_IN_A_ROW)
-    rows = -(-len(apart) // columns)
-    figure = Plot(figsize=(6.4 * columns, 4.6 * rows), layout="constrained")
+    rows = math.ceil(len(apart) / columns)
+    figure = Plot(figsize=(6.4 * columns, 4.6 * rows))
     places = figure.subfigures(rows, columns, squeeze=False).flat
-    shades = colours([line.colour_key for lines in apart for line in lines])
-    for lines, place in zip(apart, places, strict=False):
+    for lines, place in zip(apart.values(), places, strict=False):
         axes = place.subplots()
-        axes.set_title(lines[0].panel, color=INK)
+        axes.set_title(lines[0].panel)
         _draw_panel(axes, lines, shades)
     return figure
 
 
+@STYLED
 def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
     """The paper's agents on several maps in one plot: a colour per agent, a line style per map."""
-    figure = Plot(figsize=(6.4, 4.6), layout="constrained")
+    figure = Plot(figsize=(6.4, 4.6))
     axes = figure.subplots()
-    every = [line for lines in panels for line in lines]
-    shades = colours([line.colour_key for line in every])
+    every = list(chain(*panels))
+    shades = colours(every)
     for lines, style in zip(panels, cycle(STYLES), strict=False):
         for line in lines:
-            colour, label = shades[line.colour_key], f"{line.name}, {line.panel}"
-            axes.plot(line.at, line.middle, color=colour, label=label, linestyle=style)
+            label = f"{line.name}, {line.panel}"
+            axes.plot(line.at, line.middle, style, color=shades[line.colour_key], label=label)
     _finish(axes, every)
     return figure
 
@@ -366,13 +365,13 @@ def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
 def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) -> None:
     for line in lines:
         colour = shades[line.colour_key]
-        (drawn,) = axes.plot(line.at, line.middle, color=colour, linewidth=1.6, label=line.name)
-        drawn.set(linestyle="--" if line.dashed else "-", marker="o" * (len(line.at) == 1))
+        style = "--" if line.dashed else "-"
+        point = "o" if len(line.at) == 1 else ""
+        axes.plot(line.at, line.middle, style + point, color=colour, linewidth=1.6, label=line.name)
         axes.fill_between(line.at, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
     for optimum in {line.optimum for line in lines if line.optimum is not None}:
-        axes.axhline(
-            optimum, color=INK, linestyle=":", linewidth=1, label=f"optimal: {optimum:.4g}"
-        )
+        label = f"optimal: {optimum:.4g}"
+        axes.axhline(optimum, color=INK, linestyle=":", linewidth=1, label=label)
     _finish(axes, lines)
 
 
@@ -380,17 +379,15 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     """Axes, labels and the legend."""
     first = lines[0]
     longest = max(int(line.at[-1]) for line in lines)
-    axes.set_xlabel(f"training {first.unit}", color=INK)
+    axes.set_xlabel(f"training {first.unit}")
+    axes.set_xlim(0, longest)
     if longest >= 100_000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    scaled = all(line.scaled for line in lines)
-    scale = ", normalised to [−1, 1]" if scaled else ""
-    axes.set_ylabel(f"{first.quantity} in evaluation{scale}", color=INK)
-    if scaled:
+    scale = ""
+    if all(line.scaled for line in lines):
+        scale = ", normalised to [−1, 1]"
         axes.set_ylim(-1.08, 1.08)
-    axes.set_xlim(0, longest)
-    open_frame(axes)
-    labels = len(axes.get_legend_handles_labels()[0])
-    axes.figure.legend(
-        loc="outside lower center", ncols=2 if labels > 4 else 1, fontsize=8, frameon=False
-    )
+    axes.set_ylabel(f"{first.quantity} in evaluation{scale}")
+    axes.grid()
+    columns = 2 if len(axes.get_legend_handles_labels()[0]) > 4 else 1
+    axes.figure.legend(loc="outside lower center", ncols=columns)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,8 +52,10 @@ LONGEST_FACT = 200
 class Drawing:
     """The result of `draw`: a notebook shows it, `print` writes it as text, `save` writes it to a file."""
 
-    formats: Mapping[str, Callable[[], bytes]]
-    """The file in each format, by its ending without the dot."""
+    formats: Sequence[str]
+    """The endings of its files, without the dot."""
+    make: Callable[[str], bytes]
+    """Makes the file in one of these formats."""
     text: Callable[[], str]
     html: Callable[[], Markup]
 
@@ -72,7 +74,7 @@ class Drawing:
                 f"`{format}` is not a format for drawings" if name else "the file has no ending",
                 fix=f"use one of {endings}",
             )
-        return self.formats[name]()
+        return self.make(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, in the format its ending names."""
@@ -121,7 +123,7 @@ def draw(
             made = _draw_domain(what, pixels, partial(repr, what))
         case OwnEnvironment() | JaxWorld():
             said = f"{what.name}: an environment"
-            made = Drawing({}, partial(str, said), partial(html, "p", said))
+            made = Drawing((), str.encode, partial(str, said), partial(html, "p", said))
         case Task():
             made = _draw_task(what, title)
         case _:
@@ -136,24 +138,18 @@ def draw(
 
 
 def _draw_machine(machine: AnyKind, title: bool) -> Drawing:
-    def graph(format: str) -> bytes:
-        dot = to_dot(machine, title=title)
-        return dot.encode() if format in ("dot", "gv") else render_dot(dot, format)
-
-    def tikz(standalone: bool) -> bytes:
-        return to_tikz(machine, title=title, standalone=standalone).encode()
+    def make(format: str) -> bytes:
+        if format in ("tex", "tikz"):
+            return to_tikz(machine, title=title, standalone=format == "tex").encode()
+        return render_dot(to_dot(machine, title=title), format)
 
     def show() -> Markup:
         if len({(rule.source, rule.target) for rule in machine.transitions}) > MOST_EDGES:
             return listing(_list_rules(machine))
-        return picture(graph("svg"), "svg", machine.name)
+        return picture(make("svg"), "svg", machine.name)
 
-    formats: dict[str, Callable[[], bytes]] = {
-        **{name: partial(graph, name) for name in ("svg", "png", "pdf", "dot", "gv")},
-        "tex": partial(tikz, standalone=True),
-        "tikz": partial(tikz, standalone=False),
-    }
-    return Drawing(formats, partial(_list_rules, machine), show)
+    formats = [ending.removeprefix(".") for ending in FORMATS]
+    return Drawing(formats, make, partial(_list_rules, machine), show)
 
 
 def _list_rules(machine: AnyKind) -> str:
@@ -185,13 +181,8 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
         numbers = [HEADINGS.index(name) for name in NUMBERS]
         return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{end}{more}")
 
-    formats: dict[str, Callable[[], bytes]] = {
-        "svg": partial(render_dot, dot, "svg"),
-        "png": partial(render_dot, dot, "png"),
-        "dot": dot.encode,
-        "gv": dot.encode,
-    }
-    return Drawing(formats, partial(write_trace, run), show)
+    formats = ("svg", "png", "dot", "gv")
+    return Drawing(formats, partial(render_dot, dot), partial(write_trace, run), show)
 
 
 def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
@@ -233,7 +224,7 @@ def describe_domain(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
 def _draw_domain(
     domain: FiniteDomain | WaterWorld, pixels: Callable[[], Pixels], text: Callable[[], str]
 ) -> Drawing:
-    def png() -> bytes:
+    def make(_format: str) -> bytes:
         return encode_png(pixels())
 
     def show() -> Markup:
@@ -243,9 +234,9 @@ def _draw_domain(
                 value = shorten(" ".join(map(str, value)), LONGEST_FACT, placeholder=" …")
             if value is not None:
                 facts.append([name.replace("_", " "), str(value)])
-        return picture(png(), "png", domain.name) + table(["", ""], facts)
+        return picture(make("png"), "png", domain.name) + table(["", ""], facts)
 
-    return Drawing({"png": png}, text, show)
+    return Drawing(("png",), make, text, show)
 
 
 def _draw_task(task: Task, title: bool) -> Drawing:
@@ -256,13 +247,15 @@ def _draw_task(task: Task, title: bool) -> Drawing:
     def show() -> Markup:
         return join([domain.html(), machine.html(), html("p", success)])
 
-    formats: dict[str, Callable[[], bytes]] = {
-        "html": lambda: show().encode(),
-        "svg": partial(machine.render, "svg"),
-    }
-    if "png" in domain.formats:
-        formats["svg"] = lambda: _place_svgs(domain.render("png"), machine.render("svg")).encode()
-    return Drawing(formats, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
+    def make(format: str) -> bytes:
+        if format == "html":
+            return show().encode()
+        svg = machine.render("svg")
+        if "png" in domain.formats:
+            return _place_svgs(domain.render("png"), svg).encode()
+        return svg
+
+    return Drawing(("html", "svg"), make, lambda: f"{domain}\n\n{machine}\n\n{success}", show)
 
 
 def _place_svgs(png: bytes, svg: bytes) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, overload
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.tikz import escape_prose
@@ -22,6 +22,69 @@ class HasRecord(Protocol):
 
 
 R_co = TypeVar("R_co", bound=HasRecord, covariant=True)
+
+
+class Cells(NamedTuple):
+    """A table as texts: its heads, its rows, and the columns of numbers, which are set to the right."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, records: Sequence[Mapping[str, Any]]) -> Cells:
+        """The cells of some records, without empty columns."""
+        written = [{name: _write(value) for name, value in record.items()} for record in records]
+        heads = list(dict.fromkeys(name for row in written for name, text in row.items() if text))
+        numbers = [
+            place
+            for place, name in enumerate(heads)
+            if all(isinstance(record.get(name), int | float | None) for record in records)
+        ]
+        return cls(heads, [[row.get(name, "") for name in heads] for row in written], numbers)
+
+    def markdown(self) -> str:
+        r"""The table in Markdown.
+
+        >>> print(Cells(["a", "b"], [["x|y", "1"]], [1]).markdown())
+        | a | b |
+        |---|--:|
+        | x\|y | 1 |
+        """
+        sides = ["--:" if place in self.numbers else "---" for place in range(len(self.heads))]
+        first, *others = (
+            " | ".join(cell.replace("|", r"\|") for cell in row) for row in (self.heads, *self.rows)
+        )
+        return "\n".join(
+            [f"| {first} |", f"|{'|'.join(sides)}|", *(f"| {row} |" for row in others)]
+        )
+
+    def latex(self) -> str:
+        r"""The table as a `tabular` with the rules of the package booktabs.
+
+        >>> print(Cells(["a", "b"], [["50%", "1"]], [1]).latex())
+        \begin{tabular}{lr}
+        \toprule
+        a & b \\
+        \midrule
+        50\% & 1 \\
+        \bottomrule
+        \end{tabular}
+        """
+        sides = ["r" if place in self.numbers else "l" for place in range(len(self.heads))]
+        first, *others = (
+            " & ".join(map(escape_prose, row)) + r" \\" for row in (self.heads, *self.rows)
+        )
+        head = [rf"\begin{{tabular}}{{{''.join(sides)}}}", r"\toprule", first, r"\midrule"]
+        return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])
+
+
+def _write(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple | list):
+        return " ".join(map(str, value)) or "(empty)"
+    return number(value) if isinstance(value, int | float) else str(value)
 
 
 class Rows(Sequence[R_co]):
@@ -63,13 +126,11 @@ class Rows(Sequence[R_co]):
         return f"<{self._count:,} rows>"
 
     def __str__(self) -> str:
-        heads, cells, _ = write_cells(self._records(SHOWN))
-        return "\n".join([align([heads, *cells]), *self._foot()])
+        cells = self._cells(SHOWN)
+        return "\n".join([align([cells.heads, *cells.rows]), *self._foot()])
 
     def _repr_html_(self) -> Markup:
-        return table(*write_cells(self._records(SHOWN))) + join(
-            html("p", line) for line in self._foot()
-        )
+        return table(*self._cells(SHOWN)) + join(html("p", line) for line in self._foot())
 
     def frame(self) -> Any:
         """The rows as a pandas `DataFrame`."""
@@ -77,75 +138,18 @@ class Rows(Sequence[R_co]):
 
     def to_markdown(self) -> str:
         """All rows as a table in Markdown."""
-        return markdown_table(*write_cells(self._records()))
+        return self._cells().markdown()
 
     def to_latex(self) -> str:
         """All rows as a `tabular` with the rules of the package booktabs."""
-        return latex_table(*write_cells(self._records()))
+        return self._cells().latex()
 
     def _records(self, most: int | None = None) -> list[dict[str, Any]]:
         return [row.record() for row in self[:most]]
 
+    def _cells(self, most: int | None = None) -> Cells:
+        return Cells.of(self._records(most))
+
     def _foot(self) -> list[str]:
         others = [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
         return [*others, *self._notes]
-
-
-Cells = tuple[list[str], list[list[str]], list[int]]
-"""The heads of a table, its cells, and the columns of numbers."""
-
-
-def write_cells(records: Sequence[Mapping[str, Any]]) -> Cells:
-    """The cells of a table as text, without empty columns."""
-    written = [{name: _write(value) for name, value in record.items()} for record in records]
-    names = dict.fromkeys(name for record in written for name, text in record.items() if text)
-    heads = list(names)
-    numbers = [
-        place
-        for place, name in enumerate(heads)
-        if all(isinstance(record.get(name), int | float | None) for record in records)
-    ]
-    return heads, [[record.get(name, "") for name in heads] for record in written], numbers
-
-
-def _write(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, tuple | list):
-        return " ".join(map(str, value)) or "(empty)"
-    return number(value) if isinstance(value, int | float) else str(value)
-
-
-def markdown_table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
-) -> str:
-    r"""A table in Markdown; the columns in `numbers` are set to the right.
-
-    >>> print(markdown_table(["a", "b"], [["x|y", "1"]], [1]))
-    | a | b |
-    |---|--:|
-    | x\|y | 1 |
-    """
-    rule = "|".join("--:" if place in numbers else "---" for place in range(len(heads)))
-    lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in (heads, *rows)]
-    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
-
-
-def latex_table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
-) -> str:
-    r"""A `tabular` with the rules of the package booktabs.
-
-    >>> print(latex_table(["a", "b"], [["50%", "1"]], [1]))
-    \begin{tabular}{lr}
-    \toprule
-    a & b \\
-    \midrule
-    50\% & 1 \\
-    \bottomrule
-    \end{tabular}
-    """
-    sides = "".join("r" if place in numbers else "l" for place in range(len(heads)))
-    first, *others = (" & ".join(map(escape_prose, row)) + r" \\" for row in (heads, *rows))
-    head = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", first, r"\midrule"]
-    return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])

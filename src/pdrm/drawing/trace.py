@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
-from pdrm.machines.transitions import BOTTOM, Configuration, MachineRun, Rule, Stack, Step
+from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, Step
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""
@@ -40,17 +40,9 @@ AnyStep = Step | CountingStep
 
 def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    stack = not _leaves_stack(run)
+    stack = not run.leaves_stack
     steps = enumerate(run.steps)
     return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
-
-
-def _leaves_stack(run: MachineRun[AnyStep]) -> bool:
-    """Return True for a run of a reward machine: its stack is the bottom symbol alone."""
-    moves = [move for step in run.steps if isinstance(step, Step) for move in step.moves]
-    rules = [move.rule for move in moves if move.rule is not None]
-    plain = all(rule.leaves_stack for rule in rules)
-    return bool(rules) and plain and all(move.before.stack == (BOTTOM,) for move in moves)
 
 
 def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:

@@ -21,7 +21,7 @@ from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
 from pdrm.drawing.plots import Plot, plot_bytes, study_plot
 from pdrm.drawing.render import draw
-from pdrm.drawing.rows import latex_table, markdown_table, write_cells
+from pdrm.drawing.rows import Cells
 from pdrm.errors import WrongKind
 from pdrm.experiments.curves import Curves, TitledStudy, learnt_at, training_to_learn
 from pdrm.experiments.statistics import (
@@ -229,8 +229,8 @@ def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
     drawn = [replace(curves.to_plot(), panel="") for curves in lines]  # the page has the title
     svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [drawn]))
-    cells = write_cells(results(lines))
-    texts = [listing(markdown_table(*cells)), listing(latex_table(*cells))]
+    cells = Cells.of(results(lines))
+    texts = [listing(cells.markdown()), listing(cells.latex())]
     return join(
         [
             html("h3", title),

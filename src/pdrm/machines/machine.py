@@ -150,7 +150,8 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
                 break
             steps.append(self._step(steps[-1].after, label))
         finished = steps[-1].after.state in self.final
-        return MachineRun(tuple(steps), len(labels) + 1 - len(steps), finished)
+        unread = len(labels) + 1 - len(steps)
+        return MachineRun(tuple(steps), unread, finished, self.leaves_stack)
 
     @abstractmethod
     def _step(self, before: C, label: Label) -> S:

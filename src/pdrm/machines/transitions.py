@@ -244,6 +244,8 @@ class MachineRun(Displayed, Generic[S_co]):
     steps: tuple[S_co, ...]
     unread: int
     finished: bool
+    leaves_stack: bool
+    """The machine is a reward machine."""
 
     def __repr__(self) -> str:
         read = len(self.steps) - 1

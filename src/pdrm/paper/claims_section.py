@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdrm.drawing.markup import Markup, html, join, number, table
-from pdrm.drawing.rows import markdown_table
+from pdrm.drawing.rows import Cells
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.study_report import Section, badge, bullets, details
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
@@ -136,4 +136,4 @@ def results_markdown(lines: Sequence[Curves]) -> str:
         achieving = f"{curves.achieving}/{len(curves.seeds)}"
         rows.setdefault(curves.panel.name, {})[curves.line.name] = achieving
     cells = [[f"`{panel}`", *(row.get(name, "") for name in names)] for panel, row in rows.items()]
-    return markdown_table(["task", *names], cells)
+    return Cells(["task", *names], cells).markdown()
