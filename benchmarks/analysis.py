@@ -24,7 +24,7 @@ from benchmarks import Figures, OnProgress
 from benchmarks.storm_product import SOUND, storm_product
 from pdrm.analysis.values import bound_values
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_kernel import Bound, FiniteProduct
 from pdrm.task import Task
 
 SIDE = 10

@@ -29,7 +29,7 @@ from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.learning.deep.many_envs import Envs, action_keys, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 from pdrm.product.wrapping import MachineEnv, wrap
 from pdrm.task import Task
 

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.errors import MissingPackage
-from pdrm.product.finite_kernel import END
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_kernel import END, FiniteProduct
 
 try:
     import stormpy

@@ -13,7 +13,7 @@ from pdrm.analysis.k_search import check_k
 from pdrm.analysis.values import ExploredValues, SolvedValues, value_product
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting, DoesNotApply, NoDiscount, UnknownChoice
-from pdrm.product.finite_product import MEMORY, Bound
+from pdrm.product.finite_kernel import MEMORY, Bound
 from pdrm.task import Task
 
 THROW = """name throw

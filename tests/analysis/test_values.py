@@ -10,7 +10,7 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError
 from pdrm.language.loading import catalogue, parse
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_kernel import Bound, FiniteProduct
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import random_machine
 

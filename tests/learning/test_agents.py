@@ -22,7 +22,7 @@ from pdrm.learning.agents import (
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run_folder import RunSpec
 from pdrm.learning.settings import describe_settings, parse_setting
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 
 WRONG = [

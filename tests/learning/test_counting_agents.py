@@ -13,7 +13,7 @@ from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.paper.paper_agents import ReadCountingCQL
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings, rows_of
 

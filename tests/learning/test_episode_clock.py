@@ -17,7 +17,7 @@ from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_le
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.paper_agents import READ, ReadQLearning
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings
 

@@ -14,7 +14,7 @@ from pdrm.learning.tabular.learner import HierarchicalLearner
 from pdrm.machines.transitions import Configuration
 from pdrm.paper.paper_agents import ReadHierarchical
 from pdrm.product.explore_kernel import begin_exploring
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from tests.probes import COLLECT, corridor
 from tests.properties.learners import rows_of
 

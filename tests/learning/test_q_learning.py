@@ -12,7 +12,7 @@ from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner_tables as tables
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from tests.probes import COLLECT, VALUES, corridor
 from tests.properties.learners import q_settings
 

@@ -14,7 +14,7 @@ from pdrm.learning.agents import (
 from pdrm.learning.settings import parse_setting
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.paper.paper_agents import ReadCpRM, ReadQLearning
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 
 LETTER = Task("letter")

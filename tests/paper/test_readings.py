@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pdrm.domains.paper_domains import letter_of_the_repository
+from pdrm.domains.paper_domains import letter
 from pdrm.errors import BadSetting, UnknownStudy
 from pdrm.language.loading import catalogue
 from pdrm.paper import claims
@@ -60,7 +60,7 @@ def test_nothing_left_to_retrace_can_end_or_lose():
 
 
 def test_in_the_repository_a_may_turn_before_it_is_read():
-    world = letter_of_the_repository()
+    world = letter(turned_first=True)
     states = list(world.picture.cell)
     beside = next(s for s, cell in enumerate(states) if cell == (1, 2))
     west = world.actions.index("l")

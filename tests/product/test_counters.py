@@ -17,7 +17,7 @@ from pdrm.machines.guards import Event
 from pdrm.machines.tables import tabulate_counting
 from pdrm.machines.transitions import Otherwise
 from pdrm.product.explore_kernel import BEYOND, begin_exploring, count, explore
-from pdrm.product.views import FullStack
+from pdrm.product.observation import FullStack
 from tests.properties.random_counting import counting_automaton, pushdown_machine
 
 

@@ -14,7 +14,7 @@ from pdrm.product.explore_kernel import (
     explore,
     see,
 )
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 from tests.properties.random_machines import random_machine
 
 

@@ -10,8 +10,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.transitions import Configuration
-from pdrm.product.finite_kernel import END
-from pdrm.product.finite_product import Bound, FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END, Bound, FiniteProduct, actions_to, word_to
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import random_machine
 

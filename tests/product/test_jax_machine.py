@@ -4,7 +4,7 @@ import jax
 
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.tables import tabulate
-from pdrm.product.jax_env.jax_machine import OVERFLOW, JaxMachine
+from pdrm.product.jax_env.jax_product import OVERFLOW, JaxMachine
 
 
 def test_silent_moves_stop_on_a_full_stack():

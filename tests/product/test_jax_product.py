@@ -14,9 +14,8 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
 from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
-from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.jax_env.jax_product import FINISHED, OK, OVERFLOW, UNDEFINED, jax_product
+from pdrm.product.observation import TopK
 from tests.properties.random_machines import random_machine
 
 

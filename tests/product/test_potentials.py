@@ -93,7 +93,7 @@ def test_kernels_keep_the_same_values_on_stacks():
 
 def test_in_jax():
     jax = pytest.importorskip("jax")
-    from pdrm.product.jax_env.jax_machine import JaxMachine, jax_potential
+    from pdrm.product.jax_env.jax_product import JaxMachine, jax_potential
 
     labels, shaping, random = (
         find_labels(EARN),

@@ -14,7 +14,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner
 from pdrm.learning.tabular.policy import HierarchicalPolicy
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.views import View
+from pdrm.product.observation import View
 from tests.properties.learners import VIEWS, ended, rows_of
 from tests.properties.random_machines import described, random_machine
 from tests.properties.random_products import random_domain

@@ -27,7 +27,7 @@ from pdrm.paper.paper_agents import (
     ReadCpRM,
     ReadQLearning,
 )
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.observation import FullStack, TopK, View
 from tests.properties.random_counting import counting_automaton
 from tests.properties.random_machines import random_machine
 from tests.properties.random_products import random_domain

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, Move, Stack, Step
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_kernel import Bound, FiniteProduct
 from tests.properties.random_machines import described
 
 END = -1

@@ -12,7 +12,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Otherwise
-from pdrm.product.finite_product import Bound
+from pdrm.product.finite_kernel import Bound
 from tests.properties.plain_product import Case, Plain, plain_product
 from tests.properties.random_machines import random_machine
 

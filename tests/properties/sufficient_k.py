@@ -22,7 +22,7 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.regret import explore, measure_gaps, measure_regret
 from pdrm.analysis.values import ValuedProduct, value_product
 from pdrm.errors import BadCertificate, DoesNotApply
-from pdrm.product.finite_product import MEMORY, Bound
+from pdrm.product.finite_kernel import MEMORY, Bound
 from pdrm.task import Task
 from tests.properties.k_policies import Truth
 from tests.properties.plain_product import END, Case, Key

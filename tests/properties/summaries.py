@@ -19,7 +19,7 @@ from pdrm.analysis.solving import Solution, find_solution
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.finite_product import Bound
+from pdrm.product.finite_kernel import Bound
 from pdrm.task import Task
 from tests.properties.plain_product import END, Case, Plain, fraction, plain_product
 from tests.properties.random_machines import random_machine

@@ -25,9 +25,9 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import LazyTable
 from pdrm.product import explore_kernel
 from pdrm.product import shaping as potentials
-from pdrm.product.finite_product import FiniteProduct
-from pdrm.product.jax_env.jax_machine import JaxMachine
-from pdrm.product.views import TopK
+from pdrm.product.finite_kernel import FiniteProduct
+from pdrm.product.jax_env.jax_product import JaxMachine
+from pdrm.product.observation import TopK
 from pdrm.product.wrapping import MachineEnv
 from tests import contracts
 from tests.product import test_exploring, test_finite

@@ -16,7 +16,7 @@ from math import isfinite
 from random import Random
 
 from pdrm.analysis.values import bound_values
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_kernel import Bound, FiniteProduct
 from tests.properties.plain_product import (
     END,
     Case,

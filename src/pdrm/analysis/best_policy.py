@@ -28,8 +28,7 @@ from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
 from pdrm.analysis.values_kernel import measure_occupancy, sort_states
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
-from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -49,7 +48,7 @@ IMPROVEMENTS = 20
 class Classes:
     """The classes of a product's states: those with equal environment state, machine state and top k symbols.
 
-    >>> from pdrm.product.finite_product import FiniteProduct
+    >>> from pdrm.product.finite_kernel import FiniteProduct
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> product = FiniteProduct(paint.finite, paint.pushdown)

@@ -16,7 +16,7 @@ from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, Member
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
-from pdrm.product.finite_product import Bound
+from pdrm.product.finite_kernel import Bound
 from pdrm.task import Task
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from pdrm.analysis.top_bounds import check_discount
 from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, value_product
 from pdrm.analysis.witness import describe_state, follow_optimal
 from pdrm.errors import BadSetting, PdrmError, UnknownChoice
-from pdrm.product.finite_product import Bound
+from pdrm.product.finite_kernel import Bound
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, show_progress
 from pdrm.task import DomainLike, MachineLike, Task

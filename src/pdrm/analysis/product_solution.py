@@ -18,8 +18,7 @@ from pdrm.analysis.solving import (
 from pdrm.analysis.values import ValueBounds, bound_values
 from pdrm.errors import StochasticMoves, UnknownConfiguration
 from pdrm.machines.tables import Symbols, Table
-from pdrm.product.finite_kernel import END, Floats
-from pdrm.product.finite_product import MEMORY, FiniteProduct
+from pdrm.product.finite_kernel import END, MEMORY, FiniteProduct, Floats
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 

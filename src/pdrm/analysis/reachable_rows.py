@@ -20,8 +20,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Table, tabulate
-from pdrm.product.finite_kernel import Flags, Numbers
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_kernel import FiniteProduct, Flags, Numbers
 
 MOST_ROWS = 1_000_000
 """Product states that a survey finds, at most, unless more are asked for."""

@@ -15,8 +15,7 @@ from pdrm.analysis.values_kernel import TopSteps, tighten_by_top
 from pdrm.analysis.whole_stack import measure_silence
 from pdrm.errors import BadSetting, NoDiscount
 from pdrm.machines.tables import Table
-from pdrm.product.finite_kernel import Floats
-from pdrm.product.finite_product import FiniteProduct
+from pdrm.product.finite_kernel import FiniteProduct, Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)

@@ -21,8 +21,7 @@ from pdrm.analysis.whole_stack import HEIGHT, check_deterministic
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
-from pdrm.product.finite_kernel import Floats, Numbers
-from pdrm.product.finite_product import Bound, FiniteProduct
+from pdrm.product.finite_kernel import Bound, FiniteProduct, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
 

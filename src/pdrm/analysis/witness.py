@@ -13,8 +13,7 @@ from pdrm.analysis.product_solution import ProductSolution
 from pdrm.analysis.solving import Solution
 from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, take_certain
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, Floats
-from pdrm.product.finite_product import FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END, FiniteProduct, Floats, actions_to, word_to
 
 LONGEST = 20
 """Words of a way that are printed."""

@@ -213,7 +213,7 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     from pdrm.learning.run_folder import POLICY, read_spec
     from pdrm.learning.saved_policy import load_table
     from pdrm.learning.tabular.policy import QPolicy
-    from pdrm.product.views import FullStack
+    from pdrm.product.observation import FullStack
 
     if not folder.is_dir():
         fix = "train some: pdrm train letter -o runs"

@@ -5,7 +5,7 @@ Nothing here knows of machines. Importing this chapter registers its environment
 
 - `finite_domain`: the labelled MDP as arrays, what must hold of it, and how to build one from a readable function or arrays;
 - `grids`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
-- `own_worlds`: environments with a labelling function, and worlds in JAX; `gymnasium_table`: domains from Gymnasium's tables;
+- `own_worlds`: environments with a labelling function, domains from Gymnasium's tables, worlds in JAX;
 - `water`: WaterWorld, which is continuous, written once for NumPy and JAX;
 - `environments`: domains as Gymnasium environments; `pictures`: states as text and images.
 """
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         pick,
     )
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
-    from pdrm.domains.gymnasium_table import from_gymnasium
-    from pdrm.domains.own_worlds import JaxWorld
+    from pdrm.domains.own_worlds import JaxWorld, from_gymnasium
     from pdrm.domains.paper_domains import domain, names
 
 __all__ = [

@@ -72,6 +72,10 @@ class Picture(NamedTuple):
         rows = self.scenes[0].rows
         return len(rows), len(rows[0])
 
+    def scene_of(self, state: int) -> Scene:
+        """The scene of a state."""
+        return self.scenes[self.scene[state]]
+
 
 class DomainArrays(NamedTuple):
     """The dynamics of a domain: S states, A actions, at most O outcomes of each action, K outcomes of a reset.
@@ -215,33 +219,33 @@ class FiniteDomain(Displayed):
         >>> maze.find_state("row 3, column 3"), maze.find_state((3, 3)), maze.find_state(7)
         (7, 7, 7)
         """
-        place = np.asarray(called).tolist()  # Python's own numbers: NumPy's compare with each cell's
+        # Python's own numbers: NumPy's compare with each cell's
+        place = np.asarray(called).tolist()
         place = tuple(place) if isinstance(place, list) else place
         cells = [None] * self.states if self.picture is None else self.picture.cell
         listed = enumerate(zip(self.state_names, cells, strict=True))
         found = [n for n, (name, cell) in listed if place in (n, str(n), name, cell)]
         if len(found) == 1:
             return found[0]
-        if found:
-            fault = f"{len(found)} states of `{self.name}` are called {called!r}"
-            some = ", ".join(f"{n} ({self.describe(n)})" for n in found[:3])
-            raise UnknownConfiguration(fault, fix=f"give the number of one: {some}")
         fix = f"states are 0 to {self.states - 1}; {did_you_mean(str(called), self.state_names)}"
+        if found:
+            alike = ", ".join(f"{n} ({self.state_names[n]})" for n in found[:3])
+            fix = f"give the number of one: {alike}"
         fault = f"{str(called)[:60]!r} is not a state of `{self.name}`"
         raise UnknownConfiguration(fault, fix=fix)
 
     def starting(self, *chosen: int) -> FiniteDomain:
         """The same domain, starting with some outcomes of its reset only, given by their numbers."""
-        count = len(self.arrays.start_state)
-        if not all(0 <= start < count for start in chosen):
-            fault = f"`{self.name}` has no start {max(chosen)}"
+        arrays, kept = self.arrays, list(chosen)
+        count = len(arrays.start_state)
+        if not set(kept) <= set(range(count)):
+            fault = f"`{self.name}` does not have the starts {kept}"
             raise BadDomainSetting(fault, fix=f"its starts are 0 to {count - 1}")
-        kept = np.array(chosen, np.int64)
-        chance = self.arrays.start_probability[kept]
-        arrays = self.arrays._replace(
-            start_state=self.arrays.start_state[kept],
-            start_probability=chance / chance.sum() if len(chosen) > 1 else np.ones(1),
-            start_label=self.arrays.start_label[kept],
+        chance = arrays.start_probability[kept]
+        arrays = arrays._replace(
+            start_state=arrays.start_state[kept],
+            start_probability=chance / chance.sum(),
+            start_label=arrays.start_label[kept],
         )
         name = f"{self.name}, start {', '.join(map(str, chosen))}"
         return replace(self, name=name, arrays=arrays, tests=())
@@ -269,13 +273,11 @@ def _check_words(domain: FiniteDomain) -> None:
     """Labels use declared events, and nothing is listed twice."""
     for kind, listed in (("an event", domain.events), ("a label", domain.labels)):
         if len(set(listed)) < len(listed):
-            fault = (
-                f"domain `{domain.name}` lists {kind} twice: {', '.join(map(str, listed))[:200]}"
-            )
+            fault = f"domain `{domain.name}` lists {kind} twice: {listed!r:.200}"
             raise BadArrays(fault, fix="list each once")
     for position, label in enumerate(domain.labels):
-        if unknown := sorted(label.difference(domain.events)):
-            fault = f"domain `{domain.name}`: label {position} holds `{unknown[0]}`, which is not among its events"
+        for event in label.difference(domain.events):
+            fault = f"domain `{domain.name}`: label {position} holds `{event}`, which is not among its events"
             raise BadArrays(fault, fix="declare the event")
 
 
@@ -442,16 +444,18 @@ def from_outcomes(
 
 def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Hashable], set[Hashable]]:
     """The states in which an episode can continue, and those in which it can end."""
-    frontier = list(dict.fromkeys(start.state for start in starts))
-    entered, ended = set(frontier), set[Hashable]()
-    for state in frontier:  # grows while it is read
-        for outcome in (outcome for cell in table.get(state, ()) for outcome in cell):
-            if outcome.probability <= 0:
-                continue
+    entered, ended = set[Hashable](), set[Hashable]()
+    frontier = [start.state for start in starts]
+    while frontier:
+        state = frontier.pop()
+        if state in entered:
+            continue
+        entered.add(state)
+        possible = (one for cell in table.get(state, ()) for one in cell if one.probability > 0)
+        for outcome in possible:
             if outcome.terminal:
                 ended.add(outcome.next)
-            elif outcome.next not in entered:
-                entered.add(outcome.next)
+            else:
                 frontier.append(outcome.next)
     return entered, ended
 
@@ -469,25 +473,24 @@ def _fill_arrays(
             raise BadArrays(fault, fix="list every state")
         return number[state]
 
-    rows = list(table.values())
-    width = max((len(cell) for row in rows for cell in row), default=0)
-    shape = (len(rows), len(rows[0]) if rows else 0, width)
+    cells = [cell for row in table.values() for cell in row]
+    actions = len(cells) // max(1, len(table))
+    shape = len(table), actions, max(map(len, cells), default=0)
     following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     probability, reward = np.zeros(shape), np.zeros(shape)
-    terminal = np.zeros(len(rows), np.bool_)
+    terminal = np.zeros(len(table), np.bool_)
     first = [find(start.state, f"start {k} is") for k, start in enumerate(starts)]
-    for state, row in enumerate(rows):
-        for action, cell in enumerate(row):
-            for index, outcome in enumerate(cell):
-                place, target = (state, action, index), outcome.next
-                if outcome.terminal and Ended(target) in number:
-                    target = Ended(target)
-                there = find(target, "state {}, action {}, outcome {} leads to".format(*place))
-                following[place] = there
-                terminal[there] |= outcome.terminal and target not in entered
-                label[place] = position[outcome.label]
-                probability[place] = outcome.probability
-                reward[place] = outcome.reward
+    for (state, action), cell in zip(np.ndindex(*shape[:2]), cells, strict=True):
+        for index, outcome in enumerate(cell):
+            place, target = (state, action, index), outcome.next
+            if outcome.terminal and Ended(target) in number:
+                target = Ended(target)
+            there = find(target, "state {}, action {}, outcome {} leads to".format(*place))
+            following[place] = there
+            terminal[there] |= outcome.terminal and target not in entered
+            label[place] = position[outcome.label]
+            probability[place] = outcome.probability
+            reward[place] = outcome.reward
     said = [NO_LABEL if start.label is None else position[start.label] for start in starts]
     return DomainArrays(
         following,

@@ -229,9 +229,6 @@ def grid_domain(
     elif start:
         fault = f"map `{name}` was parsed with its starts"
         raise BadDomainSetting(fault, fix="parse_map(text, places=…, start=…)")
-    if undrawn := set(places) - set("".join(grid.rows)):
-        fault = f"`{min(undrawn)}` has an event, but is not on the map"
-        raise UnknownPlace(fault, fix="put it on the map, or take it out of the places")
     bumped = None if bump is None else frozenset(bump)
 
     def move(cell: Cell, way: int, chance: float) -> Outcome:

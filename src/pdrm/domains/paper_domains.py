@@ -40,30 +40,25 @@ from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
 Place = tuple[Cell, bool]
 """The agent's cell, and whether A has turned into B."""
 
-LETTER_SHORTEST = 10
-"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine requires)."""
+LETTER_SHORTEST = {False: 10, True: 6}
+"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine requires); and if A
+turns first."""
 
 
-def letter(step_limit: int = 300) -> FiniteDomain:
+def letter(
+    step_limit: int = 300, *, turns: float = 0.5, turned_first: bool = False
+) -> FiniteDomain:
     """The domain; with the catalogue's machine every step costs 0.01 and the last pays 1.
 
-    >>> letter().highest
-    0.91
+    Args:
+        step_limit: Steps after which an episode is truncated.
+        turns: The probability that a visit turns A into B; in the repository of Bester et al., which the paper names, 0.1.
+        turned_first: As in that repository: A may turn into B before it is read, so that it may never be read, and C shows
+            only once it has turned.
+
+    >>> letter().highest, letter(turned_first=True).highest
+    (0.91, 0.95)
     """
-    return _letter(step_limit, turns=0.5, turned_first=False, shortest=LETTER_SHORTEST)
-
-
-def letter_of_the_repository(turns: float = 0.5, step_limit: int = 300) -> FiniteDomain:
-    """LetterEnv as in the repository of Bester et al. that the paper names: A may turn into B before it is read, so that it may
-    never be read, and C shows only once it has turned. There `turns` is 0.1; the paper says ½.
-
-    >>> letter_of_the_repository().highest
-    0.95
-    """
-    return _letter(step_limit, turns=turns, turned_first=True, shortest=6)
-
-
-def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int) -> FiniteDomain:
     grid = load_shipped_map("letter", places="AC")
     (start,), (shows_a,), (shows_c,) = grid.starts, grid.places("A"), grid.places("C")
 
@@ -94,6 +89,7 @@ def _letter(step_limit: int, *, turns: float, turned_first: bool, shortest: int)
         step_limit=step_limit,
         picture=Picture(scenes, scene, tuple(cell for cell, _ in states)),
     )
+    shortest = LETTER_SHORTEST[turned_first]
     highest = round(1 - 0.01 * (shortest - 1), 2)
     return replace(world, machine="letter", lowest=-0.01 * step_limit, highest=highest)
 

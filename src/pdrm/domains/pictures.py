@@ -136,13 +136,12 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     #####
     step 0
     """
-    picture = domain.picture
     lines, note = [f"[{domain.describe(state)}]"], ""
-    if picture is not None:
-        scene = picture.scenes[picture.scene[state]]
-        lines, note, (row, column) = list(scene.rows), scene.note, picture.cell[state]
+    if domain.picture is not None:
+        scene, (row, column) = domain.picture.scene_of(state), domain.picture.cell[state]
+        lines, note = list(scene.rows), scene.note
         lines[row] = lines[row][:column] + AGENT_SIGN + lines[row][column + 1 :]
-    return "\n".join([*lines, *(line for line in (note, caption) if line)])
+    return "\n".join([*lines, *filter(None, (note, caption))])
 
 
 def list_stack(symbols: Sequence[str]) -> list[str]:
@@ -172,13 +171,13 @@ def draw_state(
     if picture is None:
         return _lay_out(_draw_name(domain, state), note, stack)
     if any(scene.note for scene in picture.scenes):
-        note = [*note, picture.scenes[picture.scene[state]].note]
+        note = [*note, picture.scene_of(state).note]
     return _lay_out(draw_grid(picture, state), note, stack)
 
 
 def draw_grid(picture: Picture, state: int) -> Canvas:
     """Walls in one piece, lines between floor cells, lettered places in a colour of their own, and the agent."""
-    rows = picture.scenes[picture.scene[state]].rows
+    rows = picture.scene_of(state).rows
     height, width = picture.size
     side = min(max(WIDEST // width, CELL_SIZES[0]), CELL_SIZES[1])
     canvas = Canvas(width * side + 1, height * side + 1, LINE)

@@ -42,7 +42,7 @@ from pdrm.learning.tabular.policy import (
 )
 from pdrm.learning.tabular.policy_table import read_rows
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.product.views import FullStack, view_of
+from pdrm.product.observation import FullStack, view_of
 from pdrm.task import Task
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transf
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import HABITS
-from pdrm.product.views import FullStack, TopK, View
+from pdrm.product.observation import FullStack, TopK, View
 from pdrm.task import DISCOUNTS, hash_source
 
 if TYPE_CHECKING:

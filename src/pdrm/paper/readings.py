@@ -17,7 +17,7 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import grid_domain
-from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter_of_the_repository
+from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
@@ -195,11 +195,11 @@ LETTER: dict[str, tuple[str, Change]] = {
     "repository": (
         "the environment of the repository that the paper names: A may turn into B before it is read, "
         "and C shows only after that",
-        _domain("letter", letter_of_the_repository),
+        _domain("letter", partial(letter, turned_first=True)),
     ),
     "repository-0.1": (
         "the same, with the repository's probability of 0.1 instead of the paper's ½",
-        _domain("letter", partial(letter_of_the_repository, 0.1)),
+        _domain("letter", partial(letter, turned_first=True, turns=0.1)),
     ),
     "first-tie": FIRST_TIE,
     "limit-ends": (

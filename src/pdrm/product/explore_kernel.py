@@ -38,7 +38,7 @@ from pdrm.machines.tables import (
     tabulate_counting,
 )
 from pdrm.product.hash_kernel import Index, find_key, hash_key
-from pdrm.product.views import FullStack, View
+from pdrm.product.observation import FullStack, View
 
 UNKNOWN = -1
 """A successor or a view that has not been found yet."""

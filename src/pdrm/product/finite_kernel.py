@@ -1,18 +1,27 @@
-"""The states of the finite product as arrays that grow, and every step from them, in Numba."""
+"""The reachable product of a finite domain and a machine (Definition 2), built from the starts outwards, up to a bound.
+
+States are numbered as they are found, nearest first, in arrays that grow; a kernel takes every step from some of them. Those
+that have not been expanded, because they lie beyond the bound or nobody asked, are the frontier.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from pdrm.domains.finite_domain import DomainArrays
-from pdrm.machines.stacks import FULL, OK, Stacks
-from pdrm.machines.step_kernel import step
-from pdrm.machines.tables import Integers, Table
-from pdrm.product.hash_kernel import Index, hash_key
+from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
+from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
+from pdrm.machines.guards import Label, word_text
+from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.step_kernel import begin, step
+from pdrm.machines.tables import Integers, Table, tabulate
+from pdrm.machines.transitions import Stack
+from pdrm.product.hash_kernel import Index, find_key, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -23,7 +32,11 @@ END = -1
 
 RULES = ("open", "block", "fail")
 OPEN, BLOCK, FAIL = range(3)
-"""The rule for a step that would exceed the bound of the stack (see `finite_product.Bound`)."""
+"""The rule for a step that would exceed the bound of the stack (see `Bound`)."""
+
+FIRST_ROOM = 1024
+MEMORY = 4 * 2**30
+"""Bytes that a product may take unless told otherwise."""
 
 
 class States(NamedTuple):
@@ -67,8 +80,8 @@ class States(NamedTuple):
         made, capacity = int(self.index.used[0]), 2 * len(self.place)
         _, actions, outcomes = self.next.shape
         larger = States.room(actions, outcomes, capacity, survey=len(self.next) == 0)
-        for column, longer in zip(self[1:], larger[1:], strict=True):
-            longer[:made] = column[:made]
+        for column in self._fields[1:]:
+            getattr(larger, column)[:made] = getattr(self, column)[:made]
         return larger._replace(index=Index.of(self.index.key[:made], capacity))
 
     @property
@@ -168,3 +181,297 @@ def expand(
                     following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]
         expanded[x] = True
     return len(chosen), OK
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The highest stack the product is built for, and what happens to a step that would exceed it.
+
+    `open`: it leads to a product state that is kept but not expanded; only an interval of its value is known. The
+    problem is the paper's own. `block`: it pays, but environment and machine stay as they were. `fail`: it pays, and the
+    episode ends. Both of these change the problem, and what is found then holds for the changed one.
+
+    >>> Bound(), Bound(12, "fail").number
+    (Bound(height=None, rule='open'), 2)
+    """
+
+    height: int | None = None
+    rule: str = "open"
+
+    def __post_init__(self) -> None:
+        possible = self.rule == "open" if self.height is None else self.height >= 0
+        if self.rule not in RULES or not possible:
+            fault = f"the bound of the stack is {self.height}, with the rule `{self.rule}`"
+            fix = f"give the highest stack, such as height=12, and one of {', '.join(RULES)}"
+            raise BadSetting(fault, fix=fix)
+
+    @property
+    def number(self) -> int:
+        """The rule as a kernel reads it."""
+        return RULES.index(self.rule)
+
+
+class FiniteProduct:
+    """Product states (environment state, machine state, stack) found so far.
+
+    >>> from pdrm.task import Task
+    >>> paint = Task("paint")
+    >>> product = FiniteProduct(paint.finite, paint.pushdown)
+    >>> product.explore()
+    >>> len(product), product.frontier.size, product.stack(4)
+    (5, 0, ('stain', 'stain', 'stain', 'stain', 'stain', '#'))
+    """
+
+    def __init__(
+        self,
+        domain: FiniteDomain,
+        machine: PushdownRewardMachine,
+        bound: Bound | None = None,
+        memory: int = MEMORY,
+        *,
+        survey: bool = False,
+    ) -> None:
+        """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
+        self.domain = domain
+        self.machine = machine
+        self.bound = bound or Bound()
+        self.memory = memory
+        self.table = tabulate(machine, domain.labels)
+        self.survey = survey
+        self.stacks = Stacks.empty(len(machine.stack))
+        _, actions, outcomes = domain.arrays.next.shape
+        room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
+        self.states = States.room(actions, outcomes, room, survey=survey)
+        self._bytes_each = 2 * (
+            self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
+        )  # arrays grow by doubling
+        self.probability = _normalize(domain.arrays.probability)
+        """[environment state, action, outcome]"""
+        self.start_probability = _normalize(domain.arrays.start_probability)
+        """[start]"""
+        self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
+        """[start]: its product state, or END if there is none or it has no chance."""
+        self.start_paid = np.zeros(len(self.starts))
+        """[start]: what the machine pays before the first action."""
+        self._start()
+
+    def __len__(self) -> int:
+        return int(self.states.index.used[0])
+
+    @property
+    def expanded(self) -> Flags:
+        """[x]: True if its steps have been taken."""
+        return self.states.expanded[: len(self)]
+
+    @property
+    def frontier(self) -> Numbers:
+        """The states that have not been expanded."""
+        return np.flatnonzero(~self.expanded)
+
+    @property
+    def next(self) -> Integers:
+        """[x, action, outcome]: the state a step leads to, or END."""
+        return self.states.next[: len(self)]
+
+    @property
+    def reward(self) -> Floats:
+        """[x, action, outcome]: what it pays."""
+        return self.states.reward[: len(self)]
+
+    @property
+    def place(self) -> Integers:
+        """[x]: the environment state."""
+        return self.states.place[: len(self)]
+
+    @property
+    def steps(self) -> Steps:
+        """Every step, as kernels read them."""
+        return Steps(self.next, self.reward, self.place, self.probability)
+
+    def average_over_starts(self, value: Floats) -> float:
+        """The expected value of an episode by these values of states, with what is paid before the first action."""
+        after = np.where(self.starts == END, 0.0, value[self.starts] if len(value) else 0.0)
+        return float((self.start_probability * (self.start_paid + after)).sum())
+
+    def stack(self, x: int) -> Stack:
+        """The stack of a state, top first."""
+        names = self.machine.stack
+        return tuple(names[symbol - 1] for symbol in self.stacks.stack_of(int(self.states.node[x])))
+
+    def machine_state(self, x: int) -> str:
+        """The machine state of a product state."""
+        return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
+
+    def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
+        """A shortest way to a state, the most probable of those: the number of the start, then actions with their outcomes."""
+        if self.next.shape[2] > 1:
+            return self._path_with_chance(x)
+        steps: list[tuple[int, int]] = []
+        while self.states.origin[x] >= 0:
+            steps.append((int(self.states.via[x]), 0))
+            x = int(self.states.origin[x])
+        return int(self.states.via[x]), steps[::-1]
+
+    def _path_with_chance(self, x: int) -> tuple[int, list[tuple[int, int]]]:
+        """The same where moves are random: back from the state, step by step, how probable it is to get there from each state before."""
+        depth, outcomes = self.states.depth[: len(self)], self.next.shape[2]
+        chance = np.zeros(len(self))
+        chance[x] = 1.0
+        choice = np.zeros(len(self), np.int64)
+        for before in range(int(depth[x]) - 1, -1, -1):
+            near = np.flatnonzero((depth == before) & self.expanded)
+            after = self.next[near]
+            later = np.where((after != END) & (depth[after] == before + 1), chance[after], 0.0)
+            ways = (later * self.probability[self.place[near]]).reshape(len(near), -1)
+            choice[near], chance[near] = ways.argmax(axis=1), ways.max(axis=1, initial=0.0)
+            # only which is greatest counts, and small numbers vanish
+            chance[near] /= chance[near].max(initial=0.0) or 1.0
+        first = np.flatnonzero(depth == 0)
+        here = int(first[chance[first].argmax()]) if depth[x] else x
+        start, steps = int(self.states.via[here]), list[tuple[int, int]]()
+        while here != x:
+            action, outcome = divmod(int(choice[here]), outcomes)
+            steps.append((action, outcome))
+            here = int(self.next[here, action, outcome])
+        return start, steps
+
+    def explore(self, depth: int | None = None, most: int | None = None) -> None:
+        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
+        begin with more than `most` states."""
+        edge = self.expandable(self.frontier)
+        while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
+            if most is not None and len(self) > most:
+                return
+            self._refuse_if_too_large()
+            before = len(self)
+            self.expand(edge)
+            edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
+
+    def expand(self, chosen: Numbers, most: int | None = None) -> bool:
+        """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
+        first = 0
+        height = np.iinfo(np.int32).max if self.bound.height is None else self.bound.height
+        while first < len(chosen):
+            if most is not None and len(self) > most:
+                return False
+            self._make_room(len(chosen) - first)
+            first, status = expand(
+                self.table,
+                self.stacks,
+                self.domain.arrays,
+                self.states,
+                chosen,
+                first,
+                height,
+                self.bound.number,
+            )
+            if status == UNDEFINED:
+                raise undefined_move(self, int(chosen[first]))
+            if status == FULL:
+                self.stacks = self.stacks.room(self.stacks.capacity)
+        return most is None or len(self) <= most
+
+    def expandable(self, chosen: Numbers) -> Numbers:
+        """Those of some frontier states that lie within the bound."""
+        height = self.bound.height
+        if height is None or self.bound.rule != "open":
+            return chosen
+        return chosen[self.stacks.height[self.states.node[chosen]] <= height]
+
+    @property
+    def most_states(self) -> int:
+        """The number of states that fit in the memory allowed."""
+        return self.memory // self._bytes_each
+
+    def _start(self) -> None:
+        arrays = self.domain.arrays
+        for k in np.flatnonzero(arrays.start_probability > 0):
+            place = int(arrays.start_state[k])
+            state, node, self.start_paid[k] = self._begin(int(arrays.start_label[k]))
+            ended = state >= self.table.first_final or bool(arrays.terminal[place])
+            if ended and not self.survey:
+                continue
+            self._make_room(1)
+            states = self.states
+            slot, keys, used = states.index
+            key = (node * self.domain.states + place) * self.table.move.shape[0] + state
+            x, probe = find_key(slot, keys, key)
+            if x < 0:
+                x = len(self)
+                slot[probe], keys[x], used[0] = x, key, x + 1
+                states.place[x], states.state[x], states.node[x] = place, state, node
+                states.origin[x], states.via[x], states.expanded[x] = -1, k, ended
+            self.starts[k] = END if ended else x
+
+    def _begin(self, label: int) -> tuple[int, int, float]:
+        """The machine's state and stack at the first action, after the label at reset if there is one, and what it paid."""
+        while True:
+            state, node, paid, status = begin(self.table, self.stacks)
+            if label != NO_LABEL and status == OK and state < self.table.first_final:
+                first = paid
+                state, node, paid, status = step(self.table, self.stacks, state, node, label)
+                paid += first
+            if status == UNDEFINED:
+                fault = f"the machine has no move for the first label `{word_text([self.domain.labels[label]])}`"
+                raise UndefinedMove(fault, fix="add a rule")
+            if status == OK:
+                return int(state), int(node), float(paid)
+            self.stacks = self.stacks.room(self.stacks.capacity)
+
+    def _make_room(self, wanted: int) -> None:
+        """Make room for at least as many new states as one state can lead to, for `wanted` if memory allows."""
+        made, capacity = len(self), len(self.states.place)
+        each = self.next.shape[1] * self.next.shape[2]
+        if made + each > capacity or made + min(wanted, capacity) > capacity:
+            self.states = self.states.grow()
+
+    def _refuse_if_too_large(self) -> None:
+        if len(self) > self.most_states:
+            raise ProductTooLarge(
+                f"the product of `{self.domain.name}` and `{self.machine.name}` does not fit in"
+                f" {self.memory / 2**30:.3g} GiB: it has more than {len(self):,} states",
+                fix="lower the depth or the height (--depth, --height), or allow more memory (--memory)",
+            )
+
+
+def word_to(product: FiniteProduct, x: int) -> str:
+    """The labels of a shortest way to a state, as `pdrm step` reads them."""
+    return word_text(_labels_to(product, x))
+
+
+def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
+    arrays, labels = product.domain.arrays, product.domain.labels
+    start, steps = product.path(x)
+    read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
+    s = int(arrays.start_state[start])
+    for action, outcome in steps:
+        read.append(labels[arrays.label[s, action, outcome]])
+        s = int(arrays.next[s, action, outcome])
+    return read
+
+
+def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
+    """The actions of a shortest way to a state."""
+    return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
+
+
+def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
+    """The error that says which word the machine has no move for, from a state with such a step."""
+    arrays, s = product.domain.arrays, int(product.states.place[x])
+    read = _labels_to(product, x)
+    for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
+        status = step(
+            product.table, product.stacks, product.states.state[x], product.states.node[x], label
+        )[3]
+        if status == UNDEFINED:
+            read.append(product.domain.labels[label])
+            break
+    return UndefinedMove(
+        f"the machine `{product.machine.name}` has no move at the end of `{word_text(read)}`",
+        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
+    )
+
+
+def _normalize(probability: Floats) -> Floats:
+    """The probabilities, whose sums may be off by as much as a domain may round them."""
+    return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))

@@ -1,6 +1,7 @@
-"""Observations of the product: the environment's observation, the machine's state and the top of the stack.
+"""What a policy sees of the product: the environment's observation, the machine's state, and the whole stack (Section 3, Policy) or its
+top k symbols (k-policy).
 
-There are two forms, a dictionary and (`flatten`) one vector of float32. Both have a fixed size, so they
+Observations have two forms, a dictionary and (`flatten`) one vector of float32. Both have a fixed size, so they
 show the stack through a window of some places. If the environment's observation is a dictionary itself,
 its entries stand next to the machine's: agents such as Stable-Baselines3's refuse nested dictionaries.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -21,13 +23,69 @@ from gymnasium import spaces
 from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import FullStack, TopK, View, view_of
 
 Space = spaces.Space[Any]
 Floats = npt.NDArray[np.float32]
 
 OBSERVATION, MACHINE, STACK = "observation", "machine", "stack"
 """The entries of a dictionary: the environment's, and the machine's two."""
+
+
+# --- Views of the stack
+
+
+@dataclass(frozen=True, slots=True)
+class FullStack:
+    """The whole stack.
+
+    >>> FullStack().of(("A", "#"))
+    ('A', '#')
+    """
+
+    def of(self, stack: Stack) -> Stack:
+        """The seen part of a stack, top first."""
+        return stack
+
+    def __str__(self) -> str:
+        return "full"
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The top min(k, height) symbols; k = 0 sees no stack at all.
+
+    >>> TopK(1).of(("A", "#")), TopK(0).of(("A",)), str(TopK(2))
+    (('A',), (), '2')
+    """
+
+    k: int
+    """Symbols that are seen."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
+            raise BadSetting(
+                f"k is {self.k!r}, but must be a non-negative integer", fix='use k=1, or k="full"'
+            )
+
+    def of(self, stack: Stack) -> Stack:
+        """The seen part of a stack, top first."""
+        return stack[: self.k]
+
+    def __str__(self) -> str:
+        return str(self.k)
+
+
+View = FullStack | TopK
+
+
+def view_of(k: object) -> View:
+    """The view that a k stands for: a number of symbols, or "full".
+
+    >>> view_of(2), view_of("full")
+    (TopK(k=2), FullStack())
+    """
+    number = int(k) if isinstance(k, np.integer) else k
+    return FullStack() if number == "full" else TopK(number)  # type: ignore[arg-type] # TopK checks it
 
 
 # --- The machine's part

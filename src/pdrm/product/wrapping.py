@@ -23,7 +23,6 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
 
-from pdrm.domains.gymnasium_table import check_weight
 from pdrm.domains.own_worlds import (
     RESET_CALL,
     STEP_CALL,
@@ -31,6 +30,7 @@ from pdrm.domains.own_worlds import (
     Labels,
     LabelsAtReset,
     check_function,
+    check_weight,
     label_at_reset_in_info,
     labels_in_info,
     name_function,

@@ -15,7 +15,7 @@ from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 from pdrm.task import Task
 from tests.learning.deep.worlds import Walker
 

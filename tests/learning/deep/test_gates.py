@@ -14,7 +14,7 @@ from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.learning.deep.networks import apply_mlp
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 from tests.learning.deep.worlds import cue, errand, target
 from tests.probes import COLLECT, VALUES, corridor
 

@@ -30,7 +30,7 @@ from pdrm.learning.run_loop import execute
 from pdrm.learning.saved_policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 from pdrm.task import Task
 from tests.properties.random_machines import random_machine
 from tests.properties.random_products import random_domain

@@ -16,7 +16,7 @@ from pdrm.learning.deep.networks import weighted_mean
 from pdrm.learning.deep.replay import Row
 from pdrm.product.jax_env.jax_domain import finite_domain
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import FullStack, TopK
+from pdrm.product.observation import FullStack, TopK
 
 PAINT = domain("paint")
 POPPING = parse(

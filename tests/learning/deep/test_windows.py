@@ -13,7 +13,7 @@ from pdrm.learning.deep.replay import sample_windows
 from pdrm.machines.transitions import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, make_key, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 
 ECHO, WORLD = catalogue("echo"), domain("echo", step_limit=9)
 SETTINGS = DQN(

@@ -12,7 +12,7 @@ from pdrm.learning.deep.algorithm import Algorithm
 from pdrm.learning.deep.many_envs import Envs, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.views import TopK
+from pdrm.product.observation import TopK
 
 IDLE = parse("name idle\nevents go\nstack #\nstart u\notherwise stay 0\nu -> u : go, z / z, 0\n")
 """A machine that pays nothing: the worlds below pay themselves."""

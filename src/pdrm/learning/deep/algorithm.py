@@ -19,8 +19,14 @@ from pdrm.learning.evaluation import settle_returns
 from pdrm.learning.protocol import Test
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_machine import FINISHED, OK, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.jax_product import JaxProduct, ProductState
+from pdrm.product.jax_env.jax_product import (
+    FINISHED,
+    OK,
+    OVERFLOW,
+    UNDEFINED,
+    JaxProduct,
+    ProductState,
+)
 
 Carry = Any
 """The memory of a policy: a tree of arrays, or ()."""

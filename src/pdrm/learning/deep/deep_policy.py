@@ -46,8 +46,7 @@ from pdrm.learning.protocol import Test
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
 from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.observation import Seen, Window, read_seen
-from pdrm.product.views import TopK
+from pdrm.product.observation import Seen, TopK, Window, read_seen
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:

@@ -43,10 +43,9 @@ from pdrm.product.jax_env.jax_domain import (
     own_domain,
     water_domain,
 )
-from pdrm.product.jax_env.jax_machine import jax_potential
-from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
+from pdrm.product.jax_env.jax_product import JaxProduct, jax_potential, jax_product
+from pdrm.product.observation import TopK
 from pdrm.product.shaping import find_labels
-from pdrm.product.views import TopK
 from pdrm.task import Task, largest_reward
 
 # --- The algorithm of a task

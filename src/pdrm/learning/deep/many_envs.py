@@ -14,8 +14,14 @@ from pdrm.learning.agents import Deep
 from pdrm.learning.deep.networks import select
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
-from pdrm.product.jax_env.jax_machine import OK, OVERFLOW, UNDEFINED
-from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
+from pdrm.product.jax_env.jax_product import (
+    OK,
+    OVERFLOW,
+    UNDEFINED,
+    JaxProduct,
+    ProductState,
+    ProductStep,
+)
 
 # --- Environments of training.
 

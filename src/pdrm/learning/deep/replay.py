@@ -34,7 +34,7 @@ from pdrm.learning.deep.many_envs import (
 from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_machine import OK, JaxMachine, Packed
+from pdrm.product.jax_env.jax_product import OK, JaxMachine, Packed
 
 
 class Row(NamedTuple):

@@ -22,8 +22,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Stack
-from pdrm.product.observation import MACHINE, STACK, ShowsMachine
-from pdrm.product.views import FullStack
+from pdrm.product.observation import MACHINE, STACK, FullStack, ShowsMachine
 
 try:
     from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer

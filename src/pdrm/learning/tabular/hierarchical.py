@@ -22,7 +22,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import NONE, Configuration, Stack, Transition
-from pdrm.product.views import TopK, View
+from pdrm.product.observation import TopK, View
 
 Option = Transition | None
 """The rule of an option, or None for the one that stands in where no rule changes anything."""

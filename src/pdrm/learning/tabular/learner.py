@@ -60,7 +60,7 @@ from pdrm.product.explore_kernel import (
     add_vector,
     begin_exploring,
 )
-from pdrm.product.views import FullStack, View
+from pdrm.product.observation import FullStack, View
 from pdrm.task import Task, largest_reward
 
 EVERY = 10_000
@@ -302,7 +302,7 @@ class HierarchicalLearner(TabularLearner):
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.views import TopK
+    >>> from pdrm.product.observation import TopK
     >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
     >>> learner.advance(until=3)
     >>> learner.episodes, learner.test().returns.shape

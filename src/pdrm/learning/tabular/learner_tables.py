@@ -22,7 +22,7 @@ from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.explore_kernel import UNKNOWN, Explored, Potentials
 from pdrm.product.hash_kernel import FIRST_ROOM, FREE, Index, Keys, free_slots, place_rows
-from pdrm.product.views import View
+from pdrm.product.observation import View
 
 Flags = npt.NDArray[np.bool_]
 

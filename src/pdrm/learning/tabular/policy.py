@@ -35,8 +35,7 @@ from pdrm.learning.tabular.policy_table import (
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.observation import read_seen
-from pdrm.product.views import FullStack, View
+from pdrm.product.observation import FullStack, View, read_seen
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows

@@ -19,7 +19,7 @@ from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_y
 from pdrm.files import Arrays, need, within
 from pdrm.machines.tables import LARGEST_VALUE, Integers, Rewards
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import View
+from pdrm.product.observation import View
 
 Memory = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""

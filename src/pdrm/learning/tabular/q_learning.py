@@ -27,7 +27,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Configuration, Stack, Step
 from pdrm.product.explore_kernel import LARGEST_KEY
-from pdrm.product.views import FullStack, View
+from pdrm.product.observation import FullStack, View
 
 if TYPE_CHECKING:
     from pdrm.product.shaping import Potential
@@ -151,7 +151,7 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     step can pop, and on the k it sees (or the one the machine looks at) below them.
 
     >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.views import TopK
+    >>> from pdrm.product.observation import TopK
     >>> class_depth(catalogue("treasure-maze"), TopK(1), Counterfactuals.DEDUPLICATED)
     2
     """

@@ -46,7 +46,7 @@ from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
 from pdrm.machines.transitions import Stack
-from pdrm.product.views import FullStack
+from pdrm.product.observation import FullStack
 from pdrm.task import Task
 
 KIND = "summary"

@@ -1,7 +1,7 @@
 """The product of a domain and a machine in JAX: pure functions over arrays, to be mapped, scanned and compiled.
 
-Read `jax_domain` (a labelled MDP as functions, and random numbers), `jax_machine` (a machine's table on packed stacks) and
-`jax_product` (both together). All three are equal, step by step, to their readable twins: the domain's arrays, the machine's step
+Read `jax_domain` (a labelled MDP as functions, and random numbers), then `jax_product` (a machine's table on packed stacks, and both
+together). They are equal, step by step, to their readable twins: the domain's arrays, the machine's step
 and `pdrm.wrap`. The deep learners and the benchmarks use all of it.
 """
 

@@ -1,8 +1,14 @@
-"""The product of a JAX domain and a machine (Definition 2): begin, step, observe; one environment, to be mapped over many.
+"""A machine in JAX, and its product with a JAX domain (Definition 2): pure functions of one environment, to be mapped over many.
 
-Observations are those of `pdrm.wrap(..., flatten=True)`: the domain's vector, the machine state one-hot, each seen symbol
-one-hot. An episode ends at a final state (`terminated`), at the step limit or if the stack overflows (`truncated`). A reward
-before the first action counts in the return, but is not the reward of an action.
+`JaxMachine` runs a table by the same moves as `pdrm.machines.tables`, on stacks of a fixed depth packed into 32-bit words. A
+symbol takes a few bits, the top one the lowest bits of the first word, so push and pop are shifts and every step is arithmetic
+on a few integers. A push onto a full stack is lost and reported as OVERFLOW, and the step ends there: silent moves from a stack
+that lacks a symbol might never end. A label for which the machine has no move leaves the configuration as it is and is reported
+as UNDEFINED.
+
+Observations of the product are those of `pdrm.wrap(..., flatten=True)`: the domain's vector, the machine state one-hot, each
+seen symbol one-hot. An episode ends at a final state (`terminated`), at the step limit or if the stack overflows (`truncated`).
+A reward before the first action counts in the return, but is not the reward of an action.
 """
 
 from __future__ import annotations
@@ -12,21 +18,236 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from pdrm.errors import BadSetting
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import tabulate
+from pdrm.machines.tables import Symbols, Table, begin_table, tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, State, key_of
-from pdrm.product.jax_env.jax_machine import (
-    FINISHED,
-    OK,
-    OVERFLOW,
-    UNDEFINED,
-    JaxMachine,
-    JaxPotential,
-    MachineStep,
-    Packed,
-)
-from pdrm.product.views import FullStack, View
+from pdrm.product.observation import FullStack, View
+from pdrm.product.shaping import MachineOperators, Shaping, solve_machine
+
+OK, UNDEFINED, OVERFLOW, FINISHED = 0, 1, 2, 3
+"""Statuses; of several, the highest. FINISHED: an episode begins in a final state."""
+
+
+class Packed(NamedTuple):
+    """A configuration."""
+
+    state: jax.Array
+    """int32"""
+    words: jax.Array
+    """[words] uint32: the stack, top first."""
+    height: jax.Array
+    """int32: the number of symbols."""
+
+
+class MachineStep(NamedTuple):
+    """The configuration after a label, the reward, and the status."""
+
+    configuration: Packed
+    reward: jax.Array
+    status: jax.Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JaxMachine:
+    """A table, and the largest number of symbols on the stack.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.machines.tables import tabulate
+    >>> machine = JaxMachine(tabulate(catalogue("letter"), [frozenset("A")]), depth=8)
+    >>> stepped = machine.step(machine.begin().configuration, 0)
+    >>> machine.top(stepped.configuration, 3).tolist(), round(float(stepped.reward), 2)
+    ([2, 1, 0], -0.01)
+    """
+
+    table: Table
+    depth: int = 32
+
+    def __post_init__(self) -> None:
+        if self.depth < 1:
+            raise BadSetting(f"the depth of the stack is {self.depth}", fix="use at least 1 symbol")
+
+    @property
+    def states(self) -> int:
+        """The number of states, final ones included."""
+        return len(self.table.silent)
+
+    @property
+    def symbols(self) -> int:
+        """The number of different contents of a place on the stack; empty is one of them."""
+        return int(self.table.move.shape[2])
+
+    @property
+    def bits(self) -> int:
+        """Bits of a symbol."""
+        return max(1, (self.symbols - 1).bit_length())
+
+    @property
+    def symbols_per_word(self) -> int:
+        """Symbols in a word."""
+        return 32 // self.bits
+
+    def lowest(self, words: jax.Array) -> jax.Array:
+        """The symbols in the lowest bits of words."""
+        symbols: jax.Array = words & jnp.uint32((1 << self.bits) - 1)
+        return symbols
+
+    def begin(self) -> MachineStep:
+        """The configuration after the silent moves before the first label, and their reward."""
+        first = begin_table(self.table)
+        if len(first.stack) > self.depth:
+            fault = f"the machine's first stack does not fit a depth of {self.depth}"
+            raise BadSetting(fault, fix="use a larger depth")
+        packed = self.pack(first.state, first.stack)
+        return MachineStep(packed, jnp.float32(first.reward), jnp.int32(OK))
+
+    def pack(self, state: jax.Array | int, stack: jax.Array | Symbols) -> Packed:
+        """A configuration given as numbers, the stack top first; zeros after its last symbol do not count."""
+        symbols = jnp.asarray(stack, jnp.uint32)
+        room = -(-self.depth // self.symbols_per_word) * self.symbols_per_word
+        rows = jnp.pad(symbols, (0, room - len(symbols))).reshape(-1, self.symbols_per_word)
+        words = (rows << self._shifts()).sum(axis=1, dtype=jnp.uint32)
+        return Packed(jnp.int32(state), words, (symbols > 0).sum(dtype=jnp.int32))
+
+    def top(self, configuration: Packed, k: int) -> jax.Array:
+        """[k] int32: the top k symbols, 0 for an empty place."""
+        words = configuration.words[: -(-k // self.symbols_per_word)]
+        symbols = self.lowest(words[:, None] >> self._shifts()).reshape(-1)[:k]
+        return jnp.pad(symbols, (0, k - len(symbols))).astype(jnp.int32)
+
+    def _shifts(self) -> np.ndarray[Any, Any]:
+        """The place of each symbol in a word."""
+        return self.bits * np.arange(self.symbols_per_word, dtype=np.uint32)
+
+    def final(self, configuration: Packed) -> jax.Array:
+        """True if the state is final."""
+        return configuration.state >= self.table.first_final
+
+    def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
+        """Read one label, then take silent moves until none applies or the stack overflows."""
+        table: Table = jax.tree.map(jnp.asarray, self.table)
+
+        def silent_move(step: MachineStep) -> jax.Array:
+            move: jax.Array = table.silent[step.configuration.state, self._top(step.configuration)]
+            return move
+
+        def is_silent(step: MachineStep) -> jax.Array:
+            return (silent_move(step) >= 0) & (step.status != OVERFLOW)
+
+        def take_silent(step: MachineStep) -> MachineStep:
+            one = self._move(step.configuration, silent_move(step), step.reward)
+            return one._replace(status=jnp.maximum(step.status, one.status))
+
+        move = table.move[configuration.state, label, self._top(configuration)]
+        after = self._move(configuration, move, jnp.float32(0))
+        if isinstance(self.table.silent, np.ndarray) and (self.table.silent < 0).all():
+            return after  # known at compile time: no loop is needed
+        settled: MachineStep = jax.lax.while_loop(is_silent, take_silent, after)
+        return settled
+
+    def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
+        """One move; -1 is none and changes nothing."""
+        table: Table = jax.tree.map(jnp.asarray, self.table)
+        defined = move >= 0
+        pops = defined & (table.pops[move] > 0)
+        pushes = jnp.where(defined, table.pushes[move], 0)
+        words = jnp.where(pops, self._pop(before.words), before.words)
+        height = before.height - pops
+        wanted = height + pushes
+        for place in range(table.push.shape[1]):
+            pushed = (place < pushes) & (height < self.depth)
+            words = jnp.where(pushed, self._push(words, table.push[move, place]), words)
+            height = height + pushed
+        state = jnp.where(defined, table.target[move], before.state)
+        reward = paid + jnp.where(defined, jnp.float32(table.reward)[move], 0)
+        status = jnp.where(defined, jnp.where(wanted > height, OVERFLOW, OK), UNDEFINED)
+        return MachineStep(Packed(state, words, height), reward, status)
+
+    def _top(self, configuration: Packed) -> jax.Array:
+        return self.lowest(configuration.words[0])
+
+    def _push(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
+        spare, last = 32 % self.bits, self.bits * (self.symbols_per_word - 1)
+        carried = jnp.concatenate((symbol.astype(jnp.uint32)[None], words[:-1] >> last))
+        above: jax.Array = ((words << (self.bits + spare)) >> spare) | carried
+        return above
+
+    def _pop(self, words: jax.Array) -> jax.Array:
+        last = self.bits * (self.symbols_per_word - 1)
+        below = jnp.pad(self.lowest(words[1:]), (0, 1))
+        return (words >> self.bits) | (below << last)
+
+
+# --- The potential of a machine (`pdrm.product.shaping`)
+#
+# Packed stacks have no node to keep values on: the operators are applied symbol by symbol, from the bottom of the stack to its top.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JaxPotential:
+    """Φ of a machine's configurations (`pdrm.product.shaping`), 32-bit.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.machines.tables import tabulate
+    >>> letter = catalogue("letter")
+    >>> labels = [frozenset(events) for events in ("", "A", "B", "C")]
+    >>> machine = JaxMachine(tabulate(letter, labels), depth=8)
+    >>> potential = jax_potential(machine, Shaping(discount=0.9), machine.table)
+    >>> u1 = 1
+    >>> round(float(potential.of(machine.pack(u1, (2, 1)))), 3)
+    0.89
+    """
+
+    machine: JaxMachine
+    shaping: Shaping
+    operators: MachineOperators
+
+    def of(self, configuration: Packed) -> jax.Array:
+        """Φ before the end of an episode."""
+        machine, height = self.machine, configuration.height
+        constant, exit_state, gain, weight = map(jnp.asarray, self.operators)
+
+        def push(place: jax.Array, below: jax.Array) -> jax.Array:
+            """[state]: the values with one more symbol on the stack; the topmost is at place 0."""
+            word, shift = jnp.divmod(height - 1 - place, machine.symbols_per_word)
+            symbol = machine.lowest(configuration.words[word] >> jnp.uint32(machine.bits * shift))
+            lines = gain[symbol] + weight[symbol] * below[exit_state[symbol]]
+            return jnp.maximum(constant[symbol], lines.max(axis=-1))
+
+        values: jax.Array = jax.lax.fori_loop(0, height, push, constant[0])
+        discount = self.shaping.value_discount
+        factor = self.shaping.scale / discount if discount > 0 else 0.0
+        shift = jnp.float32(self.shaping.shift)
+        phi: jax.Array = jnp.float32(factor) * values[configuration.state] + shift
+        return phi
+
+    def reward(
+        self, before: Packed, after: Packed, terminated: jax.Array, discount: jax.Array | float
+    ) -> jax.Array:
+        """The shaping reward, γΦ(after) - Φ(before), with Φ = 0 at the end of an episode (truncation is none).
+
+        discount: γ, or γ to the number of steps between the two.
+        """
+        return discount * jnp.where(terminated, 0.0, self.of(after)) - self.of(before)
+
+
+def jax_potential(
+    machine: JaxMachine,
+    shaping: Shaping,
+    table: Table,
+    reward_scale: float = 1.0,
+    reward_clip: float | None = None,
+) -> JaxPotential:
+    """The potential for the labels of `table`, those that may be chosen; rewards are scaled and clipped as for the networks."""
+    reward = table.reward * reward_scale
+    reward = reward if reward_clip is None else np.clip(reward, -reward_clip, reward_clip)
+    operators = solve_machine(table._replace(reward=reward), float(shaping.value_discount))
+    return JaxPotential(machine, shaping, operators)
+
+
+# --- The product
 
 
 class ProductState(NamedTuple):
@@ -68,7 +289,7 @@ class JaxProduct:
     """A domain, a machine, and a view of the machine.
 
     >>> from pdrm.product.jax_env.jax_domain import finite_domain
-    >>> from pdrm.product.views import TopK
+    >>> from pdrm.product.observation import TopK
     >>> from pdrm.task import Task
     >>> task = Task("letter")
     >>> letter = jax_product(finite_domain(task.finite), task.pushdown, TopK(1))
