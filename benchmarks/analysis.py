@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import Figures, OnProgress
 from benchmarks.storm_product import SOUND, storm_product
-from pdrm.analysis.values import bound_values
+from pdrm.analysis.value_iteration import bound_values, sort_states
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.product.finite_kernel import Bound, FiniteProduct
 from pdrm.task import Task
@@ -108,8 +108,7 @@ def race_storm(
     figures: Figures = {
         "bound": height,
         "states": len(product),
-        "components": found.components,
-        "sweeps": found.sweeps,
+        "components": len(sort_states(product, DISCOUNT).first) - 1,
         "build_s": build_s,
         "solve_s": solve_s,
         "storm_s": storm_s,

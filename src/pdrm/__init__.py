@@ -14,8 +14,8 @@ from pdrm import lazy as _lazy
 if _typing.TYPE_CHECKING:
     from pdrm.analysis.checker import verify
     from pdrm.analysis.k_search import check_k
-    from pdrm.analysis.product_solution import solve
     from pdrm.analysis.sizes import sizes
+    from pdrm.analysis.solving import solve
     from pdrm.domains import domain, from_gymnasium, load_domain
     from pdrm.drawing.render import draw
     from pdrm.errors import PdrmError

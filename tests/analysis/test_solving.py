@@ -6,7 +6,7 @@ import pytest
 
 import pdrm
 from pdrm.analysis.solving import find_solution
-from pdrm.analysis.whole_stack import measure_silence
+from pdrm.analysis.top_bounds import measure_silence
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import (
     BadSetting,

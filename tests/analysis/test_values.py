@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from pdrm.analysis.values import bound_values
+from pdrm.analysis.value_iteration import bound_values
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError

@@ -8,7 +8,8 @@ import pytest
 
 import pdrm
 from pdrm.analysis import whole_stack
-from pdrm.analysis.whole_stack import Silence, WholeStack, measure_silence, world_of
+from pdrm.analysis.top_bounds import Silence, measure_silence
+from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting, ProductTooLarge

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.analysis import bounded, race_storm
 from benchmarks.storm_product import SOUND, storm_product
-from pdrm.analysis.values import bound_values
+from pdrm.analysis.value_iteration import bound_values
 
 
 def test_storm_solves_the_same_problem():

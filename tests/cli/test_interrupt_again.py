@@ -35,6 +35,6 @@ def test_a_command_that_is_stopped_says_so(pdrm, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pdrm.analysis.product_solution.find_solution", stop)
+    monkeypatch.setattr("pdrm.analysis.solving.find_solution", stop)
     outcome = pdrm("solve", "maze-5x5")
     assert (outcome.code, outcome.out, outcome.err) == (130, "", "stopped\n")

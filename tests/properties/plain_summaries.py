@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.whole_stack import WholeStack, read_move, rest, world_of
+from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
-from pdrm.machines.tables import Table, tabulate
+from pdrm.machines.tables import Table, settle_table, tabulate
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case
@@ -143,7 +143,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
 
 def best(solver: WholeStack, place: int, state: int, stack: tuple[int, ...]) -> float:
     """The value of a configuration."""
-    state, stack, paid = rest(solver.table, state, stack)
+    state, stack, paid = settle_table(solver.table, state, stack)
     if state >= solver.table.first_final or solver.world.terminal[place]:
         return paid
     values = solver.action_values(place, state, stack)
@@ -182,8 +182,8 @@ def move_once(
     for a in range(1 if silent >= 0 else world.next.shape[1]):
         move = silent if silent >= 0 else int(table.move[u, world.label[s, a], z])
         place, time = (s, 0) if silent >= 0 else (int(world.next[s, a]), 1)
-        state, pushed, paid = read_move(table, move, (z,))
-        pushed = (*pushed, 0) if z == 0 and 0 not in pushed else pushed
+        state, paid = int(table.target[move]), float(table.reward[move])
+        pushed = (*table.push[move, : table.pushes[move]][::-1].tolist(), *(z,)[table.pops[move] :])
         r = DISCOUNT**time * (paid + (0.0 if silent >= 0 else float(world.reward[s, a])))
         other, ways = follow(found, table, place, state, pushed)
         constant = max(constant, r + DISCOUNT**time * other)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import isfinite
 from random import Random
 
-from pdrm.analysis.values import bound_values
+from pdrm.analysis.value_iteration import bound_values
 from pdrm.product.finite_kernel import Bound, FiniteProduct
 from tests.properties.plain_product import (
     END,

@@ -24,8 +24,9 @@ import numpy.typing as npt
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import Row
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
-from pdrm.analysis.values import SolvedValues, ValuedProduct, iterate
-from pdrm.analysis.values_kernel import measure_occupancy, sort_states
+from pdrm.analysis.value_iteration import iterate, sort_states
+from pdrm.analysis.values import SolvedValues, ValuedProduct, find_action_values
+from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
@@ -117,18 +118,6 @@ class Loss:
 def name_state(product: FiniteProduct, x: int) -> Row:
     """The environment state, machine state and stack of a product state."""
     return int(product.place[x]), product.machine_state(x), product.stack(x)
-
-
-def find_action_values(
-    values: ValuedProduct, value: Floats, states: Numbers | slice = slice(None)
-) -> Floats:
-    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
-    product = values.product
-    following = product.next[states]
-    later = np.where(following != END, value[following], 0.0)
-    paid = product.reward[states] + values.discount * later
-    q = (product.probability[product.place[states]] * paid).sum(axis=2)
-    return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
 def walk(
@@ -364,7 +353,7 @@ class _Branching(_BestFirst):
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
-        self._swept = sort_states(self.product.steps, self.discount, self.product.expanded)
+        self._swept = sort_states(self.product, self.discount)
         begin = np.zeros(self.count + 1)
         np.add.at(begin, self.product.starts, self.product.start_probability)
         self.visits = begin[:-1]
@@ -416,7 +405,7 @@ class _Branching(_BestFirst):
         """Narrow upper (sign 1) or lower bounds (-1), in place, with one action allowed in some classes (-1: with all)."""
         only, swept = policy[self.klass][self._swept.order, np.newaxis], self._swept
         allowed = (only < 0) | (only == self.actions)
-        value, error, _ = iterate(
+        value, error = iterate(
             swept._replace(paid=np.where(allowed, swept.paid, -inf)),
             self.discount, self.tolerance / 8, self.values.slack, bound, deadline,
         )  # fmt: skip
@@ -447,7 +436,7 @@ def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Dead
 def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
     """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
     product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
-    ways = SolvedValues(values.solution, product)
+    ways = SolvedValues(values.solver, product)
     for _ in walk_optimal(ways, product.starts):
         if len(product) > MOST_ON_WAYS or deadline.over:
             break

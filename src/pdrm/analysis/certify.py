@@ -173,7 +173,7 @@ class _Maker:
         """The operators of all heads from which nothing depends on chance, and the ranges of their exits."""
         values = self.values
         if isinstance(values, SolvedValues):
-            solver = values.solution.solver
+            solver = values.solver
         else:
             solver = solve_certain(self.task, values.discount)
         after = {

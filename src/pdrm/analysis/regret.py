@@ -11,9 +11,9 @@ from math import inf
 
 import numpy as np
 
-from pdrm.analysis.best_policy import Classes, find_action_values
+from pdrm.analysis.best_policy import Classes
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
+from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, find_action_values
 from pdrm.product.finite_kernel import END, Floats, Numbers
 
 PAIRS = 200

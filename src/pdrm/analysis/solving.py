@@ -1,29 +1,27 @@
-"""Optimal play with the whole stack: the value and the optimal actions of every configuration.
+"""Optimal play with the whole stack: the value and the optimal actions of every configuration, with a proved error.
 
-`find_solution` takes a finite domain whose moves are deterministic (its starts may be random) and any
-pushdown reward machine. It finds the operators of `whole_stack`, from which the value with any
-stack is composed, with a proved error. The problem is the discounted one, without a step limit.
+If moves have no chance (starts may be random), the operators of `whole_stack` give the value with any stack. Else the finite
+product is solved, if finitely many configurations can be reached. The problem is the discounted one, without a step limit.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pdrm.analysis.top_bounds import check_discount
+from pdrm.analysis.deadline import Deadline
+from pdrm.analysis.top_bounds import check_discount, measure_silence
+from pdrm.analysis.value_iteration import bound_values
 from pdrm.analysis.whole_stack import (
     HEIGHT,
-    Size,
+    UndefinedHead,
     WholeStack,
     check_deterministic,
-    measure_silence,
-    rest,
     world_of,
 )
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike
@@ -31,6 +29,7 @@ from pdrm.errors import (
     BadSetting,
     OutOfTime,
     PdrmError,
+    StochasticMoves,
     UnboundedStep,
     UndefinedMove,
     UnknownConfiguration,
@@ -38,10 +37,19 @@ from pdrm.errors import (
 )
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Symbols, Table, begin_table, step_table, tabulate
+from pdrm.machines.tables import (
+    Symbols,
+    Table,
+    TableStep,
+    begin_table,
+    settle_table,
+    step_table,
+    tabulate,
+)
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import Floats
-from pdrm.task import Task
+from pdrm.product.finite_kernel import END, FiniteProduct, Floats
+from pdrm.product.task_findings import warn_of_tasks
+from pdrm.task import DomainLike, MachineLike, Task
 
 SECONDS = 60.0
 """The time limit of solving."""
@@ -49,14 +57,14 @@ PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
 USELESS = 0.01
 """An error is an error message if it is a larger share of the values and rewards than this."""
+MOST_STATES = 1_000_000
 MOST_SHOWN = 20
 """Starts that a notebook shows."""
 SOON = 3.0
 """Seconds for solving a task just to compare what was learnt with the optimal value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(NamedTuple):
     """A way in which an episode may begin."""
 
     chance: float
@@ -67,34 +75,105 @@ class Begin:
     stack: Stack
 
 
+class ProductSize(NamedTuple):
+    """The numbers that are kept."""
+
+    states: int
+
+
+class SolvedProduct:
+    """Values of all configurations that can be reached, if these are finitely many."""
+
+    undefined: UndefinedHead | None = None
+
+    def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
+        self.product, self.table, self.discount = product, product.table, discount
+        self.size = ProductSize(len(product))
+        bounds = bound_values(product, discount, 1e-12, deadline)
+        self._value = (bounds.lower + bounds.upper) / 2
+        self._error = bounds.width / 2 + bounds.slack
+
+    def error_at(self, height: int) -> float:
+        """The proved error of every value, rounding included."""
+        return self._error
+
+    def action_values(self, place: int, state: int, symbols: Symbols) -> Floats:
+        """[action]: the value of each."""
+        product = self.product
+        alike = (product.place == place) & (product.states.state[: len(product)] == state)
+        for x in np.flatnonzero(alike).tolist():
+            if product.stacks.stack_of(int(product.states.node[x])) == symbols:
+                after = product.next[x]
+                later = np.where(after != END, self._value[after], 0.0)
+                paid = product.probability[place] * (product.reward[x] + self.discount * later)
+                values: Floats = paid.sum(axis=1)
+                return values
+        raise UnknownConfiguration(
+            "this configuration cannot be reached",
+            fix="with chance, only configurations that can be reached are solved",
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TaskSolution(ABC):
-    """Optimal values and actions of a task's configurations, with a proved error."""
+class Solution:
+    r"""Optimal values and actions, with the whole stack in view.
+
+    >>> solution = solve("maze-5x5")
+    >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
+    (91356.433, ('d',))
+    >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
+    (('u',), True)
+    >>> from pdrm.domains.finite_domain import from_arrays
+    >>> coin = from_arrays("coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9, probability=[[[0.5, 0.5]]])
+    >>> machine = "name m\nevents a b\nstack #\nstart u\nfinal done\notherwise stay 0\nu -> done : b, # / #, 1\n"
+    >>> round(solve(coin, machine, discount=0.5).start_value, 9)
+    0.666666667
+    """
 
     task: Task
     discount: float
+    solver: WholeStack | SolvedProduct
 
-    @property
-    @abstractmethod
-    def table(self) -> Table:
-        """The machine's moves."""
+    def __repr__(self) -> str:
+        """The value and the best actions at the start, and how to ask about another state and stack.
 
-    @property
-    @abstractmethod
-    def error(self) -> float:
-        """A proved bound of the error of a value."""
+        >>> print(repr(solve("maze-5x5")))
+        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
+        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
+        """
+        head = (
+            f"<Solution of {self.task.name} with {self.machine.name}:"
+            f" value from the start {self.start_value:.6g}"
+        )
+        if not self.begins:
+            return f"{head}>"
+        first = self.begins[0][2:]
+        best = " or ".join(self.actions(*first)) or "nothing"
+        asked = f".value{first!r}, .actions(…), .action_values(…)"
+        arguments = "state (number or name), machine state, stack (top first)"
+        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
 
-    @abstractmethod
-    def error_at(self, height: int) -> float:
-        """The same for stacks of up to that height."""
+    def _repr_html_(self) -> str:
+        from pdrm.drawing.markup import html, table
 
-    @abstractmethod
-    def measure(self) -> dict[str, int]:
-        """The numbers that are kept, by name."""
-
-    @abstractmethod
-    def _find_values(self, place: int, state: int, symbols: Symbols) -> Floats:
-        """[action]: the values at a configuration in which an action is to be taken."""
+        first = (
+            f"{self.task.name} with machine {self.machine.name},"
+            f" discount {self.discount:g}, no step limit"
+        )
+        value = f"the optimal value from the start is {self.start_value:.6g}"
+        rows = [
+            [
+                self.domain.describe(s),
+                u,
+                " ".join(stack),
+                f"{self.value(s, u, stack):.6g}",
+                " or ".join(self.actions(s, u, stack)) or "nothing",
+            ]
+            for _, _, s, u, stack in self.begins[:MOST_SHOWN]
+        ]
+        heads = ["start", "machine", "stack", "value", "best actions"]
+        said = html("p", first, html("br"), f"{value} (proved error {self.error:.1e})")
+        return said + table(heads, rows, [3])
 
     @property
     def domain(self) -> FiniteDomain:
@@ -103,6 +182,23 @@ class TaskSolution(ABC):
     @property
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
+
+    @property
+    def table(self) -> Table:
+        """The machine's moves."""
+        return self.solver.table
+
+    @property
+    def error(self) -> float:
+        """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
+
+        Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
+        """
+        return self.error_at(HEIGHT)
+
+    def error_at(self, height: int) -> float:
+        """The same for stacks of up to that height."""
+        return self.solver.error_at(height)
 
     def value(self, s: StateLike, u: str, stack: Stack) -> float:
         """The optimal value of a configuration, with what pending silent moves pay.
@@ -113,22 +209,28 @@ class TaskSolution(ABC):
             stack: The stack, top first.
         """
         found = self.action_values(s, u, stack)
-        return max(found.values()) if found else self._rest(s, u, stack)[3]
+        return max(found.values()) if found else self._settle(u, stack).reward
 
     def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
         """The value of each action, if one acts optimally from then on; none if the episode is over.
 
         If silent moves are pending, these come first.
 
-        >>> found = find_solution(Task("maze-5x5")).action_values(3, "return", ("d", "#"))
+        >>> found = solve("maze-5x5").action_values(3, "return", ("d", "#"))
         >>> found["u"] > 0 > found["l"]
         True
         """
-        place, state, symbols, paid = self._rest(s, u, stack)
+        place, (state, symbols, paid) = self.find_state(s), self._settle(u, stack)
         if state >= self.table.first_final or self.domain.arrays.terminal[place]:
             return {}
-        values = self._find_values(place, state, symbols).tolist()
-        return {name: paid + value for name, value in zip(self.domain.actions, values, strict=True)}
+        values = self.solver.action_values(place, state, symbols)
+        missing = self.solver.undefined
+        for action in np.flatnonzero(np.isnan(values)).tolist():
+            missing = missing or UndefinedHead(place, state, symbols[0] if symbols else 0, action)
+        if missing is not None:
+            raise self._undefined(missing)
+        names = self.domain.actions
+        return {name: paid + value for name, value in zip(names, values.tolist(), strict=True)}
 
     def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
         """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
@@ -141,11 +243,7 @@ class TaskSolution(ABC):
         best = max(found.values(), default=0.0)
         return tuple(name for name, value in found.items() if value >= best - close)
 
-    @property
-    def relative_error(self) -> float:
-        """The error as a share of the largest value at a start, or of 1 if these are smaller."""
-        values = [abs(self.value(one.s, one.u, one.stack)) for one in self.begins]
-        return self.error / max(1.0, *values)
+    # --- From the start
 
     @cached_property
     def begins(self) -> tuple[Begin, ...]:
@@ -160,22 +258,25 @@ class TaskSolution(ABC):
                     after = step_table(self.table, state, symbols, label)
                     state, symbols, paid = after.state, after.stack, paid + after.reward
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
-                name = (*self.machine.states, *self.machine.final)[state]
-                found.append(Begin(chance, paid, s, name, stack))
+                found.append(Begin(chance, paid, s, self._states[state], stack))
         return tuple(found)
 
     @property
     def start_value(self) -> float:
         """The value of an episode over its starts, with what is paid before the first action."""
-        begins = self.begins
-        total = sum(one.chance for one in begins)
-        worth = [one.chance * (one.paid + self.value(one.s, one.u, one.stack)) for one in begins]
+        total = sum(one.chance for one in self.begins)
+        worth = [one.chance * (one.paid + self.value(*one[2:])) for one in self.begins]
         return sum(worth) / total
+
+    @property
+    def _largest_value(self) -> float:
+        """The largest value at a start, or 1 if these are smaller."""
+        return max([1.0, *(abs(self.value(*one[2:])) for one in self.begins)])
 
     def record(self) -> dict[str, Any]:
         """The solution at the starts as JSON values."""
         starts = [
-            {"chance": one.chance, "paid": one.paid, **self.record_at(one.s, one.u, one.stack)}
+            {"chance": one.chance, "paid": one.paid, **self.record_at(*one[2:])}
             for one in self.begins
         ]
         return {
@@ -184,9 +285,9 @@ class TaskSolution(ABC):
             "discount": self.discount,
             "value_from_start": self.start_value,
             "error": self.error,
-            "relative_error": self.relative_error,
+            "relative_error": self.error / self._largest_value,
             "starts": starts,
-            "size": self.measure(),
+            "size": self.solver.size._asdict(),
         }
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
@@ -208,7 +309,8 @@ class TaskSolution(ABC):
     def find_state(self, called: StateLike) -> int:
         """The number of an environment state, given by number, name, or row and column.
 
-        >>> find_solution(Task("maze-5x5")).find_state("row 3, column 3"), find_solution(Task("maze-5x5")).find_state((3, 3))
+        >>> solution = solve("maze-5x5")
+        >>> solution.find_state("row 3, column 3"), solution.find_state((3, 3))
         (7, 7)
         """
         if called in self._states and called not in self.domain.state_names:
@@ -219,133 +321,86 @@ class TaskSolution(ABC):
         return self.domain.find_state(called)
 
     @cached_property
-    def _states(self) -> dict[str, int]:
-        names = (*self.machine.states, *self.machine.final)
-        return {name: number for number, name in enumerate(names)}
+    def _states(self) -> tuple[str, ...]:
+        return (*self.machine.states, *self.machine.final)
 
-    @cached_property
-    def _symbols(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.machine.stack, start=1)}
+    def _settle(self, u: str, stack: Stack) -> TableStep:
+        """The machine in numbers, after its silent moves, and what these pay."""
+        machine = self.machine
+        state = self._find_name("state", u, self._states)
+        symbols = (1 + self._find_name("stack symbol", one, machine.stack) for one in stack)
+        return settle_table(self.table, state, tuple(symbols))
 
-    def _rest(self, s: StateLike, u: str, stack: Stack) -> tuple[int, int, Symbols, float]:
-        """A configuration in numbers, after its silent moves, and what these pay."""
-        place = self.find_state(s)
-        if u not in self._states:
-            fault = f"`{u}` is not a state of machine `{self.machine.name}`"
-            raise UnknownConfiguration(fault, fix=did_you_mean(str(u), self._states))
-        for symbol in stack:
-            if symbol not in self._symbols:
-                fault = f"`{symbol}` is not a stack symbol of machine `{self.machine.name}`"
-                raise UnknownConfiguration(fault, fix=did_you_mean(str(symbol), self._symbols))
-        symbols = tuple(self._symbols[symbol] for symbol in stack)
-        return (place, *rest(self.table, self._states[u], symbols))
+    def _find_name(self, kind: str, name: str, names: tuple[str, ...]) -> int:
+        if name not in names:
+            fault = f"`{name}` is not a {kind} of machine `{self.machine.name}`"
+            raise UnknownConfiguration(fault, fix=did_you_mean(str(name), names))
+        return names.index(name)
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Solution(TaskSolution):
-    """Optimal values and actions, with the whole stack in view.
-
-    >>> solution = find_solution(Task("maze-5x5"))
-    >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
-    (91356.433, ('d',))
-    >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
-    (('u',), True)
-    """
-
-    solver: WholeStack
-
-    def __repr__(self) -> str:
-        """The value and the best actions at the start, and how to ask about another state and stack.
-
-        >>> print(repr(find_solution(Task("maze-5x5"))))
-        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
-        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
-        """
-        head = (
-            f"<Solution of {self.task.name} with {self.machine.name}:"
-            f" value from the start {self.start_value:.6g}"
-        )
-        if not self.begins:
-            return f"{head}>"
-        first = self.begins[0]
-        best = " or ".join(self.actions(first.s, first.u, first.stack)) or "nothing"
-        asked = f".value({first.s}, {first.u!r}, {first.stack!r}), .actions(…), .action_values(…)"
-        arguments = "state (number or name), machine state, stack (top first)"
-        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
-
-    def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html, table
-
-        first = (
-            f"{self.task.name} with machine {self.machine.name},"
-            f" discount {self.discount:g}, no step limit"
-        )
-        value = f"the optimal value from the start is {self.start_value:.6g}"
-        rows = [
-            [
-                self.domain.describe(one.s),
-                one.u,
-                " ".join(one.stack),
-                f"{self.value(one.s, one.u, one.stack):.6g}",
-                " or ".join(self.actions(one.s, one.u, one.stack)) or "nothing",
-            ]
-            for one in self.begins[:MOST_SHOWN]
-        ]
-        heads = ["start", "machine", "stack", "value", "best actions"]
-        said = html("p", first, html("br"), f"{value} (proved error {self.error:.1e})")
-        return said + table(heads, rows, [3])
-
-    @property
-    def error(self) -> float:
-        """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
-
-        Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
-        """
-        return self.error_at(HEIGHT)
-
-    def error_at(self, height: int) -> float:
-        """The same for stacks of up to that height."""
-        return self.solver.error_at(height)
-
-    @property
-    def size(self) -> Size:
-        """The numbers that are kept: entries, exits, lines, and all together."""
-        return self.solver.size
-
-    @property
-    def table(self) -> Table:
-        return self.solver.table
-
-    def measure(self) -> dict[str, int]:
-        return self.size._asdict()
-
-    def _find_values(self, place: int, state: int, symbols: Symbols) -> Floats:
-        values = self.solver.action_values(place, state, symbols)
-        missing = self.solver.undefined
-        if missing is not None:
-            raise self._undefined(missing.state, missing.place, missing.action, missing.symbol)
-        for action in np.flatnonzero(np.isnan(values)).tolist():
-            raise self._undefined(state, place, action, symbols[0] if symbols else 0)
-        return values
-
-    def _undefined(self, state: int, place: int, action: int, symbol: int) -> UndefinedMove:
-        label = self.domain.labels[int(self.solver.world.label[place, action])]
+    def _undefined(self, missing: UndefinedHead) -> UndefinedMove:
+        arrays = self.domain.arrays
+        outcome = arrays.probability[missing.place, missing.action].argmax()
+        label = self.domain.labels[arrays.label[missing.place, missing.action, outcome]]
+        symbol = missing.symbol
         top = f"top {self.machine.stack[symbol - 1]}" if symbol else "an empty stack"
         return UndefinedMove(
             f"the machine `{self.machine.name}` has no move for the label"
-            f" `{label_text(label)}` in state `{[*self._states][state]}` with {top}",
+            f" `{label_text(label)}` in state `{self._states[missing.state]}` with {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
         )
 
 
-def find_solution(
-    chosen: Task,
+# --- Solving
+
+
+def solve(
+    task: Task | DomainLike,
+    machine: MachineLike | None = None,
+    *,
     discount: float | None = None,
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
-    """Solve a task whose moves have no chance; `product_solution.solve` is for everyone."""
-    gamma = chosen.discount if discount is None else discount
+    """Solve a task: optimal values and actions with the whole stack in view, with a proved error.
+
+    Without chance the stack may be any; with chance, the configurations that can be reached must be finitely many.
+    A step limit is not part of the problem.
+
+    Args:
+        task: A `Task`, or a finite domain.
+        machine: The machine, unless the domain comes with one.
+        discount: γ (default: the task's).
+        precision: The error to aim at, as a share of the largest value.
+        seconds: The time limit; then `OutOfTime` is raised (None for no limit).
+
+    Example:
+        >>> solution = solve("paint", discount=0.9)
+        >>> round(solution.value(0, "ask", ("stain", "stain", "#")), 9), solution.actions(0, "ask", ("stain", "stain", "#"))
+        (-0.666666667, ('ask_2',))
+    """
+    chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    warn_of_tasks(chosen)
+    compile_solver()
+    try:
+        return find_solution(chosen, discount, precision, seconds)
+    except StochasticMoves:
+        gamma, deadline = chosen.discount if discount is None else discount, Deadline(seconds)
+        product = FiniteProduct(chosen.finite, chosen.pushdown)
+        while product.frontier.size:
+            if deadline.over or len(product) > MOST_STATES:
+                raise
+            product.expand(product.frontier)
+        return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))
+
+
+def find_solution(
+    task: Task,
+    discount: float | None = None,
+    precision: float = PRECISION,
+    seconds: float | None = SECONDS,
+) -> Solution:
+    """Solve a task whose moves have no chance, by its operators."""
+    gamma = task.discount if discount is None else discount
     check_discount(gamma)
     if not 0 < precision < 1:
         raise BadSetting(
@@ -353,25 +408,23 @@ def find_solution(
         )
     if seconds is not None and not seconds > 0:
         raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, such as 60")
-    check_deterministic(chosen.finite)
-    table = tabulate(chosen.pushdown, chosen.finite.labels)
-    solver = WholeStack(world_of(chosen.finite.arrays), table, gamma, precision=precision)
-    solution = Solution(chosen, gamma, solver)
+    check_deterministic(task.finite)
+    table = tabulate(task.pushdown, task.finite.labels)
+    solver = WholeStack(world_of(task.finite.arrays), table, gamma, precision=precision)
+    solution = Solution(task, gamma, solver)
     solver.until = inf if seconds is None else monotonic() + seconds
     try:
-        for one in solution.begins:
-            solution.value(one.s, one.u, one.stack)
+        largest = solution._largest_value
     except TimeoutError:
-        fault = f"`{chosen.name}` was not solved within {seconds:g} seconds"
+        fault = f"`{task.name}` was not solved within {seconds:g} seconds"
         more = max(SECONDS, 10 * (seconds or 0.0))
         fix = f"allow more: seconds={more:g}, or have check_k bound the value"
         raise OutOfTime(fault, fix=fix) from None
     solver.until = inf
-    values = [abs(solution.value(one.s, one.u, one.stack)) for one in solution.begins]
-    scale = max(1.0, solver.largest_paid, *values)
+    scale = max(largest, solver.largest_paid)
     if solution.error > max(USELESS * scale, precision * solver.largest):
         raise UnboundedStep(
-            f"the values of `{chosen.name}` are known to ± {solution.error:.2g} only: silent moves"
+            f"the values of `{task.name}` are known to ± {solution.error:.2g} only: silent moves"
             " are paid again and again",
             fix="pay in the rules that read a label, or use a smaller discount",
         )
@@ -392,15 +445,6 @@ def find_optimal_value(task: Task, discount: float) -> float | None:
         return find_solution(task, discount, seconds=SOON).start_value
     except PdrmError:
         return None
-
-
-HEADS_PER_SECOND, HORIZON = 3_000, 100
-
-
-def estimate_seconds(task: Task, discount: float) -> float:
-    """The seconds that solving a task takes, about."""
-    heads = task.finite.states * len(task.pushdown.states) * (len(task.pushdown.stack) + 1)
-    return heads / HEADS_PER_SECOND / (1 - discount) / HORIZON
 
 
 @cache

@@ -1,20 +1,20 @@
-"""Bounds of the value of a configuration that has not been explored, by its top symbol and the height of its stack.
+"""Bounds of values that are known before anything is solved: for every policy, and for the best one by the top of the stack alone.
 
-A step is bounded by every outcome it can have, whatever lies below the top symbol. If silent moves that pop are paid, values grow
-with the height of the stack, and then they are bounded by A + B · height alone.
+If silent moves that pop are paid, values grow with the height of the stack, and are bounded by A + B · height alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.values_kernel import TopSteps, tighten_by_top
-from pdrm.analysis.whole_stack import measure_silence
+from pdrm.analysis.values_kernel import narrow_by_top
 from pdrm.errors import BadSetting, NoDiscount
-from pdrm.machines.tables import Table
+from pdrm.machines.tables import UNDEFINED_MOVE, Table
 from pdrm.product.finite_kernel import FiniteProduct, Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -22,8 +22,8 @@ TINY = float(np.finfo(np.float64).tiny)
 LARGEST = 1e280
 """The largest value whose rounding still fits in a float."""
 SWEEPS = 2_000
-MOST_OUTCOMES = 10_000
-"""Outcomes of one step that are followed at most."""
+BETWEEN = 50
+"""Sweeps between two looks at the clock."""
 
 
 def check_discount(discount: float) -> None:
@@ -35,8 +35,11 @@ def check_discount(discount: float) -> None:
         )
 
 
+# --- For every policy
+
+
 class Bounds(NamedTuple):
-    """Between which numbers every value lies, for any policy: from `low - low_slope · height` to `high + high_slope · height`."""
+    """Between which numbers every value lies: from `low - low_slope · height` to `high + high_slope · height`."""
 
     low: float
     high: float
@@ -46,119 +49,180 @@ class Bounds(NamedTuple):
     """More than the arithmetic of one update of a value can be wrong."""
 
 
-def bound_all(product: FiniteProduct, discount: float) -> Bounds:
-    """Bound the value of every policy: as if each step paid the least, or the most, that any step pays."""
-    arrays, table, gap = product.domain.arrays, product.table, 1.0 - discount
-    own = arrays.reward[arrays.probability > 0]
-    final = table.target >= table.first_final
-    ends = bool(arrays.terminal.any()) or product.bound.rule != "open"
-    silent = table.silent[table.silent >= 0]
-    silence = measure_silence(table)
-    chain = silence.per_step
-    ranges, slopes = [], []
+def bound_all(
+    own: Floats,
+    table: Table,
+    lasting: Floats,
+    silence: Silence,
+    discount: float,
+    outcomes: int = 1,
+) -> Bounds:
+    """Bound the value of every policy: as if each step paid the least, or the most, that any step pays.
+
+    Args:
+        own: What the environment pays.
+        table: The machine.
+        lasting: What its moves pay after which an episode may continue.
+        silence: Its silent moves.
+        discount: γ.
+        outcomes: The outcomes of an action, at most.
+    """
+    silent_paid = table.reward[table.silent[table.silent != UNDEFINED_MOVE]]
+    ends, slopes = [], []
     for extreme in (np.min, np.max):
-        step = float(extreme(own, initial=0.0) if not own.size else extreme(own))
-        free = float(extreme([*table.reward[silent], 0.0]))
-        lasting = table.reward if ends else table.reward[~final]
-        on = step + float(extreme(lasting)) + chain * free
-        off = step + float(extreme(table.reward)) + chain * free
-        ranges.append(float(extreme([on / gap, off])))
-        slopes.append(silence.per_symbol * abs(free))
-    (low, high), largest = ranges, float(np.abs(own).max(initial=0.0))
-    size = largest + float(np.abs(table.reward).max(initial=0.0)) * (2 + chain)
-    size += max(abs(low), abs(high))
+        paid = extreme(own, initial=0.0)
+        each = float(extreme(silent_paid, initial=0.0))
+        silent = silence.per_step * each
+        for_ever = (paid + extreme(lasting) + silent) / (1 - discount) + silent
+        ends.append(float(extreme([for_ever, paid + extreme(table.reward) + silent])))
+        slopes.append(silence.per_symbol * abs(each))
+    largest = float(np.abs(own).max(initial=0.0))
+    size = largest + float(np.abs(table.reward).max()) * (2 + silence.per_step)
+    size += max(map(abs, ends))
     if not size < LARGEST:
         raise BadSetting(
             f"rewards of {largest:g} add up to more than a float can hold",
             fix="use smaller rewards, or a discount further below 1",
         )
-    slack = 4 * (product.next.shape[2] + 3 + chain) * (EPSILON * size + TINY)
-    margin = slack / gap
-    return Bounds(low - margin, high + margin, slopes[0], slopes[1], slack)
+    slack = 4 * (outcomes + 3 + silence.per_step) * (EPSILON * size + TINY)
+    return Bounds(ends[0], ends[1], slopes[0], slopes[1], slack)
 
 
-def abstract_steps(table: Table) -> TopSteps | None:
-    """Find all outcomes of all steps of a machine, or None if there are too many.
+# --- By the top of the stack
+
+
+class FrontierBounds:
+    """Bounds on the values of a product's states without exploring further."""
+
+    def __init__(
+        self, product: FiniteProduct, discount: float, deadline: Deadline | None = None
+    ) -> None:
+        self.product, self.discount, self.deadline = product, discount, deadline or Deadline()
+        arrays = product.domain.arrays
+        own = arrays.reward[arrays.probability > 0]
+        table, outcomes = product.table, product.next.shape[2]
+        lasting = table.reward[table.target < table.first_final]
+        found = bound_all(own, table, lasting, measure_silence(table), discount, outcomes)
+        self.slack = found.slack
+        self.margin = found.slack / (1 - discount)
+        """More than the arithmetic of all updates can be wrong."""
+        self.all = found._replace(low=found.low - self.margin, high=found.high + self.margin)
+
+    @cached_property
+    def by_top(self) -> tuple[Floats, Floats] | None:
+        """Lower and upper bounds of optimal values by [environment state, machine state, top symbol], if those of all can be narrowed."""
+        product, every = self.product, self.all
+        if product.bound.rule != "open" or every.low_slope or every.high_slope or not self.discount:
+            return None
+        arrays, table = product.domain.arrays, product.table
+        close = 1e-9 * (1 + every.high - every.low)
+        found = []
+        for sign, bound in ((-1.0, every.low), (1.0, every.high)):
+            value = np.full((len(arrays.terminal), *table.silent.shape), bound)
+            value[:, table.first_final :] = 0.0
+            sweeps, done = 0, False
+            while not done and sweeps < SWEEPS and not self.deadline.over:
+                done = narrow_by_top(
+                    arrays.next, arrays.label, arrays.reward, product.probability, arrays.terminal,
+                    table, self.discount, sign, 0.0, 0.0, close, BETWEEN, value,
+                )  # fmt: skip
+                sweeps += BETWEEN
+            found.append(value / self.discount + sign * self.margin)
+        return found[0], found[1]
+
+    def of(self, begin: int) -> tuple[Floats, Floats]:
+        """Bounds of the optimal values of the states from number `begin` on."""
+        if self.by_top is None:
+            return self.of_all(begin)
+        states, count = self.product.states, len(self.product)
+        top = self.product.stacks.symbol[states.node[begin:count]]
+        at = states.place[begin:count], states.state[begin:count], top
+        return self.by_top[0][at], self.by_top[1][at]
+
+    def of_all(self, begin: int) -> tuple[Floats, Floats]:
+        """Bounds of the values of every policy."""
+        product, every = self.product, self.all
+        height = product.stacks.height[product.states.node[begin : len(product)]].astype(float)
+        return every.low - every.low_slope * height, every.high + every.high_slope * height
+
+
+# --- Silent moves
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A bound on the number of silent moves: in n steps from a stack of height h, counted with the
+    discount, at most `per_step` for each step, and `per_symbol * h`.
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
-    >>> steps = abstract_steps(tabulate(catalogue("echo"), [frozenset({"a"})]))
-    >>> steps.top[steps.first[0, 0, 1] : steps.first[0, 0, 2]].tolist()
-    [2]
+    >>> measure_silence(tabulate(catalogue("paint"), [frozenset({"soap_3"})]))
+    Silence(per_step=5, per_symbol=0, pushed=4)
     """
-    states, labels, tops = table.move.shape
-    first = np.zeros((states, labels, tops + 1), np.int32)
-    rows: list[tuple[int, int, float]] = []
-    known: dict[tuple[int, int], list[tuple[int, int, float]] | None] = {}
-    for u in range(table.first_final):
-        for label in range(labels):
-            for top in range(tops):
-                first[u, label, top] = len(rows)
-                move = int(table.move[u, label, top])
-                if (move, top) not in known:
-                    known[move, top] = _find_outcomes(table, move, top)
-                found = known[move, top]
-                if found is None:
-                    return None
-                rows += found
-            first[u, label, tops] = len(rows)
-    state, top_after, paid = zip(*rows, strict=True) if rows else ((), (), ())
-    return TopSteps(
-        first, np.array(state, np.int32), np.array(top_after, np.int32), np.array(paid, np.float64)
-    )
+
+    per_step: int
+    per_symbol: int
+    pushed: int
+    """The symbols that a step adds to the stack, at most."""
+
+    @property
+    def grows(self) -> bool:
+        """True if their number grows with the height of the stack."""
+        return self.per_symbol > 0
 
 
-def _find_outcomes(table: Table, move: int, top: int) -> list[tuple[int, int, float]] | None:
-    """State, top and pay after a move and its silent moves, for every stack below the top symbol."""
-    if move < 0:
-        return []
-    todo = [(move, (top,) if top else (), top == 0, 0.0)]
-    """A move to take, the known symbols top first, whether the stack ends below them, what was paid."""
-    seen, found = set(todo), set[tuple[int, int, float]]()
+def measure_silence(table: Table) -> Silence:
+    """Count silent moves; there must be no endless ones, which a machine is checked for."""
+    used: dict[tuple[int, int], tuple[int, int | None]] = {}
+    """The silent moves from a head until its symbol is gone, and the state then (None: they end before)."""
+    todo = [(state, symbol) for state, symbol in np.argwhere(table.silent >= 0).tolist()]
     while todo:
-        taken, symbols, ends, paid = todo.pop()
-        u = int(table.target[taken])
-        pushed = tuple(reversed(table.push[taken, : table.pushes[taken]].tolist()))
-        after = pushed + symbols[int(table.pops[taken]) :]
-        paid += float(table.reward[taken])
-        stacks = [(after, ends)]
-        if not after and not ends:  # any symbol may be revealed, or the end of the stack
-            stacks = [((symbol,), False) for symbol in range(1, table.move.shape[2])] + [((), True)]
-        for stack, over in stacks:
-            shown = stack[0] if stack else 0
-            silent = int(table.silent[u, shown])
-            following = silent, stack, over, paid
-            if silent < 0:
-                found.add((u, shown, paid))
-            elif following not in seen:
-                seen.add(following)
-                todo.append(following)
-        if len(seen) > MOST_OUTCOMES:
+        missing = []
+        for head in todo:
+            found = _use_up(table, head, used)
+            if found is None:
+                missing.append(head)
+            else:
+                used[head] = found
+        todo = missing
+    each = max((moves for moves, _ in used.values()), default=0)
+    pushed = (int(table.pushes.max(initial=0)) + 1) * (1 + each)
+    after: dict[int, set[int]] = {}
+    for (state, _), (_, left) in used.items():
+        if left is not None:
+            after.setdefault(state, set()).add(left)
+    chain = _longest_chain(after)
+    if chain is None:
+        return Silence(each * (1 + pushed), each, pushed)
+    return Silence(each * (chain + 1), 0, pushed)
+
+
+def _use_up(
+    table: Table, head: tuple[int, int], used: dict[tuple[int, int], tuple[int, int | None]]
+) -> tuple[int, int | None] | None:
+    """The silent moves until the symbol of a head is gone, and the state then; None if other heads must be known first."""
+    move = table.silent[head]
+    symbols = [*table.push[move, : table.pushes[move]][::-1].tolist(), *head[1:]]
+    state, moves = int(table.target[move]), 1
+    for symbol in symbols[: len(symbols) - table.pops[move]]:
+        if table.silent[state, symbol] == UNDEFINED_MOVE:
+            return moves, None
+        if (state, symbol) not in used:
             return None
-    return sorted(found)
+        more, left = used[state, symbol]
+        moves += more
+        if left is None:
+            return moves, None
+        state = left
+    return moves, state
 
 
-def bound_by_top(
-    product: FiniteProduct, discount: float, bounds: Bounds, deadline: Deadline
-) -> tuple[Floats, Floats] | None:
-    """Lower and upper bounds of optimal values by [environment state, machine state, top symbol]; None if only those of all are known."""
-    if product.bound.rule != "open" or bounds.low_slope or bounds.high_slope:
-        return None
-    table = product.table
-    steps = abstract_steps(table)
-    if steps is None:
-        return None
-    world = product.domain.arrays._replace(probability=product.probability)
-    shape = len(world.terminal), table.move.shape[0], table.move.shape[2]
-    precision = 1e-9 * (1 + bounds.high - bounds.low)
-    found = []
-    for sign, value in ((-1.0, bounds.low), (1.0, bounds.high)):
-        values = np.full(shape, value)
-        sweeps, done = 0, False
-        while not done and sweeps < SWEEPS and not deadline.over:
-            done = tighten_by_top(
-                steps, world, table.first_final, discount, precision, bounds.slack, 50, sign, values
-            )
-            sweeps += 50
-        found.append(values)
-    return found[0], found[1]
+def _longest_chain(after: dict[int, set[int]]) -> int | None:
+    """The symbols that silent moves can pop one after the other; None if they are endless."""
+    chain = dict.fromkeys(after, 0)
+    for _ in range(len(after) + 1):
+        longer = {u: 1 + max(chain.get(v, 0) for v in found) for u, found in after.items()}
+        if longer == chain:
+            return max(chain.values(), default=0)
+        chain = longer
+    return None

@@ -15,13 +15,14 @@ earlier. That is γ times its value and, before that, what its pending silent mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 
+from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, measure_silence
+from pdrm.analysis.values_kernel import narrow_by_top
 from pdrm.analysis.whole_stack_kernel import (
     AT,
     CLOCK,
@@ -36,7 +37,6 @@ from pdrm.analysis.whole_stack_kernel import (
     Numbers,
     Ranges,
     World,
-    bound_by_top,
     evaluate,
     evaluate_actions,
     meet,
@@ -46,9 +46,8 @@ from pdrm.analysis.whole_stack_kernel import (
 from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
 from pdrm.machines.stacks import lengthen
-from pdrm.machines.tables import UNDEFINED_MOVE, Symbols, Table
+from pdrm.machines.tables import Symbols, Table
 
-EPSILON = float(np.finfo(np.float64).eps)
 NEGLIGIBLE = 1e-18
 """A power of the discount as small as this changes a value by less than a rounding."""
 MOST_POWERS = 8_000_000
@@ -317,168 +316,66 @@ class WholeStack:
     # --- Ranges
 
     def _find_ranges(self, largest_unknown: float | None) -> Ranges:
-        world, table, gap = self.world, self.table, 1 - self.discount
-        silence = self.silence
+        world, table, silence, gap = self.world, self.table, self.silence, 1 - self.discount
         power = _list_powers(self.discount)
-        known = world.next >= 0
-        own = [*world.reward[known].tolist(), largest_unknown or 0.0, -(largest_unknown or 0.0)]
-        silent_paid = [*table.reward[table.silent[table.silent != UNDEFINED_MOVE]].tolist(), 0.0]
-        bounds = []
-        for extreme in (min, max):
-            step = extreme(own) + extreme(table.reward.tolist())
-            silent = silence.per_step * extreme(silent_paid)
-            bounds.append((step + silent) / gap + silent)
-        lowest, highest = bounds
-        grow_low, grow_high = 0.0, 0.0
-        highest_stack = 0
-        if silence.grows:
-            grow_low = -silence.per_symbol * min(silent_paid)
-            grow_high = silence.per_symbol * max(silent_paid)
-            highest_stack = HEIGHT + silence.pushed * len(power)  # later steps do not count
-        low = np.full(self.shape, lowest)
-        high = np.full(self.shape, highest)
-        low[:, table.first_final :] = 0.0
-        high[:, table.first_final :] = 0.0
-        largest = max(highest, -lowest, float(np.finfo(np.float64).tiny))
-        close = 1e-6 * largest
-        unknown = -inf if largest_unknown is None else highest
-        bound_by_top(world, table, self.discount, low, False, -inf, -grow_low, close, MOST_SWEEPS)
-        bound_by_top(
-            world, table, self.discount, high, True, unknown, grow_high, close, MOST_SWEEPS
-        )
-        wider = 1e-9 * largest
-        least = low.min(axis=2).ravel() - grow_low * highest_stack - wider
-        most = high.max(axis=2).ravel() + grow_high * highest_stack + wider
-        largest = float(max(np.abs(least).max(), np.abs(most).max()))
+        own = world.reward[world.next != NONE]
+        if largest_unknown is not None:
+            own = np.append(own, [largest_unknown, -largest_unknown])
+        every = bound_all(own, table, table.reward, silence, self.discount)
+        largest = max(every.high, -every.low, TINY)
+        highest_stack = HEIGHT + silence.pushed * len(power)  # later steps do not count
+        unknown = -inf if largest_unknown is None else every.high
+        following, label = world.next[..., np.newaxis], world.label[..., np.newaxis]
+        reward, sure = world.reward[..., np.newaxis], np.ones((*world.next.shape, 1))
+
+        def narrow(sign: float, bound: float, slope: float, unknown: float) -> Floats:
+            """[exit]: the upper (1) or lower (-1) bound of what lies below, by the tops that it can have."""
+            value = np.full(self.shape, bound)
+            value[:, table.first_final :] = 0.0
+            narrow_by_top(
+                following, label, reward, sure, world.terminal, table, self.discount,
+                sign, unknown, sign * slope, 1e-6 * largest, MOST_SWEEPS, value,
+            )  # fmt: skip
+            end = (sign * value).max(axis=2).ravel() + slope * highest_stack
+            narrowed: Floats = sign * (end + 1e-9 * largest)
+            return narrowed
+
+        low = narrow(-1.0, every.low, every.low_slope, -inf)
+        high = narrow(1.0, every.high, every.high_slope, unknown)
         self.largest_paid = float(
             np.abs(world.reward).max(initial=0.0) + np.abs(table.reward).max()
         )
+        largest = float(max(np.abs(low).max(), np.abs(high).max()))
         self.largest = largest + self.largest_paid
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
         silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT
-        return Ranges(least, most, power, tolerance, tolerance / (1 + silent_moves))
+        return Ranges(low, high, power, tolerance, tolerance / (1 + silent_moves))
 
 
-# --- Silent moves
+# --- Worlds
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """A bound on the number of silent moves: in n steps from a stack of height h, counted with the
-    discount, at most `per_step` for each step, and `per_symbol * h`.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.machines.tables import tabulate
-    >>> measure_silence(tabulate(catalogue("paint"), [frozenset({"soap_3"})]))
-    Silence(per_step=5, per_symbol=0, pushed=4)
-    """
-
-    per_step: int
-    per_symbol: int
-    pushed: int
-    """The symbols that a step adds to the stack, at most."""
-
-    @property
-    def grows(self) -> bool:
-        """True if their number grows with the height of the stack."""
-        return self.per_symbol > 0
-
-
-def measure_silence(table: Table) -> Silence:
-    """Count silent moves; there must be no endless ones, which a machine is checked for."""
-    used: dict[tuple[int, int], tuple[int, int]] = {}
-    for state, symbol in np.argwhere(table.silent != UNDEFINED_MOVE).tolist():
-        _use_up(table, (state, symbol), used)
-    each = max((moves for moves, _ in used.values()), default=0)
-    pushed = (int(table.pushes.max(initial=0)) + 1) * (1 + each)
-    after: dict[int, set[int]] = {}
-    for (state, _), (_, left) in used.items():
-        if left != NONE:
-            after.setdefault(state, set()).add(left)
-    chain = _longest_chain(after)
-    if chain is None:
-        return Silence(each * (1 + pushed), each, pushed)
-    return Silence(each * (chain + 1), 0, pushed)
-
-
-def _use_up(
-    table: Table, head: tuple[int, int], used: dict[tuple[int, int], tuple[int, int]]
-) -> None:
-    """Find the silent moves until the symbol of a head is gone, and the state then.
-
-    The state is NONE if they end before. Heads that come first are found first.
-    """
-    todo = [head]
-    while todo:
-        state, symbol = todo[-1]
-        move = int(table.silent[state, symbol])
-        if (state, symbol) in used or move == UNDEFINED_MOVE:
-            used.setdefault((state, symbol), (0, NONE))
-            todo.pop()
-            continue
-        moves, missing = 1, None
-        state, pushed, _ = read_move(table, move, (symbol,))
-        for above in pushed:
-            if state >= table.first_final:
-                state = NONE
-            elif (state, above) in used:
-                more, state = used[state, above]
-                moves += more
-            else:
-                missing = (state, above)
-            if state == NONE or missing:
-                break
-        if missing:
-            todo.append(missing)
-        else:
-            used[todo.pop()] = (moves, state)
-
-
-def _longest_chain(after: dict[int, set[int]]) -> int | None:
-    """The symbols that silent moves can pop one after the other; None if they are endless."""
-    chain = dict.fromkeys(after, 0)
-    for _ in range(len(after) + 1):
-        longer = {u: 1 + max(chain.get(v, 0) for v in found) for u, found in after.items()}
-        if longer == chain:
-            return max(chain.values(), default=0)
-        chain = longer
-    return None
-
-
-# --- Worlds and moves
-
-
-def read_move(table: Table, move: int, stack: Symbols) -> tuple[int, Symbols, float]:
-    """The state and stack after one move, and what it pays."""
-    pushed = reversed(table.push[move, : table.pushes[move]].tolist())
-    after = (*pushed, *stack[table.pops[move] :])
-    return int(table.target[move]), after, float(table.reward[move])
-
-
-def rest(table: Table, state: int, stack: Symbols) -> tuple[int, Symbols, float]:
-    """A configuration after its silent moves, and what they pay."""
-    total = 0.0
-    while (move := int(table.silent[state, stack[0] if stack else 0])) != UNDEFINED_MOVE:
-        state, stack, paid = read_move(table, move, stack)
-        total += paid
-    return state, stack, total
+def take_certain(arrays: DomainArrays) -> DomainArrays:
+    """Of each action the outcome that happens, if moves have no chance: one outcome, of probability 1."""
+    happens = arrays.probability.argmax(axis=2)[..., np.newaxis]
+    following, label, reward = (
+        np.ascontiguousarray(np.take_along_axis(array, happens, axis=2))
+        for array in (arrays.next, arrays.label, arrays.reward)
+    )
+    sure = np.ones(following.shape)
+    return arrays._replace(next=following, label=label, reward=reward, probability=sure)
 
 
 def world_of(arrays: DomainArrays) -> World:
-    """The world of a domain whose moves are deterministic: of each action, the outcome that happens.
+    """The world of a domain whose moves are deterministic.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> world_of(domain("maze-5x5").arrays).next.shape
     (8, 4)
     """
-    happens = arrays.probability.argmax(axis=2)[..., np.newaxis]
-    after, label, reward = (
-        np.ascontiguousarray(np.take_along_axis(array, happens, axis=2)[..., 0])
-        for array in (arrays.next, arrays.label, arrays.reward)
-    )
-    return World(
-        after.astype(np.int32), label.astype(np.int32), reward.astype(np.float64), arrays.terminal
-    )
+    certain = take_certain(arrays)
+    following, label, reward = certain.next[..., 0], certain.label[..., 0], certain.reward[..., 0]
+    return World(following, label, reward, arrays.terminal)
 
 
 def check_deterministic(domain: FiniteDomain) -> None:

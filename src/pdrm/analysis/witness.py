@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pdrm.analysis.best_policy import name_state, walk_optimal
-from pdrm.analysis.product_solution import ProductSolution
 from pdrm.analysis.solving import Solution
-from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, take_certain
+from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, certain_product
+from pdrm.analysis.whole_stack import WholeStack
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, FiniteProduct, Floats, actions_to, word_to
+from pdrm.product.finite_kernel import END, Floats, actions_to, word_to
 
 LONGEST = 20
 """Words of a way that are printed."""
@@ -135,10 +135,9 @@ def follow_optimal(values: SolvedValues) -> Followed:
     return Followed(longest, ends=True)
 
 
-def follow_solution(solution: Solution | ProductSolution) -> Followed | None:
+def follow_solution(solution: Solution) -> Followed | None:
     """Follow optimal actions of a solved task; None if moves have chance."""
-    if not isinstance(solution, Solution):
+    solver = solution.solver
+    if not isinstance(solver, WholeStack):
         return None
-    return follow_optimal(
-        SolvedValues(solution, FiniteProduct(take_certain(solution.domain), solution.machine))
-    )
+    return follow_optimal(SolvedValues(solver, certain_product(solution.task, solver)))

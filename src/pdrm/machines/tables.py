@@ -211,6 +211,12 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
     return _follow(table, TableStep(state, stack, 0.0), move)
 
 
+def settle_table(table: Table, state: int, stack: Symbols) -> TableStep:
+    """A configuration after its silent moves, and what these pay."""
+    silent = int(table.silent[state, stack[0] if stack else 0])
+    return _follow(table, TableStep(state, stack, 0.0), silent)
+
+
 def _follow(table: Table, step: TableStep, move: int) -> TableStep:
     """Make a move, and silent ones until none applies."""
     while move != UNDEFINED_MOVE:
