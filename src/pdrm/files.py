@@ -198,26 +198,24 @@ def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
     >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
-    ValueError: it is not an .npz file, or it is damaged
+    ValueError: it is not an .npz file of plain arrays, or it is damaged
     """
+    limit = max(most, len(data))
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
+        arrays: Arrays = {}
+        if size <= limit:
+            with np.load(io.BytesIO(data), allow_pickle=False) as archived:
+                arrays = dict(archived)
     except DAMAGED as error:
-        raise ValueError("it is not an .npz file, or it is damaged") from error
-    if size > max(most, len(data)):
-        raise ValueError(f"its arrays take {size:,} bytes, and {most:,} are the most")
-    name = ""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archived:
-            found = {}
-            for name in archived.files:
-                array = archived[name]
-                need((array.size <= max(most, len(data)), "it has too many entries"))
-                found[name] = np.asarray(array, array.dtype.newbyteorder("="), order="C")
-            return found
-    except DAMAGED as error:
-        raise ValueError(f"its array `{name[:40]}` is damaged or holds Python objects") from error
+        raise ValueError("it is not an .npz file of plain arrays, or it is damaged") from error
+    need((size <= limit, f"its arrays take {size:,} bytes, and {limit:,} are the most"))
+    need((all(array.size <= limit for array in arrays.values()), "it has too many entries"))
+    return {
+        name: np.asarray(array, array.dtype.newbyteorder("="), order="C")
+        for name, array in arrays.items()
+    }
 
 
 def need(*rules: tuple[bool | np.bool_, str]) -> None:

@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.errors import BadSetting, NotHere, did_you_mean
+from pdrm.errors import NotHere, did_you_mean
 from pdrm.lazy import make_frame
 from pdrm.learning.protocol import Policy, Remembering, Test
+from pdrm.learning.settings import check_choice
 from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -167,10 +168,8 @@ def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDA
 
 def check_axes(x: str | None, y: str) -> None:
     """Raise unless curves have these axes."""
-    if x not in (None, *UNIT_OF):
-        raise BadSetting(f"x is {x!r}", fix='x="steps", or x="episodes"')
-    if y not in ("return", "success"):
-        raise BadSetting(f"y is {y!r}", fix='y="return", or y="success"')
+    check_choice("x", "steps" if x is None else x, list(UNIT_OF))
+    check_choice("y", y, ["return", "success"])
 
 
 # --- Episodes with a trained policy
@@ -240,11 +239,6 @@ class Evaluation(dict[str, Any]):
         paid = self.get("mean_discounted_return")
         discounted = "" if paid is None else f" (discounted by {self['discount']:g}: {paid:.6g})"
         return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
-
-    def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html
-
-        return html("p", repr(self).strip("<>"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import joblib
 
-from pdrm.errors import BadSetting, PdrmError, WorkersLost, did_you_mean
+from pdrm.errors import BadSetting, PdrmError, WorkersLost
 from pdrm.files import ensure_folder
 from pdrm.lazy import load_package
 from pdrm.learning.evaluation import format_return
@@ -58,9 +58,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         check_count("workers", self.count, 1)
-        if self.backend not in BACKENDS:
-            fix = did_you_mean(self.backend, BACKENDS)
-            raise BadSetting(f"no backend is called `{self.backend}`", fix=fix)
+        check_choice("backend", self.backend, BACKENDS)
         if self.address is not None and self.backend == "loky":
             raise BadSetting("loky runs on this machine and has no address", fix='backend="dask"')
         if self.gigabytes is not None and not self.gigabytes > 0:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, UnknownSetting, WrongKind, did_you_mean
+from pdrm.errors import BadSetting, WrongKind
 from pdrm.files import Arrays
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
@@ -21,6 +21,7 @@ from pdrm.learning.settings import (
     TESTS_PER_RUN,
     BuiltInAgent,
     check_count,
+    check_known,
     plain,
     vars_of,
 )
@@ -160,6 +161,9 @@ SCHEDULE = ("episodes", "total_timesteps", "test_every", "test_episodes")
 class GuestAgent:
     """Somebody else's agent, and how long it trains."""
 
+    deep: ClassVar[bool] = False
+    """It is one job by itself, like a table."""
+
     agent: Agent
     episodes: int | None = None
     """Training episodes; or else `total_timesteps`."""
@@ -190,15 +194,9 @@ class GuestAgent:
         return self.agent.name
 
     @property
-    def deep(self) -> bool:
-        """False: it is one job by itself, like a table."""
-        return False
-
-    @property
     def k(self) -> int | str:
         """Stack symbols that its policy sees: its own `k`, or 1."""
-        k: int | str = vars_of(self.agent).get("k", 1)
-        return k
+        return cast("int | str", vars_of(self.agent).get("k", 1))
 
     @property
     def unit(self) -> str:
@@ -261,20 +259,18 @@ def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
     """Change the length of training, and other fields of the agent if it is a dataclass."""
     agent: Any = copy(guest.agent)
     known = vars_of(agent)
+    check_known(guest.name, given, [*known, *SCHEDULE])
     own = {name: value for name, value in given.items() if name in known}
     schedule = {name: value for name, value in given.items() if name in SCHEDULE}
-    for name in given.keys() - own.keys() - schedule.keys():
-        fault = f"agent `{guest.name}` has no setting `{name}`"
-        raise UnknownSetting(fault, fix=did_you_mean(name, [*known, *SCHEDULE]))
     for name, value in schedule.items():
         check_count(name, value, 1)
     has_fields = is_dataclass(agent)
-    if own.keys() - schedule.keys() and not has_fields:
-        raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
     if has_fields:
         agent = replace(agent, **own)
-    else:
+    elif own.keys() <= schedule.keys():
         vars(agent).update(own)
+    else:
+        raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
     if "episodes" in schedule:
         schedule["total_timesteps"] = None
     return replace(guest, agent=agent, **schedule)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -26,7 +25,7 @@ from pdrm.errors import (
     PdrmError,
     warn_caller,
 )
-from pdrm.files import ensure_folder
+from pdrm.files import Fingerprint, ensure_folder
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
@@ -152,15 +151,14 @@ class Run:
     @property
     def curve(self) -> Curve:
         """Its evaluations; of a run that was stopped, those until then."""
-        unit = self.spec.agent.unit
+        unit, path = self.spec.agent.unit, self.folder / CURVE
         if not self.done:
             checkpoint = read_checkpoint(self.folder)
             if checkpoint is None:
                 raise no_run(self.folder, "it was not trained until a first test")
             return Curve.parse(checkpoint[CHECKPOINT_CURVE].item(), unit)
-        path = self.folder / CURVE
         data = path.read_bytes() if path.exists() else b""
-        if hashlib.sha256(data).hexdigest() != self.result["curve_sha256"]:
+        if Fingerprint.of(data).sha256 != self.result["curve_sha256"]:
             fault = f"{path} is not the curve that {RESULT} names"
             raise BadRunFolder(fault, fix=f"remove {self.folder} and run again")
         return Curve.parse(data.decode(), unit)
@@ -262,8 +260,9 @@ class Run:
 
     def _env(self, policy: Any, task: Task) -> Any:
         """A task as an environment that shows what the policy sees."""
-        agent = self.spec.agent
-        return policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
+        return (
+            policy.env(task) if isinstance(self.spec.agent, Deep) else task.env(self.spec.agent.k)
+        )
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""

@@ -150,10 +150,9 @@ commands were run."""
 
 def list_runs(folder: Path) -> list[Path]:
     """The folders of all runs that a folder holds, or itself if it is a run."""
-    found = {
-        file.parent: None for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))
-    }
-    return [folder] if folder in found else list(found)
+    files = [file for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))]
+    found = list(dict.fromkeys(file.parent for file in files))
+    return [folder] if folder in found else found
 
 
 def find_run(folder: Path) -> Path:
@@ -170,8 +169,8 @@ def no_run(folder: Path, why: str = "") -> BadRunFolder:
     others = {run.name: run for run in near if run != folder}
     fix = 'train one: run = pdrm.train("letter", folder="runs")'
     if others:
-        latest = max(others, key=lambda name: others[name].stat().st_mtime)
-        fix = f"did you mean {others[name_alike(folder.name, others) or latest]}?"
+        like = name_alike(folder.name, others) or max(others)
+        fix = f"did you mean {others[like]}?"
     if not folder.is_dir():
         return BadRunFolder(f"the folder {folder} does not exist", fix=fix)
     return BadRunFolder(f"{folder} is not a trained run{f': {why}' if why else ''}", fix=fix)

@@ -26,10 +26,10 @@ from pdrm.files import (
     read_bytes,
 )
 from pdrm.language.loading import parse
-from pdrm.learning.agents import CountingQ, Deep, Extras, Summary, Tabular
+from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
 from pdrm.learning.evaluation import Trained
 from pdrm.learning.learners import begin
-from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy, Resumable
+from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy
 from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, is_done, no_run, read_spec
 from pdrm.learning.tabular.hierarchical import TOP, options_of
 from pdrm.learning.tabular.policy import (
@@ -66,10 +66,10 @@ def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, LoadsPolicy):
         return agent.agent.load_policy(spec.task, arrays)
-    learner = begin(agent, spec.task, spec.seed)
-    assert isinstance(learner, Resumable)  # its `save` wrote the file
-    learner.load(arrays)
-    return learner.policy()
+    learner: Any = begin(agent, spec.task, spec.seed)
+    learner.load(arrays)  # its `save` wrote the file
+    policy: Policy = learner.policy()
+    return policy
 
 
 def _read_network(path: Path, task: Task) -> DeepPolicy:
@@ -88,16 +88,13 @@ def find_policy(spec: RunSpec, folder: Path) -> Path:
     if not is_done(folder):
         raise no_run(folder)
     fault = f"{folder} holds a run that is trained, but no {POLICY}"
-    fix = "train again with pdrm.train: a study keeps no large policies"
-    if isinstance(spec.agent, GuestAgent):
-        fix = "give its learner `save` and `load`, which keep it in a file"
+    fix = "train again with pdrm.train: a study keeps no large policies, and no agent of your own without `save`"
     raise BadPolicyFile(fault, fix=fix)
 
 
 def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     """The table of a run, to play episodes of a task with; it must have been learnt with the machine that the spec names."""
-    agent = spec.agent
-    assert isinstance(agent, Tabular | Summary)
+    agent: Any = spec.agent
     machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
     where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
     extras = agent.extras if isinstance(agent, Tabular) else Extras()
@@ -154,9 +151,7 @@ def _find_task(
     if domain is not None:
         return Task(domain, description["machine"])
     where = description["about"].get("spec", {}).get("task", {})
-    if not where.keys() <= {"domain", "machine"} or not where:
-        return None
-    return Task(where["domain"], where["machine"])
+    return Task(**where) if where.keys() == {"domain", "machine"} else None
 
 
 def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -78,7 +78,7 @@ class BuiltInAgent(ABC):
                 f"`{cls.__name__}` takes settings by name, and neither a policy nor an environment"
             )
             raise WrongArguments(fault, fix=f"pdrm.train(task, pdrm.{cls.__name__}(k=1))")
-        check_known(cls, settings)
+        check_known(cls.name, settings, [field.name for field in fields(cls)])
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -255,13 +255,12 @@ def check_count(name: str, value: object, least: int) -> None:
         raise BadSetting(fault, fix=f"{name}={least}")
 
 
-def check_known(kind: type[BuiltInAgent], given: Mapping[str, Any]) -> None:
+def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Raise unless the agent has all of these settings."""
-    known = [field.name for field in fields(kind)]
     for setting in given:
         if setting not in known:
             fix = HABITS.get(setting) or did_you_mean(setting, known)
-            raise UnknownSetting(f"agent `{kind.name}` has no setting `{setting}`", fix=fix)
+            raise UnknownSetting(f"agent `{agent}` has no setting `{setting}`", fix=fix)
 
 
 # --- Texts
@@ -307,9 +306,9 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals:
         raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
-    check_known(kind, {name: text})
     words = {"true": True, "false": False, "none": None}
     types = {field.name: str(field.type) for field in fields(kind)}
+    check_known(kind.name, [name], list(types))
     value: Any = text
     if "str" not in types[name]:
         with suppress(ValueError, SyntaxError):  # the text is refused when the agent is made
