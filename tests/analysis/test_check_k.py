@@ -93,6 +93,10 @@ def test_stopped_at_once_it_still_holds():
     assert report.ended == "time"
 
 
+def test_progress_without_a_limit():
+    assert check_k("paint", k=[5], seconds=None, progress=True).k == 5
+
+
 def test_stopped_by_the_keyboard(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt

@@ -267,7 +267,7 @@ def check_k(
             search.run(Deadline(seconds), update)
         except KeyboardInterrupt:
             report.ended = "stopped"
-        update(seconds or inf, "stopped" if report.ended == "stopped" else "done")
+        update(seconds or 0.0, "stopped" if report.ended == "stopped" else "done")
     return report
 
 
