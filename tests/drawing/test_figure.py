@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from pdrm.drawing.figure import compress, make_figure
+from pdrm.drawing.figure import EdgeLine, compress, make_figure, make_line, spell
 from pdrm.drawing.graphviz import to_dot
-from pdrm.drawing.label_tokens import EdgeLine, make_line, spell
 from pdrm.drawing.tikz import to_tikz
 from pdrm.language.loading import parse
 from pdrm.machines.guards import Exactly

@@ -11,9 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pygraphviz
 
-from pdrm.drawing.figure import make_figure
+from pdrm.drawing.figure import make_figure, spell
 from pdrm.drawing.graphviz import figure_dot, render_dot, to_dot
-from pdrm.drawing.label_tokens import spell
 from pdrm.drawing.render import draw
 from pdrm.drawing.tikz import escape_prose, spell_formula, to_tikz
 from pdrm.machines.guards import Exactly

@@ -15,7 +15,7 @@ from docs.scripts.concepts.labels import Move
 from docs.scripts.concepts.run import Moment
 from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
-from pdrm.drawing.label_tokens import spell_number
+from pdrm.drawing.figure import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.panel import AgentLine, Panel

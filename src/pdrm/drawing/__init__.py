@@ -2,8 +2,8 @@
 
 Nothing is imported before it is used, so that a command that prints a table does not load Graphviz. Read in this order:
 
-- `label_tokens`: the label of a rule in the paper's notation (`make_line`, `spell`, `spell_number`);
-- `figure`: what is drawn of a machine, many parallel rules in few lines (`make_figure`);
+- `figure`: the label of a rule in the paper's notation (`make_line`, `spell`), and what is drawn of a machine, many parallel rules in
+  few lines (`make_figure`);
 - `graphviz` and `tikz`: a figure as DOT, laid out and rendered, and as LaTeX (`to_dot`, `to_tikz`);
 - `trace`: a run on a word as the rows of a table (`trace_run`, `describe_end`);
 - `render`: the picture of a machine, a run, a domain or a task (`draw`, `Drawing`, `FORMATS`);

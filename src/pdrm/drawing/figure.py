@@ -1,5 +1,8 @@
 """A figure: what is drawn of a machine, before any layout or file format.
 
+The label of a rule is written as tokens: names of the machine kept apart from the signs (ε, ∧, −) between them, because the two are
+spelled differently in Unicode and in LaTeX, and only names can be replaced by a variable.
+
 All rules from one state to another share an edge. Rules that differ in one or two names throughout are a family, drawn as one
 line with variables (`{a}, z / a z, 0`, for a in u d l r), which are called as in the text that the machine was read from. If an
 edge still has more lines than the paper prints, rules with equal effects are merged too (`{u} | {u, x}, u|l|r / ε, −1`). The
@@ -9,22 +12,202 @@ caption holds what the picture cannot: the values of the variables and the machi
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, permutations
 from typing import NamedTuple
 
-from pdrm.drawing.label_tokens import (
-    EdgeLine,
-    Name,
-    Tokens,
-    join,
-    make_line,
-    spell_number,
-)
+from pdrm.machines.counting import CountingTransition
+from pdrm.machines.guards import Exactly, Guard, spell_out
 from pdrm.machines.machine import AnyKind
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Otherwise
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Rule, Transition, number_text
+
+# --- The label of a rule in the paper's notation
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An event, a stack symbol or a state.
+
+    >>> spell((Name("#"), " / ", Name("A")))
+    '# / A'
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExactLabel:
+    """A label in braces, its events in the order the machine declares them.
+
+    >>> spell((ExactLabel(("u", "t")), ", z"))
+    '{u, t}, z'
+    """
+
+    events: tuple[str, ...]
+
+
+Token = str | Name | ExactLabel
+
+Tokens = tuple[Token, ...]
+"""Signs (plain strings), names and exact labels, in the order they are read."""
+
+
+SIGNS = {
+    " & ": " ∧ ",
+    " | ": " ∨ ",
+    "!": "¬",
+    "(": "(",
+    ")": ")",
+    "true": "⊤",
+    "false": "⊥",
+    "eps": "ε",
+}
+"""The paper's signs for those of the language."""
+
+
+def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
+    """A guard in the paper's signs, the events of a label in the order they are declared.
+
+    >>> from pdrm.machines.guards import And, Event, Not
+    >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
+    'a ∧ ¬t'
+    """
+    if len(declared) > 1 and guard == spell_out(Exactly(frozenset()), declared):
+        guard = Exactly(frozenset())
+    if isinstance(guard, Exactly):
+        known = [event for event in declared if event in guard.events]
+        return (ExactLabel((*known, *sorted(guard.events.difference(known)))),)
+    parts = re.split(r"( & | \| |[!()])", str(guard))
+    return tuple(SIGNS.get(part) or Name(part) for part in parts if part)
+
+
+def tokenize_stack(symbols: Iterable[str]) -> Tokens:
+    """Stack symbols, top first; `z` and nothing at all are signs."""
+    return join(" ", [("z",) if symbol == ANY else (Name(symbol),) for symbol in symbols], "ε")
+
+
+def spell_number(value: float, plus: bool = False) -> str:
+    """A number with a true minus sign, and a plus where asked for.
+
+    >>> spell_number(-1e5), spell_number(2, plus=True)
+    ('−1e5', '+2')
+    """
+    return ("+" if plus and value > 0 else "") + number_text(value).replace("-", "−")
+
+
+def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
+    """Tokens with a sign between them, or the sign for none."""
+    tokens: list[Token] = []
+    for part in parts:
+        tokens += [separator, *part] if tokens else part
+    return tuple(tokens) or (empty,)
+
+
+def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
+    """The tokens with some names replaced; in a label, the new names come first, in the order given."""
+
+    def one(token: Token) -> Token:
+        match token:
+            case Name(text):
+                return Name(names.get(text, text))
+            case ExactLabel(events):
+                replaced = (new for old, new in names.items() if old in events)
+                return ExactLabel((*replaced, *(e for e in events if e not in names)))
+            case _:
+                return token
+
+    return tuple(map(one, tokens))
+
+
+def make_printable(text: str) -> str:
+    r"""Text in which characters that cannot be seen (or stand in XML) are spelled by their code point.
+
+    >>> make_printable("a\x01b")
+    'a⟨U+0001⟩b'
+    """
+    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+Spell = Callable[[str], str]
+
+
+def spell(
+    tokens: Tokens, name: Spell = make_printable, sign: Spell = str, braces: Sequence[str] = "{}"
+) -> str:
+    """The tokens as text: Unicode, unless names, signs and braces are spelled differently."""
+
+    def one(token: Token) -> str:
+        match token:
+            case Name(text):
+                return name(text)
+            case ExactLabel(events):
+                return braces[0] + ", ".join(map(name, events)) + braces[1]
+            case _:
+                return sign(token)
+
+    return "".join(map(one, tokens))
+
+
+# --- The line of a rule, in the order the paper prints its parts. Three kinds of rules, one shape:
+# `ℓ, z / ζ, r` (pushdown), `ℓ, r` (reward machines) and `⟨ℓ, [1], [+1], r⟩` (counting, Appendix A).
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLine:
+    """The label that is read, the top symbol (none in a reward machine), and the effect.
+
+    A line may stand for several rules: every guard of `guards` with every top of `tops`.
+
+    >>> tops = ((Name("u"),), (Name("d"),))
+    >>> spell(EdgeLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
+    'a, u|d / ε, 1'
+    """
+
+    guards: tuple[Tokens, ...]
+    tops: tuple[Tokens, ...]
+    effect: Tokens
+    opening: str = ""
+
+    def tokens(self) -> Tokens:
+        """The line in one piece."""
+        tops = (", ", *join("|", self.tops)) if self.tops else ()
+        return (self.opening, *join(" | ", self.guards), *tops, *self.effect)
+
+    def names(self) -> list[str]:
+        """The names on the line, in reading order."""
+        found: dict[str, None] = {}
+        for token in self.tokens():
+            match token:
+                case Name(text):
+                    found[text] = None
+                case ExactLabel(events):
+                    found |= dict.fromkeys(events)
+        return list(found)
+
+    def rename(self, names: Mapping[str, str]) -> EdgeLine:
+        """The line with some names replaced throughout."""
+        guards = tuple(rename(guard, names) for guard in self.guards)
+        tops = tuple(rename(top, names) for top in self.tops)
+        return EdgeLine(guards, tops, rename(self.effect, names), self.opening)
+
+
+def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> EdgeLine:
+    """The line of one rule, with the events of labels in this order; stack: False leaves the stack's part out."""
+    guards = (tokenize_guard(rule.guard, events),)
+    reward = spell_number(rule.reward)
+    if isinstance(rule, CountingTransition):
+        tests = "[" + ", ".join(rule.tests) + "]"
+        changes = ", ".join(spell_number(change, plus=True) for change in rule.changes)
+        return EdgeLine(guards, ((tests,),), (f", [{changes}], {reward}⟩",), opening="⟨")
+    if isinstance(rule, Transition) and stack:
+        top = tokenize_stack(() if rule.top == NONE else (rule.top,))
+        return EdgeLine(guards, (top,), (" / ", *tokenize_stack(rule.push), ", ", reward))
+    return EdgeLine(guards, (), (", ", reward))
+
+
+# --- Many parallel rules in few lines
 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
@@ -45,7 +228,6 @@ SMALLEST_FAMILY = 3
 class Family(NamedTuple):
     """A line whose open places are filled by each row of names.
 
-    >>> from pdrm.drawing.label_tokens import spell
     >>> line = EdgeLine(((Name(""),),), (), (", 1",))
     >>> [spell(member.tokens()) for member in Family(line, (("u",), ("d",))).members()]
     ['u, 1', 'd, 1']
@@ -67,27 +249,26 @@ class Family(NamedTuple):
 
 def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
     """The rules of an edge, each with the line of its text, in as few lines as are readable."""
-    texts = dict(rules)
-    loops: dict[str, list[EdgeLine]] = {}
+    loops: dict[str, list[EdgeLine]] = defaultdict(list)
     for line, text in rules:
-        loops.setdefault(text, []).append(line)
-    families = [family for loop in loops.values() for family in find_families(loop, texts)]
+        loops[text].append(line)
+    families = [family for text, loop in loops.items() for family in find_families(loop, text)]
     if len(families) > MOST_LINES:
-        merged = list(_merge(_merge(texts, _without_tops), lambda line: replace(line, guards=())))
-        others = (find_families([*texts], texts), find_families(merged, texts))
-        families = min(families, *others, key=len)
+        lines = [line for line, _ in rules]
+        merged = _merge(_merge(lines, _without_tops), lambda line: replace(line, guards=()))
+        families = min(families, find_families(lines), find_families([*merged]), key=len)
     return families
 
 
-def find_families(lines: Sequence[EdgeLine], texts: Mapping[EdgeLine, str]) -> list[Family]:
+def find_families(lines: Sequence[EdgeLine], text: str = "") -> list[Family]:
     """Gather lines that differ in one name throughout, or in two, the largest families first."""
-    groups: dict[tuple[int, EdgeLine], dict[tuple[str, ...], EdgeLine]] = {}
+    groups: dict[tuple[int, EdgeLine], dict[tuple[str, ...], EdgeLine]] = defaultdict(dict)
     for line in lines:
         names = line.names()
         for holes in (1, 2) if len(names) <= MOST_NAMES else (1,):
             for row in permutations(names, holes):
                 opened = line.rename(dict(zip(row, HOLES, strict=False)))
-                groups.setdefault((holes, opened), {})[row] = line
+                groups[holes, opened][row] = line
     families: dict[EdgeLine, Family] = {}
     taken: set[EdgeLine] = set()
     by_size = sorted(groups.items(), key=lambda item: (item[0][0], -len(item[1])))
@@ -95,8 +276,6 @@ def find_families(lines: Sequence[EdgeLine], texts: Mapping[EdgeLine, str]) -> l
         rows = tuple(row for row, line in group.items() if line not in taken)
         by_first = {row[0] for row in rows}
         if len(rows) >= SMALLEST_FAMILY and len(by_first) == len(rows):
-            said = {texts.get(group[row], "") for row in rows}
-            text = said.pop() if len(said) == 1 else ""
             families[group[rows[0]]] = Family(opened, rows, text)
             taken.update(group[row] for row in rows)
     return [
@@ -149,7 +328,6 @@ class Figure:
     >>> from pdrm.machines.guards import Event
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Transition
-    >>> from pdrm.drawing.label_tokens import spell
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
     >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
     >>> [spell(line) for edge in figure.edges for line in edge.lines], [spell(line) for line in figure.caption]
@@ -166,13 +344,12 @@ class Figure:
 
 def make_figure(machine: AnyKind) -> Figure:
     """The figure of a machine."""
-    stack = not (isinstance(machine, PushdownRewardMachine) and machine.leaves_stack)
-    parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = {}
+    parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = defaultdict(list)
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
-        line = make_line(rule, machine.events, stack=stack)
+        line = make_line(rule, machine.events, stack=not machine.leaves_stack)
         text = "" if rule.where is None else rule.where.text
-        parallel.setdefault((rule.source, rule.target), []).append((line, text))
+        parallel[rule.source, rule.target].append((line, text))
         names.update(line.names())
     families = {ends: compress(rules) for ends, rules in parallel.items()}
     variables = _name_variables(chain(*families.values()), names)
@@ -180,18 +357,18 @@ def make_figure(machine: AnyKind) -> Figure:
         Arrow(*ends, tuple(one.fill(variables.get(one, ())).tokens() for one in some))
         for ends, some in families.items()
     ]
-    dashed = [*_draw_otherwise(machine)]
+    edges += _draw_otherwise(machine)
     legend: dict[object, Tokens] = {}
     for family, called in variables.items():
         legend.setdefault((called, frozenset(family.rows)), _explain(family.rows, called))
-    states = tuple(dict.fromkeys((*machine.states, *machine.final)))
+    dashed = any(edge.dashed for edge in edges)
     return Figure(
         machine.name,
-        states,
+        tuple(dict.fromkeys((*machine.states, *machine.final))),
         machine.start,
         frozenset(machine.final),
-        (*edges, *dashed),
-        (*legend.values(), tokenize_otherwise(machine.otherwise, dashed=bool(dashed))),
+        tuple(edges),
+        (*legend.values(), tokenize_otherwise(machine.otherwise, dashed=dashed)),
     )
 
 

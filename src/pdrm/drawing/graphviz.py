@@ -12,8 +12,7 @@ from math import ceil
 from threading import Lock
 from typing import NamedTuple
 
-from pdrm.drawing.figure import Arrow, Figure, make_figure
-from pdrm.drawing.label_tokens import make_printable, spell
+from pdrm.drawing.figure import Arrow, Figure, make_figure, make_printable, spell
 from pdrm.machines.machine import AnyKind
 
 PNG_DPI = 200
@@ -27,20 +26,12 @@ _ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
 class LaidOutEdge(NamedTuple):
     """The course of an edge (control points of its Bézier curve) and the middle of its label."""
 
-    curve: tuple[Point, ...]
+    curve: list[Point]
     label: Point | None
 
 
-class Layout(NamedTuple):
-    """Middles of the nodes and courses of the edges, in points, upwards, in the order of the DOT text.
-
-    >>> layout = lay_out('digraph { rankdir=LR; a; b; a -> b [comment="0"] }')
-    >>> layout.nodes[0][1] == layout.nodes[1][1], len(layout.edges)
-    (True, 1)
-    """
-
-    nodes: tuple[Point, ...]
-    edges: tuple[LaidOutEdge, ...]
+Layout = tuple[list[Point], list[LaidOutEdge]]
+"""The middles of the nodes and the courses of the edges, in points, upwards, in the order of the DOT text."""
 
 
 def render_dot(dot: str, format: str) -> bytes:
@@ -57,21 +48,24 @@ def render_dot(dot: str, format: str) -> bytes:
 
 
 def lay_out(dot: str) -> Layout:
-    """Positions of a graph written in DOT, whose edges are numbered by their comments."""
+    """Positions of a graph written in DOT, whose edges are numbered by their comments.
+
+    >>> nodes, edges = lay_out('digraph { rankdir=LR; a; b; a -> b [comment="0"] }')
+    >>> nodes[0][1] == nodes[1][1], len(edges)
+    (True, 1)
+    """
     graph = json.loads(render_dot(dot, "json0"))
     # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
     nodes = sorted(graph["objects"], key=lambda node: int(node["_gvid"]))
-    numbered = [edge for edge in graph["edges"] if "comment" in edge]
-    return Layout(
-        tuple(_point(node["pos"]) for node in nodes),
-        tuple(_course(edge) for edge in sorted(numbered, key=lambda edge: int(edge["comment"]))),
-    )
+    edges = [edge for edge in graph["edges"] if "comment" in edge]
+    edges.sort(key=lambda edge: int(edge["comment"]))
+    return [_point(node["pos"]) for node in nodes], list(map(_course, edges))
 
 
 def _course(edge: dict[str, str]) -> LaidOutEdge:
     # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
     curve = [_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))]
-    return LaidOutEdge(tuple(curve), _point(edge["lp"]) if "lp" in edge else None)
+    return LaidOutEdge(curve, _point(edge["lp"]) if "lp" in edge else None)
 
 
 def _point(text: str) -> Point:

@@ -89,9 +89,8 @@ class Plot(Figure):
 
 def check_plot_format(path: str | os.PathLike[str]) -> None:
     """Refuse a file name whose ending is not a format for plots."""
-    file = Path(path)
-    if file.suffix not in PLOT_FORMATS:
-        fault = f"`{file.name}` does not end in a format for plots"
+    if Path(path).suffix not in PLOT_FORMATS:
+        fault = f"`{path}` does not end in a format for plots"
         raise UnknownFormat(fault, fix=f"use one of {', '.join(PLOT_FORMATS)}")
 
 

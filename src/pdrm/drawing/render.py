@@ -20,9 +20,8 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
-from pdrm.drawing.figure import make_figure
+from pdrm.drawing.figure import make_figure, make_printable, spell
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
-from pdrm.drawing.label_tokens import make_printable, spell
 from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write_trace

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pdrm.drawing.figure import Arrow, Figure, make_figure
+from pdrm.drawing.figure import Arrow, Figure, Tokens, make_figure, make_printable, spell
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
-from pdrm.drawing.label_tokens import Tokens, make_printable, spell
 from pdrm.machines.machine import AnyKind
 
 SIGNS = {
@@ -61,7 +60,7 @@ CHARACTERS = {
 def spell_formula(tokens: Tokens) -> str:
     r"""A line of a label.
 
-    >>> from pdrm.drawing.label_tokens import ExactLabel, Name
+    >>> from pdrm.drawing.figure import ExactLabel, Name
     >>> print(spell_formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
     $\{A\},\ z / \#\ z,\ -1\mathrm{e}5$
     """
@@ -127,7 +126,7 @@ def to_tikz(machine: AnyKind, *, title: bool = False, standalone: bool = True) -
 
 
 def _picture(figure: Figure, layout: Layout, title: bool) -> str:
-    _, *nodes = layout.nodes  # the first is the tail of the start arrow
+    (_, *nodes), courses = layout  # the first node is the tail of the start arrow
     shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
     shown += [
         "".join(
@@ -142,7 +141,7 @@ def _picture(figure: Figure, layout: Layout, title: bool) -> str:
         *(f"  {_state(figure, state, at)}" for state, at in zip(figure.states, nodes, strict=True)),
         *(
             f"  {line}"
-            for edge, course in zip(figure.edges, layout.edges, strict=True)
+            for edge, course in zip(figure.edges, courses, strict=True)
             for line in _edge(figure, edge, course)
         ),
         rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{BREAK.join(shown)}}};",

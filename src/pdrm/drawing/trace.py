@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pdrm.drawing.label_tokens import make_line, make_printable, spell, spell_number
+from pdrm.drawing.figure import make_line, make_printable, spell, spell_number
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, Step
@@ -48,27 +48,21 @@ def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
 def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
     label = "ε" if step.label is None else make_printable(label_text(step.label))
     if isinstance(step, Step):
-        for position, move in enumerate(step.moves):
+        for move in step.moves:
             rule = _rule(move.rule, move.before.state, move.after.state, stack=stack)
-            stacks = write_stack(move.before.stack), write_stack(move.after.stack)
-            read = label if position == 0 else "ε"
-            shown = stacks if stack else ("", "")
-            yield TraceRow(number, read, rule, *shown, spell_number(move.reward))
-    elif parts := _counting_parts(step):
+            shown = write_stack(move.before.stack), write_stack(move.after.stack)
+            stacks = shown if stack else ("", "")
+            yield TraceRow(number, label, rule, *stacks, spell_number(move.reward))
+            label = "ε"
+    elif step.moves:
+        target = step.rule.target if step.rule is not None else step.after.state
+        said = [] if step.label is None else [_rule(step.rule, step.before.state, target)]
+        silent = step.moves - len(said)
+        if silent:  # which the step does not keep one by one
+            moves = f"{silent:,} silent move{'s' * (silent > 1)}"
+            said.append(f"{moves} to {make_printable(step.after.state)}")
         counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-        rule = ", then ".join(parts)
-        yield TraceRow(number, label, rule, *counters, spell_number(step.reward))
-
-
-def _counting_parts(step: CountingStep) -> list[str]:
-    """The rule of a step, and the number of its silent moves, which the step does not keep one by one."""
-    first = step.rule.target if step.rule is not None else step.after.state
-    parts = [] if step.label is None else [_rule(step.rule, step.before.state, first)]
-    silent = step.moves - (step.label is not None)
-    if silent:
-        moves = f"{silent:,} silent move{'s' * (silent > 1)}"
-        parts.append(f"{moves} to {make_printable(step.after.state)}")
-    return parts
+        yield TraceRow(number, label, ", then ".join(said), *counters, spell_number(step.reward))
 
 
 def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
