@@ -58,8 +58,6 @@ FAULTS = [
             Configuration("w", ("#",)), A
         ),
     ),
-    ("E0405", lambda: Stacks.empty(2, 0)),
-    ("E0405", lambda: Stacks.empty(2, MOST_NODES + 1)),
     ("E0405", lambda: Stacks.empty(2, 2).node_of((1, 1))),
     ("E0405", lambda: Stacks.empty(2, 2).room(MOST_NODES)),
     ("E0202", lambda: tabulate(machine(), [A, frozenset("C")])),

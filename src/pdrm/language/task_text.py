@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pdrm.errors import (
-    BadReward,
     BadSetting,
     CannotRead,
     DuplicateName,
@@ -81,13 +80,13 @@ class TaskOptions:
             fix = 'give numbers by rule: complete={"pair": 0.1}'
             raise BadSetting(f"`complete` is {str(paid)[:40]!r}", fix=fix)
         checked: dict[str, object] = {
-            "reward": _finite("reward", self.reward),
-            "step": _finite("step", self.step),
-            "complete": {one: _finite(f"complete {one}", n) for one, n in self.complete.items()},
+            "reward": reward_of(self.reward),
+            "step": reward_of(self.step),
+            "complete": {one: reward_of(n) for one, n in self.complete.items()},
             "events": names_of("events", self.events),
         }
         if self.fail is not None and self.fail != IGNORE:
-            checked["fail"] = _finite("fail", self.fail)
+            checked["fail"] = reward_of(self.fail)  # type: ignore[arg-type] # it refuses a text
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -95,13 +94,6 @@ class TaskOptions:
     def paid_for_failing(self) -> float:
         """The reward of the first event with which no word continues."""
         return self.fail if isinstance(self.fail, float) else 0.0
-
-
-def _finite(name: str, value: float | str) -> float:
-    number = reward_of(value)  # type: ignore[arg-type] # it refuses a text
-    if not math.isfinite(number):
-        raise BadReward(f"`{name}` is {number}", fix="use a finite number such as 1 or -0.01")
-    return number
 
 
 @dataclass(frozen=True, slots=True)

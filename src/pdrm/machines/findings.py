@@ -7,7 +7,7 @@ also of symbols that get lost, of dead ends, and of loops that pay.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from math import inf
@@ -61,6 +61,7 @@ def inspect(
         idle: The reason for which a rule never applies.
         find_more: Finds what only this kind of machine is warned of; it comes first, because it often explains the others.
     """
+    events = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
     try:
         readings = find_readings()
         return [
@@ -68,7 +69,7 @@ def inspect(
             *_find_unreachable_states(machine, readings),
             *_find_undefined_cases(machine, readings, describe),
             *_find_idle_rules(machine, readings, idle),
-            *_find_unused_events(machine),
+            *_find_unused("event", machine.events, events),
             *_find_no_pay(machine),
         ]
     except (TooLarge, TooManyCases) as error:
@@ -121,12 +122,11 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iter
             yield Finding("W0603", said, rule.where)
 
 
-def _find_unused_events(machine: AnyKind) -> Iterator[Finding]:
-    mentioned = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
-    for event in machine.events:
-        if event not in mentioned:
-            why = "a comment starts with `//`" if event.startswith("#") else "a domain may emit it"
-            said = f"event `{event}` is declared but no rule mentions it ({why})"
+def _find_unused(kind: str, names: Iterable[str], used: Collection[str]) -> Iterator[Finding]:
+    for name in names:
+        if name not in used:
+            comment = " (a comment starts with `//`)" * name.startswith("#")
+            said = f"{kind} `{name}` is declared but no rule mentions it{comment}"
             yield Finding("W0604", said)
 
 
@@ -152,7 +152,8 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     def find_more(readings: Readings[Head]) -> Iterator[Finding]:
         yield from _find_misplaced_bottom(machine, readings)
         yield from _find_dead_ends(machine, readings)
-        yield from _find_unused_symbols(machine)
+        symbols = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
+        yield from _find_unused("stack symbol", machine.stack[1:], symbols)
         yield from _find_paying_loops(machine, readings)
 
     def describe(heads: list[Head]) -> str:
@@ -221,13 +222,6 @@ def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterato
         fix = f"keep the bottom symbol {machine.stack[0]} on the stack, or let that rule lead to a final state"
         stays = f"`otherwise {machine.otherwise}` keeps it there for ever"
         yield Finding("W0615", f"{said}: {stays}; {fix}", None if last is None else last.where)
-
-
-def _find_unused_symbols(machine: PushdownRules) -> Iterator[Finding]:
-    mentioned = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
-    for symbol in machine.stack[1:]:
-        if symbol not in mentioned:
-            yield Finding("W0604", f"stack symbol `{symbol}` is declared but no rule mentions it")
 
 
 # --- Loops that pay: words that lead back to the situation in which they began, with a reward above 0

@@ -405,16 +405,13 @@ def _simplest_first(cube: Cube) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some labels of an alphabet: made by `LabelSets`, combined with `&`, `|` and `-`; false if empty."""
+    """Some labels of an alphabet: made by `LabelSets`, combined with `&` and `-`; false if empty."""
 
     sets: LabelSets
     node: int
 
     def __and__(self, other: LabelSet) -> LabelSet:
         return LabelSet(self.sets, self.sets.choose(self.node, other.node, FALSE))
-
-    def __or__(self, other: LabelSet) -> LabelSet:
-        return LabelSet(self.sets, self.sets.choose(self.node, TRUE, other.node))
 
     def __sub__(self, other: LabelSet) -> LabelSet:
         return LabelSet(self.sets, self.sets.choose(other.node, FALSE, self.node))

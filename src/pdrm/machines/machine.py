@@ -6,7 +6,6 @@ each kind of machine says which rules of a state can meet besides: at a top of s
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -17,7 +16,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from pdrm.errors import (
     MOST_FAULTS,
     BadName,
-    BadReward,
     DuplicateName,
     FinalStateWithRules,
     MachineFinished,
@@ -241,7 +239,6 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
     place = "the `otherwise` line"
     yield from find_unknown(UnknownState, targets, states, place, otherwise.where)
-    yield from _find_bad_reward(otherwise, "`otherwise`")
     final = frozenset(machine.final)
     for rule in machine.transitions:
         place = f"rule {machine.rule_text(rule)}"
@@ -256,7 +253,6 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
         yield from find_unknown(UnknownState, ends, states, place, rule.where)
         read = sorted(events_of(rule.guard))
         yield from find_unknown(UnknownEvent, read, events, place, rule.where)
-        yield from _find_bad_reward(rule, place)
 
 
 def find_bad_names(
@@ -280,12 +276,6 @@ def _find_twice(kind: str, names: Iterable[str]) -> Iterator[PdrmError]:
             fix = f"remove one of them{comment}"
             fault = f"{kind} `{name[:40]}` is listed twice"
             yield DuplicateName(fault, fix=fix, word=name)
-
-
-def _find_bad_reward(paying: Rule | Otherwise, place: str) -> Iterator[PdrmError]:
-    if not math.isfinite(paying.reward):
-        fault = f"the reward of {place} is {paying.reward}"
-        yield BadReward(fault, where=paying.where, fix="use a finite number")
 
 
 UNKNOWN: dict[type[PdrmError], tuple[str, str]] = {

@@ -50,10 +50,6 @@ class Stacks(NamedTuple):
     @classmethod
     def empty(cls, symbols: int, capacity: int = 1024) -> Stacks:
         """The empty stack alone, over this many stack symbols, with room for `capacity` nodes in all."""
-        if not 1 <= capacity <= MOST_NODES:
-            raise StackFull(
-                f"{capacity:,} stacks cannot be kept", fix=f"ask for 1 to {MOST_NODES:,}"
-            )
         symbol, parent, height = (np.zeros(capacity, np.int32) for _ in range(3))
         return cls(
             symbol,
@@ -102,11 +98,9 @@ class Stacks(NamedTuple):
                 f"there is room for {node:,} stacks only",
                 fix="make room first: `stacks.room(more)`",
             )
-        self.symbol[node], self.parent[node], self.height[node] = (
-            symbol,
-            parent,
-            self.height[parent] + 1,
-        )
+        self.symbol[node] = symbol
+        self.parent[node] = parent
+        self.height[node] = self.height[parent] + 1
         self.child[parent, symbol] = node
         self.made[0] = node + 1
         return node

@@ -6,6 +6,7 @@ and pays -0.01. The top `eps` looks at no symbol (and pops none); a push is writ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -43,7 +44,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         check_guard(self.guard)
-        object.__setattr__(self, "reward", reward_of(self.reward))
+        object.__setattr__(self, "reward", reward_of(self.reward, self.where))
 
     @property
     def silent(self) -> bool:
@@ -138,7 +139,7 @@ class Otherwise:
     """Its place in a file, for messages."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reward", reward_of(self.reward))
+        object.__setattr__(self, "reward", reward_of(self.reward, self.where))
 
     def replacement(self, top: str | None) -> Stack:
         """The top stays."""
@@ -286,7 +287,7 @@ def add_up(rewards: Iterable[float]) -> float:
 # --- Rewards are floats, written in the shortest form that is read back as the same float
 
 
-def reward_of(value: SupportsFloat) -> float:
+def reward_of(value: SupportsFloat, where: Where | None = None) -> float:
     """Return a reward as a float, of whatever kind the number is.
 
     >>> import numpy as np
@@ -295,9 +296,12 @@ def reward_of(value: SupportsFloat) -> float:
     """
     if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
         with suppress(TypeError, ValueError, OverflowError):
-            return float(value)
+            number = float(value)
+            if math.isfinite(number):
+                return number
     raise BadReward(
-        f"the reward {str(value)[:40]!r} is not a number",
+        f"the reward {str(value)[:40]!r} is not a finite number",
+        where=where,
         fix="use a finite number such as 1 or -0.01",
     )
 
