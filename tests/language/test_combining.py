@@ -85,8 +85,8 @@ def test_stacks_that_move_apart_are_refused_with_the_label():
     )
     with pytest.raises(CannotCombine) as caught:
         pdrm.combine({"one": brackets(), "two": pushes})
-    assert "in state `u.v` with `A.X` on top" in caught.value.message
-    assert "at label {b}, `one` pops and `two` keeps its stack" in caught.value.message
+    assert "in state `u.v`" in caught.value.message
+    assert "at label {b}, `one` by `A / eps` and `two` by `X / X`" in caught.value.message
 
 
 def test_a_combination_that_is_too_large_is_refused(monkeypatch):

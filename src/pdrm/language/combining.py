@@ -32,12 +32,9 @@ from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import (
     ALWAYS,
     NAME,
-    And,
-    Event,
     Exactly,
     Formula,
     Guard,
-    Or,
     events_of,
     label_text,
     spell_out,
@@ -46,7 +43,7 @@ from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import ANY, Otherwise, Stack, Transition, reward_of
+from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition, reward_of
 
 
 def combine(
@@ -99,9 +96,8 @@ def combine(
         if isinstance(machine, CountingRewardAutomaton):
             machine = counting_to_pushdown(machine)
         taking_part.append(Part(one, machine, reward_of(given.get(one, 1))))
-    called = name or fresh_name("-".join(named), ())
     draft = Product(taking_part, formula, accept).draft()
-    return draft.write(called if NAME.fullmatch(called) else "combination")
+    return draft.write(name or fresh_name("-".join(named), ()))
 
 
 def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[str, AnyMachine]:
@@ -122,10 +118,8 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
 
 def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     """The formula, whose events are parts or `part.state`."""
-    events = tuple(map(Event, parts))
     if when in ("and", "or"):
-        joined = And(events) if when == "and" else Or(events)
-        return events[0] if len(events) == 1 else joined
+        when = (" & " if when == "and" else " | ").join(parts)
     line = Line("<when>", 1, when)
     guard = read_guard(line)
     if not isinstance(guard, Formula):
@@ -291,8 +285,11 @@ class Product:
         at = list(zip(self.parts, place.states, top, strict=True))
         silent = [part.silent(state, own) for part, state, own in at]
         if any(silent):
-            stay = [part.act(state, own, STAY) for part, state, own in at]
-            return [self._join(head, self._choose_silent(silent, stay), place.phase, None)]
+            moves = [
+                move or part.act(state, own, STAY)
+                for move, (part, state, own) in zip(silent, at, strict=True)
+            ]
+            return [self._join(head, moves, place.phase, None)]
         settled = self._settle(place)
         if settled != place:
             return [DraftMove(None, settled, (top,), 0.0)]
@@ -305,13 +302,6 @@ class Product:
                     effect = self._join(head, moves, phase, read)._replace(labels=None)
                     found[effect] = self.sets.choose(read, TRUE, found.get(effect, FALSE))
         return [effect._replace(labels=labels) for effect, labels in found.items()]
-
-    def _choose_silent(self, silent: list[PartMove | None], stay: list[PartMove]) -> list[PartMove]:
-        """One part's silent move that keeps the height of its stack, or else those of all parts."""
-        for number, move in enumerate(silent):
-            if move is not None and len(move.push or ()) == len(stay[number].push or ()):
-                return [*stay[:number], move, *stay[number + 1 :]]
-        return [move or still for move, still in zip(silent, stay, strict=True)]
 
     def _cases(self, head: Head) -> list[tuple[int, list[PartMove]]]:
         """Labels, and the moves of the parts; labels at which a part has none are left out."""
@@ -353,20 +343,15 @@ class Product:
 
     def _refuse(self, head: Head, moves: list[PartMove], labels: int | None) -> CannotCombine:
         """The error that the stacks move apart."""
-        place, top = head
         does = []
-        for part, own, move in zip(self.parts, top, moves, strict=True):
+        for part, top, move in zip(self.parts, head[1], moves, strict=True):
             if move.push is not None:
-                change = len(move.push) - (own is not None)
-                verb = "pops" if change < 0 else "pushes" if change else "keeps its stack"
-                does.append(f"`{part.name}` {verb}")
+                does.append(f"`{part.name}` by `{top or NONE} / {' '.join(move.push) or NONE}`")
         at = "silently"
         if labels is not None:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
-        fault = (
-            f"the stacks do not move together: in state `{'.'.join(place.states)}` with "
-            f"`{self._name_symbol(top)}` on top, {at}, {' and '.join(does)}"
-        )
+        state = ".".join(head[0].states)
+        fault = f"the stacks do not move together: in state `{state}`, {at}, {' and '.join(does)}"
         fix = (
             "let both push and pop at the same labels, or combine one with machines without a stack"
         )

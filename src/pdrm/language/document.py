@@ -68,16 +68,25 @@ class Document:
     """Header lines and rules, in the order of the text, and the faults found while reading."""
 
     file: str
-    headers: list[list[Word]] = field(default_factory=list)
-    """Each a keyword and the words after it."""
+    headers: dict[str, list[Word]] = field(default_factory=dict)
+    """Each line by its keyword: that, and the words after it."""
+    exclusive: list[list[Word]] = field(default_factory=list)
+    """The lines of this keyword, of which there may be several."""
     rules: list[AnyRule] = field(default_factory=list)
     """A rule that says nothing about a stack or counters has the top `UNWRITTEN`."""
     errors: dict[tuple[str, Where, str], PdrmError] = field(default_factory=dict)
     """Faults, one of a kind for each place (and message, if it has no place of its own)."""
 
-    def add_header(self, where: Where, keyword: str, words: Iterable[str]) -> None:
-        """Keep a header line all of whose words have one place."""
-        self.headers.append([Word(word, where) for word in (keyword, *words)])
+    def add_header(self, line: list[Word]) -> None:
+        """Keep a header line: a keyword and the words after it."""
+        keyword = line[0].text
+        if keyword == "exclusive":
+            self.exclusive.append(line)
+            return
+        first = self.headers.setdefault(keyword, line)
+        if first is not line:
+            fault = f"a second `{keyword}` line; the first is line {first[0].where.line}"
+            raise DuplicateName(fault, where=line[0].where, fix="keep one of them")
 
     def add_rule(self, rule: AnyRule) -> None:
         """Keep a rule."""
@@ -111,25 +120,13 @@ class Document:
         places = sorted(self.errors, key=lambda key: (key[1].line, key[1].column))
         raise_all(self.errors[key] for key in places)
 
-    def lines(self, keyword: str) -> list[list[Word]]:
-        """The words of the header lines with this keyword."""
-        return [words for first, *words in self.headers if first.text == keyword]
-
-    def line(self, keyword: str) -> list[Word]:
-        """The header line with this keyword, which comes first; a second one is a fault."""
-        lines = [line for line in self.headers if line[0].text == keyword]
-        for extra in lines[1:2]:
-            fault = f"a second `{keyword}` line; the first is line {lines[0][0].where.line}"
-            self.note(DuplicateName(fault, where=extra[0].where, fix="keep one of them"))
-        return [*lines, []][0]
-
     def names(self, keyword: str) -> tuple[str, ...]:
         """The words of a header line."""
-        return tuple(map(str, self.line(keyword)[1:]))
+        return tuple(map(str, self.headers.get(keyword, [])[1:]))
 
     def single(self, keyword: str) -> Word | None:
         """The one word of a header line."""
-        line = self.line(keyword)
+        line = self.headers.get(keyword, [])
         if line and len(line) != 2:
             where = [*line[:1], *line[2:]][:2][-1].where
             fault = f"`{keyword}` takes one word, not {len(line) - 1}"
@@ -141,9 +138,9 @@ class Document:
         """The place of an error: of its word in the line it names, or of the last header that holds the word."""
         where = error.where
         if where is None:
-            first = [words[0].where for words in self.headers[:1]]
-            words = [word for _, *words in self.headers for word in words]
-            places = [word.where for word in words if word.text == error.word]
+            lines = [*self.headers.values(), *self.exclusive]
+            first = [line[0].where for line in lines[:1]]
+            places = [word.where for line in lines for word in line[1:] if word.text == error.word]
             return [Where(self.file, 1, 1), *first, *places][-1]
         code = where.text.partition("//")[0]
         word = re.compile(rf"(?<!\w){re.escape(error.word)}(?!\w)")
@@ -214,12 +211,12 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
     name = str(document.single("name") or default_name)
     events = document.names("events")
     start = document.single("start")
-    if not document.lines("start"):
+    if "start" not in document.headers:
         document.note(MissingHeader("the `start` line is missing", fix="add `start STATE`"))
     middle = (str(start), document.names("final"), _otherwise(document))
-    groups = tuple(tuple(map(str, words)) for words in document.lines("exclusive"))
+    groups = tuple(tuple(map(str, line[1:])) for line in document.exclusive)
     rest = (groups, document.names("states"))
-    stack = document.line("stack")
+    stack = document.headers.get("stack", [])
     counters = document.single("counters")
     count = 0
     if counters is not None:
@@ -278,7 +275,7 @@ def _check_kind(rule: AnyRule, memory: str) -> None:
 
 
 def _otherwise(document: Document) -> Otherwise:
-    line = document.line("otherwise")
+    line = document.headers.get("otherwise", [])
     if not line:
         fault = "the `otherwise` line is missing: what happens if no rule applies?"
         document.note(MissingHeader(fault, fix=OTHERWISE))

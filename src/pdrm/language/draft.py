@@ -164,6 +164,8 @@ class Draft:
         shared = len(alike[commonest]) > 1 + len(missing)
         if other.action == "error":
             shared &= not missing
+        if self.otherwise is None:  # a rule that changes nothing may be left out
+            shared &= len(alike) == 1
         for rule, tops in alike.items():
             if rule == commonest and shared:
                 yield rule

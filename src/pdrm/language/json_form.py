@@ -116,8 +116,10 @@ MACHINE = {
 }
 
 
-def inside(where: Where, key: str | int) -> Where:
-    """The place of a part of a value."""
+def inside(where: Where, *keys: str | int) -> Where:
+    """The place of a part of a value, of a part of that, and so on."""
+    *outer, key = keys
+    where = inside(where, *outer) if outer else where
     path = f"{where.path}[{_encode(key if isinstance(key, int) else key[:40])}]"
     if isinstance(key, str) and key.isidentifier() and len(key) <= 40:
         path = f"{where.path}.{key}".removeprefix(".")
@@ -201,10 +203,10 @@ def read_json(text: str, document: Document) -> None:
         if key in ("pdrm", "$schema"):
             continue
         for line in machine[key] if key == "exclusive" else [machine[key]]:
-            document.headers.append([Word(key, place), *_words(line, place)])
+            document.add_header([Word(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
         with document.noting():
-            document.add_rule(_read_rule(rule, inside(inside(where, "rules"), number)))
+            document.add_rule(_read_rule(rule, inside(where, "rules", number)))
 
 
 def _words(value: Any, where: Where) -> list[Word]:

@@ -186,9 +186,7 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        file = f"{name}.pdrm"
-        found = os.path.exists(file)
-        fix = f"did you mean `{file}`?" if found else did_you_mean(str(name), catalogue_names())
+        fix = did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 

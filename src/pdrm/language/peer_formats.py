@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
-from pdrm.language.document import UNWRITTEN, Document, number_of
+from pdrm.language.document import UNWRITTEN, Document, Word, number_of
 from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.reader import read_guard_at
 from pdrm.language.source import Line, split_lines
@@ -28,11 +28,11 @@ SECOND = re.compile(
     r"\s*+\[\s*+((?:\d{1,9}+\s*+(?:,\s*+\d{1,9}+\s*+)*+,?+)?+)\s*+\]\s*+(#.*)?", re.ASCII
 )
 RULE = re.compile(
-    r"\s*+\(\s*+(\d{1,9}+)\s*+,\s*+(\d{1,9}+)\s*+,\s*+(?:'([^']*+)'|\"([^\"]*+)\")\s*+,"
+    r"\s*+\(\s*+(\d{1,9}+)\s*+,\s*+(\d{1,9}+)\s*+,\s*+(['\"])([^'\"]*+)\3\s*+,"
     r"\s*+(\w++)\(([^()]*+)\)\s*+\)\s*+,?+\s*+(#.*)?",
     re.ASCII,
 )
-FORMULA = re.compile(r" *+[\w!&|][\w!&| ]*+", re.ASCII)
+FORMULA = re.compile(r"[\w!&| ]+", re.ASCII)
 UNDEFINED = "undefined"
 
 
@@ -47,15 +47,12 @@ def read_toro_icarte(text: str, document: Document) -> None:
     """Fill a document from such a file."""
     every = split_lines(text, document.file)
     lines = [line for line in every if line.text.split("#")[0].strip()]
-    first, second = (lines[0], lines[min(1, len(lines) - 1)]) if lines else (every[0], every[0])
+    first, second = [*lines, *every, every[0]][:2]
     start = FIRST.fullmatch(first.text)
     ends = SECOND.fullmatch(second.text)
-    if start is None:
-        fault = "the first line must be the number of the initial state"
-        raise CannotRead(fault, where=first.at(1), fix="write `0`")
-    if ends is None:
-        fault = "the second line must list the final states"
-        raise CannotRead(fault, where=second.at(1), fix="write `[2]`, or `[]` for none")
+    if start is None or ends is None:
+        fault = "the first two lines must be the number of the initial state, and the final states"
+        raise CannotRead(fault, where=first.at(1), fix="write `0`, and `[2]`, or `[]` for none")
     final = [f"u{number.strip()}" for number in ends[1].split(",") if number.strip()]
     begin = f"u{start[1]}"
     states = {begin: None}
@@ -68,11 +65,15 @@ def read_toro_icarte(text: str, document: Document) -> None:
                 states |= {rule.source: None, rule.target: None}
                 events |= events_of(rule.guard)
     where = first.at(1)
-    document.add_header(where, "events", sorted(events))
-    document.add_header(where, "states", [state for state in states if state not in final])
-    document.add_header(where, "start", [begin])
-    document.add_header(where, "otherwise", ["go", UNDEFINED, "0"])
-    document.add_header(second.at(1), "final", [*final, UNDEFINED])
+    _add_header(document, where, "events", sorted(events))
+    _add_header(document, where, "states", [state for state in states if state not in final])
+    _add_header(document, where, "start", [begin])
+    _add_header(document, where, "otherwise", ["go", UNDEFINED, "0"])
+    _add_header(document, second.at(1), "final", [*final, UNDEFINED])
+
+
+def _add_header(document: Document, where: Where, keyword: str, words: Iterable[str]) -> None:
+    document.add_header([Word(word, where) for word in (keyword, *words)])
 
 
 def _rule(line: Line) -> Transition:
@@ -88,12 +89,11 @@ def _rule(line: Line) -> Transition:
         fix = "replace it by ConstantRewardFunction(NUMBER), and let the environment pay the rest"
         raise NotConstant(f"`{match[5]}` is code, not a number", where=at(5), fix=fix)
     reward = number_of(match[6].strip(), at(6))
-    formula = 4 if match[3] is None else 3
-    if not FORMULA.fullmatch(match[formula]):
+    if not FORMULA.fullmatch(match[4]):
         fix = "use event names, `!`, `&` and `|` only"
-        raise CannotRead("this formula cannot be read", where=at(formula), fix=fix)
-    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[formula])
-    guard = read_guard_at(words, at(formula))
+        raise CannotRead("this formula cannot be read", where=at(4), fix=fix)
+    words = re.sub(r"\b(True|False)\b", lambda found: found[0].lower(), match[4])
+    guard = read_guard_at(words, at(4))
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
     return Transition(f"u{match[1]}", f"u{match[2]}", guard, UNWRITTEN, (), reward, where)
 
@@ -168,13 +168,13 @@ def read_automaton(text: str, document: Document) -> None:
         if state in accepting or (mode != "final_state" and below in symbols):
             document.add_rule(Transition(state, accepted, ended, top, (top,), 1.0, where))
     events = [*sorted(letters), end]
-    document.add_header(where, "events", events)
-    document.add_header(where, "exclusive", events)
-    document.add_header(where, "stack", symbols)
-    document.add_header(where, "states", states)
-    document.add_header(where, "start", [first])
-    document.add_header(where, "final", [accepted, rejected])
-    document.add_header(where, "otherwise", ["go", rejected, "0"])
+    _add_header(document, where, "events", events)
+    _add_header(document, where, "exclusive", events)
+    _add_header(document, where, "stack", symbols)
+    _add_header(document, where, "states", states)
+    _add_header(document, where, "start", [first])
+    _add_header(document, where, "final", [accepted, rejected])
+    _add_header(document, where, "otherwise", ["go", rejected, "0"])
 
 
 def _rules(table: Any, where: Where) -> Iterator[Transition]:
@@ -183,7 +183,7 @@ def _rules(table: Any, where: Where) -> Iterator[Transition]:
         for letter, tops in letters.items():
             guard = Exactly(frozenset([letter])) if letter else SILENT
             for top, move in tops.items():
-                at = inside(inside(inside(where, source), letter), top)
+                at = inside(where, source, letter, top)
                 if len(move) != 2:
                     fix = 'write ["q1", ["1", "0"]]'
                     raise BadShape("a move is [STATE, PUSH]", where=at, fix=fix)

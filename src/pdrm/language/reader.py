@@ -324,8 +324,7 @@ def read_text(text: str, document: Document) -> None:
     reader = _Reader(document, text)
     reader.read(0, len(reader.lines), {})
     for keyword in ("events", "stack", "states", "final", "start"):
-        words = {word.text for line in document.lines(keyword) for word in line}
-        for variable in reader.variables.keys() & words:
+        for variable in reader.variables.keys() & {*document.names(keyword)}:
             fault = f"loop variable `{variable}` is also on the `{keyword}` line"
             where = reader.variables[variable]
             document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
@@ -377,7 +376,7 @@ class _Reader:
                     case "mapping":
                         parser.mapping()
                     case _:
-                        self.document.headers.append(parser.header())
+                        self.document.add_header(parser.header())
 
     def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
         at = parser.line.at(parser.line.indent + 1, 3)

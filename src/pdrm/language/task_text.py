@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,9 +26,8 @@ from pdrm.errors import (
     CannotRead,
     DuplicateName,
     PdrmError,
-    UnknownKeyword,
     Where,
-    name_alike,
+    suggest,
 )
 from pdrm.language.document import number_of
 from pdrm.language.source import Line, split_lines
@@ -109,22 +108,14 @@ class TaskText:
 
     @contextmanager
     def naming_header(self) -> Iterator[None]:
-        """If an error is on the first line of the body, and that is a misspelt header line, say so."""
+        """If an error is on the first line of the body, that may be a misspelt header line."""
         try:
             yield
         except PdrmError as error:
-            told: PdrmError = error
             for line in self.body[:1]:
-                word, *rest = line.code.split()
-                keyword = name_alike(word, SHAPES)
-                here = error.where is not None and error.where.line == line.number
-                if here and keyword and ":" not in line.code:
-                    with suppress(PdrmError):
-                        _read_header(replace(line, text=" ".join([keyword, *rest])), {}, {})
-                        where = line.at(line.indent + 1, len(word))
-                        fault, fix = f"`{word}` is not a keyword", f"did you mean `{keyword}`?"
-                        told = UnknownKeyword(fault, where=where, fix=fix)
-            raise told from error.__cause__
+                if error.where is not None and error.where.line == line.number:
+                    error.fix = suggest(line.code.split()[0], SHAPES, error.fix)
+            raise
 
 
 SHAPES = {
@@ -184,9 +175,9 @@ def _read_header(line: Line, given: dict[str, Any], where: dict[str, Where]) -> 
                 where.setdefault(part, there)
                 given.setdefault(keyword, {})[part] = paid
         case "events", [_, *_]:
-            given[keyword] = (*given.get(keyword, ()), *words)
+            given.setdefault(keyword, []).extend(words)
         case "exclusive", _:
-            given[keyword] = (*given.get(keyword, ()), *([tuple(words)] if words else []))
+            given.setdefault(keyword, []).extend([words] if words else [])
         case _:
             fix = f"write {SHAPES[keyword]}"
             raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)

@@ -19,7 +19,7 @@ from pdrm.errors import (
     did_you_mean,
     warn_caller,
 )
-from pdrm.language.draft import Draft, DraftMove, Moves, State, Symbol, shrink
+from pdrm.language.draft import Draft, DraftMove, Moves, shrink
 from pdrm.language.grammars.conflicts import explain, find_prefix_word
 from pdrm.language.grammars.grammar_text import Definition, read_rules
 from pdrm.language.grammars.ll1 import NotLL1, TopDown
@@ -159,20 +159,14 @@ class Translation:
             if any(labels != every for labels in read):
                 otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
 
-        def name_state(state: State) -> str:
-            return _clean(parser.name_state(state))
-
-        def name_symbol(symbol: Symbol) -> str:
-            return "#" if symbol == parser.start[1] else _clean(parser.name_symbol(symbol))
-
         draft = Draft(
             letters.sets,
             parser.start,
             moves,
             final,
             otherwise,
-            name_state,
-            name_symbol,
+            lambda state: _clean(parser.name_state(state)),
+            lambda one: "#" if one == parser.start[1] else _clean(parser.name_symbol(one)),
             letters.known,
         )
         return draft.write(self.task.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from pdrm.errors import BadGrammar, TooLarge, Where, did_you_mean
+from pdrm.errors import BadGrammar, TooLarge, Where, suggest
 from pdrm.files import MOST_SYMBOLS
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
@@ -166,10 +166,9 @@ class Expansion:
     def _rule(self, symbol: Reference, name: str) -> Expression:
         if name in self.rules:
             return self.rules[name].inner
-        hint = did_you_mean(name, self.rules)
         fix = f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
         fault = f"unknown rule `{name[:40]}`"
-        raise BadGrammar(fault, where=symbol.where, fix=hint if hint.startswith("did") else fix)
+        raise BadGrammar(fault, where=symbol.where, fix=suggest(name, self.rules, fix))
 
     def _options(self, inner: Expression) -> list[Body]:
         """The bodies of the alternatives of an expression."""

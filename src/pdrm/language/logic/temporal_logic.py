@@ -100,13 +100,12 @@ class Progression:
 
     def __init__(self, formula: Temporal, alphabet: Alphabet) -> None:
         self.sets = LabelSets(alphabet)
-        self.events = {event: number for number, event in enumerate(alphabet.events)}
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
         if sum(part.operator != "event" for part in asked) > MOST_OPERATORS:
             fault = f"the formula has more than {MOST_OPERATORS} different temporal operators"
             raise TooLarge(fault, fix="split the task, and combine its machines")
-        self.more = len(self.events)
+        self.more = len(alphabet.events)
         """The variable that says whether a label follows."""
         self.variable = {
             part: self.more + 1 + number for number, part in enumerate(reversed(asked))
@@ -144,24 +143,25 @@ class Progression:
         given = {self.more: TRUE}
         done: dict[int, int] = {}
         for part in self.parts:  # parts before what they are parts of
-            one, two = (*part.parts, part, part)[:2]
             match part.operator:
                 case "event":
-                    value[part] = sets.variable(self.events[part.name])
+                    found = sets.variable(sets.alphabet.positions[part.name])
                 case "X":
-                    value[part] = sets.choose(more, self.now[one], FALSE)
+                    found = sets.meet((more, self.now[part.parts[0]]))
                 case "U":
-                    again = sets.meet((value[one], more, self.now[part]))
-                    value[part] = sets.choose(value[two], TRUE, again)
-                case "Y":
-                    value[part] = sets.substitute(state[self.back[part]], given, {})
-                case "S":
-                    before = sets.substitute(state[self.back[part]], given, {})
-                    value[part] = sets.choose(
-                        value[two], TRUE, sets.choose(value[one], before, FALSE)
-                    )
+                    found = sets.meet((more, self.now[part]))
+                case "Y" | "S":
+                    found = sets.substitute(state[self.back[part]], given, {})
                 case _:
-                    value[part] = self._join(part, value)
+                    found = self._join(part, value)
+            if part.operator in (
+                "U",
+                "S",
+            ):  # `found` is the same at the next label, or the last one
+                holds, goal = part.parts
+                again = sets.meet((value[holds], found))
+                found = sets.choose(value[goal], TRUE, again)
+            value[part] = found
             if part in self.variable:
                 given[self.variable[part]] = value[part]
         looks = (value[part.parts[0] if part.operator == "Y" else part] for part in self.back)
