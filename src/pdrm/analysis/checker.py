@@ -371,7 +371,7 @@ class Check:
 
 def _describe(e: Exit | None, symbols: TopSymbols = ()) -> str:
     """A view in words."""
-    return ", ".join(["state", *map(str, e or ()), *filter(None, symbols)])
+    return "state " + ", ".join([*map(str, e or ()), *filter(None, symbols)])
 
 
 def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:

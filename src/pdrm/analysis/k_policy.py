@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ Row = tuple[int, str, Stack]
 """An environment state, a machine state and the symbols seen, top first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenAction:
+class ChosenAction(NamedTuple):
     """One row of a k-policy."""
 
     state: int
@@ -35,12 +34,7 @@ class ChosenAction:
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
-        return {
-            "state": self.state,
-            "machine_state": self.machine_state,
-            "seen": " ".join(self.seen),
-            "action": self.action,
-        }
+        return {**self._asdict(), "seen": " ".join(self.seen)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,10 +71,8 @@ class KPolicy:
         """The policy as rows."""
         from pdrm.drawing.rows import Rows
 
-        ordered = sorted(self.rows.items())
-        return Rows(
-            len(ordered), lambda number: ChosenAction(*ordered[number][0], ordered[number][1])
-        )
+        ordered = [ChosenAction(*row, action) for row, action in sorted(self.rows.items())]
+        return Rows(len(ordered), ordered.__getitem__)
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""

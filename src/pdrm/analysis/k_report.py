@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pdrm.analysis.best_policy import Loss
 from pdrm.analysis.certificate import Certificate
@@ -36,8 +36,7 @@ UNKNOWN = (0.0, inf)
 """The bounds of a loss of which nothing is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class KRow:
+class KRow(NamedTuple):
     """The bounds of one k in words."""
 
     k: int
@@ -49,7 +48,7 @@ class KRow:
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
-        return asdict(self)
+        return self._asdict()
 
 
 @dataclass(slots=True)

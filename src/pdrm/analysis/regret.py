@@ -6,8 +6,8 @@ explored give lower bounds. Upper bounds are known if everything was explored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ PAIRS = 200
 LONGEST_LOOP = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Regret:
+class Regret(NamedTuple):
     """Regret and spread of one k, with the states that prove the regret's lower bound."""
 
     regret: Interval

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ MOST_FOLLOWED = 5_000
 """States on optimal ways that are looked at to find how long optimal play takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One state of a class: what it is, how to get there, and what is best."""
 
     place: int
@@ -46,7 +44,7 @@ class Member:
 
     def record(self) -> dict[str, Any]:
         """The state as JSON values."""
-        return asdict(self)
+        return self._asdict()
 
     def __str__(self) -> str:
         stack, best = _shorten(self.stack) or "(empty)", " or ".join(self.actions)
@@ -92,8 +90,7 @@ def _shorten(words: Sequence[str]) -> str:
     return f"{' '.join(words[:half])} … {len(words) - 2 * half} more … {' '.join(words[-half:])}"
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(NamedTuple):
     """The length of optimal play from the start."""
 
     steps: int
