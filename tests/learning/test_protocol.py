@@ -22,9 +22,8 @@ from pdrm.errors import (
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
-from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
-from pdrm.learning.run_folder import RunSpec, is_done
+from pdrm.learning.run_folder import RunSpec, begin, is_done
 from pdrm.learning.run_loop import execute
 from pdrm.task import Task
 

@@ -1,8 +1,8 @@
 """Learning: agents, runs and their curves (Sections 6 and 7).
 
 `protocol` has what a run asks of an agent, its learner and its policy, and takes agents of others; `sb3_agent` those of
-Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all, `learners` begins their runs. `run_folder` has what
-decides a run, and its files; `run_loop` trains it there, `execution` trains many on workers; `run` has `train`, and the `Run` that it
+Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all. `run_folder` has what decides a run, its learner
+and its files; `run_loop` trains it there, `execution` trains many on workers; `run` has `train`, and the `Run` that it
 returns. `evaluation` has the curves, and plays episodes of a trained policy (`saved_policy` reads it); `replays` shows them. The learners
 themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
 

@@ -191,22 +191,23 @@ class Evaluation(dict[str, Any]):
     @classmethod
     def of(cls, task: Task, tests: Sequence[Test], **about: Any) -> Evaluation:
         """Sum up the episodes of some runs of a task."""
-
-        def join(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(test, name) for test in tests])
-
-        returns, ends, truncated = settle_returns(join("returns")), join("ends"), join("truncated")
+        parts: Any = [
+            (one.returns, one.steps, one.ends, one.discounted, one.truncated) for one in tests
+        ]
+        paid, steps, ends, discounted, truncated = map(np.concatenate, zip(*parts, strict=True))
+        returns = settle_returns(paid)
         said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
-        if tests[0].stack_full is not None:
-            about["truncated_by_stack"] = int(join("stack_full").sum())
+        full = [int(one.stack_full.sum()) for one in tests if one.stack_full is not None]
+        if full:
+            about["truncated_by_stack"] = sum(full)
         return cls(
             domain=task.name,
             episodes=len(returns),
             mean_return=float(returns.mean()),
-            mean_discounted_return=float(join("discounted").mean()),
+            mean_discounted_return=float(discounted.mean()),
             discount=task.discount,
             returns=returns.tolist(),
-            mean_steps=float(join("steps").mean()),
+            mean_steps=float(steps.mean()),
             success=float(find_successes(ends, task.success).mean()),
             ends=dict(Counter(said.tolist()).most_common()),
             truncated=int(truncated.sum()),

@@ -268,7 +268,8 @@ def train_all(
                     for batch, (own, error) in _train_round(batches, count, chosen, job):
                         policies |= own
                         lost = [run for run in batch if not job.has_done(run)]
-                        failures += [Failure(run, error or LEFT_NOTHING) for run in lost]
+                        why = error or WorkersLost("its worker has finished, and left nothing")
+                        failures += [Failure(run, why) for run in lost]
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
@@ -279,12 +280,11 @@ def train_all(
                     fix = "try workers=1, or look at the cluster's own log"
                     raise WorkersLost(fault, fix=fix) from error
                 deaths.update(run.spec.id for run in begun)
+                lost = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
                 why = WorkersLost(f"its worker died (killed, or out of memory?): {died}")
-                hopeless = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
-                failures += [Failure(run, why) for run in hopeless]
+                failures += [Failure(run, why) for run in lost]
 
 
-LEFT_NOTHING = WorkersLost("its worker has finished, and left nothing")
 Attempt = tuple[dict[str, Policy], Exception | None]
 """What came of a batch: the policies that no file holds, if the worker was this process; and why it failed."""
 
@@ -388,8 +388,7 @@ def count_runs(done: int, total: int) -> str:
 def _show(runs: Sequence[Planned], root: Path) -> Iterator[None]:
     """Show the progress of the runs until the end of the block."""
     display, stop = Display(runs, root), threading.Event()
-    done = sum(is_done(root / run.spec.name) for run in runs)
-    if done:
+    if done := sum(is_done(root / run.spec.name) for run in runs):
         say(f"{count_runs(done, len(runs))} before, in {root}")
     if done == len(runs):
         yield

@@ -479,15 +479,8 @@ def train(
     task: Task | DomainLike,
     agent: AgentLike | None = ...,
     *,
-    machine: MachineLike | None = ...,
-    success: str | Sequence[str] = ...,
     seeds: int | Sequence[int],
-    folder: str | os.PathLike[str] | None = ...,
-    workers: Workers | int = ...,
-    log: str | None = ...,
-    watch: Watch | None = ...,
-    progress: bool | None = ...,
-    **settings: Any,
+    **given: Any,
 ) -> Runs: ...
 def train(
     task: Task | DomainLike,

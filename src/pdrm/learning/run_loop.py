@@ -34,7 +34,6 @@ from pdrm.files import (
     write_atomically,
 )
 from pdrm.learning.evaluation import Curve, make_test
-from pdrm.learning.learners import NetworkLearner, TableLearner, begin_all
 from pdrm.learning.protocol import (
     AnyAgent,
     GuestAgent,
@@ -57,7 +56,10 @@ from pdrm.learning.run_folder import (
     RESULT,
     SPEC,
     TIMING,
+    NetworkLearner,
     RunSpec,
+    TableLearner,
+    begin_all,
     hold,
     is_done,
     read_checkpoint,

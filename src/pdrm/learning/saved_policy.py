@@ -28,9 +28,17 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
 from pdrm.learning.evaluation import Trained
-from pdrm.learning.learners import begin
 from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy
-from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, is_done, no_run, read_spec
+from pdrm.learning.run_folder import (
+    POLICY,
+    SPEC,
+    RunSpec,
+    begin,
+    find_run,
+    is_done,
+    no_run,
+    read_spec,
+)
 from pdrm.learning.tabular.hierarchical import TOP, options_of
 from pdrm.learning.tabular.policy import (
     STANDS_IN,
