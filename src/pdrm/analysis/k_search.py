@@ -38,7 +38,7 @@ SECONDS = 60.0
 FIRST = 4
 """Every k up to this is tried, and more if none of them is enough."""
 MOST_STATES = 1_500_000
-NEAR = 30_000
+NEAR = 60_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
@@ -133,7 +133,7 @@ class _Search:
             grown = self.report.states
             self.explored = grown >= min(self.most, ENOUGH_WITH_CHANCE) or grown == before
         elif isinstance(values, SolvedValues) and not values.closed and self.depth is None:
-            most = min(self.most, before + 4 * NEAR)
+            most = min(self.most, before + 2 * NEAR)
             search_witnesses(values, self._list_open(), most, deadline.share(0.5))
         self._measure()
 
