@@ -10,130 +10,105 @@ from pdrm.machines.tables import Table
 from pdrm.product.finite_kernel import Numbers
 
 NONE = -1
-"""No edge, jump, node or start."""
+"""No edge."""
+UNDEFINED = -1
+"""Instead of the number of edges: a label has no rule."""
+MOST_NODES = 2**31
 
 
 @njit(cache=True)
 def saturate(
-    domain: DomainArrays, table: Table, middles: int, most: int
+    world: DomainArrays, table: Table, begun: Numbers, most: int
 ) -> tuple[Numbers, Numbers, Numbers, Numbers, int]:
     """The edges (from, symbol, to) and weights of the automaton, and how many there are.
 
-    The number is more than `most` if there would be too many, and NONE if a label has no rule. `middles`: how many nodes the
-    automaton may need in addition to the controls. A start with a label is a control of its own until that label is read.
+    `begun` has the edges that read the stacks of the starts: [edge, (from, symbol, to)]. While edges are found there is one
+    symbol more, POPPED: such an edge leads from the control after a pop to the node below, and reads nothing. Whatever leaves
+    that node, now or later, leaves that control as well. The number is more than `most` if there would be too many edges, and
+    UNDEFINED if a label has no rule.
     """
-    actions, outcomes = domain.next.shape[1:]
-    machine_states, symbols = table.silent.shape
-    acting = len(domain.next) * machine_states
-    controls = acting + len(domain.start_state) * machine_states
-    bottom = controls
-    end = controls + 1
-    nodes = controls + 2 + middles
-    made_nodes = controls + 2
-    middle = np.full((nodes, symbols), NONE, np.int32)
-    edges = {NONE: NONE}
-    source, symbol, target, weight, next_leaving = [0], [0], [0], [0], [NONE]
-    leaving = np.full(nodes, NONE, np.int64)
-    """[node]: the edge from it that was found last; the others follow in `next_leaving`."""
-    jumps = {NONE: NONE}
-    jump_from, jump_weight, next_landing = [0], [0], [NONE]
-    landing = np.full(nodes, NONE, np.int64)
-    """[node]: the same of the jumps to it."""
-    now = [(bottom, 0, end, 0)]
-    for start in range(len(domain.start_state)):
-        if domain.start_probability[start] > 0.0:
-            place = domain.start_state[start] * machine_states
-            if domain.start_label[start] >= 0:
-                place = acting + start * machine_states
-            now.append((int(place + table.start), int(table.bottom), bottom, 0))
-    while len(now) > 0 and len(source) - 1 <= most:
-        new = [(0, 0, 0, 0) for _ in range(0)]
-        for p, g, q, d in now:  # p reads g and goes to q with weight d
-            key = (p * symbols + g) * nodes + q
-            edge = edges.get(key, NONE)
-            if edge >= 0 and weight[edge] <= d:
+    actions, outcomes = world.next.shape[1:]
+    states, symbols = table.silent.shape
+    controls = len(world.next) * states
+    popped = symbols
+    nodes = begun.max() + 1
+    middle = {NONE: NONE}
+    """The node below a symbol that was pushed: by the node before it and the symbol."""
+    number = {NONE: NONE}
+    """The edge of a key."""
+    source, symbol, target, weight = [0], [0], [0], [0]
+    following = [NONE]
+    """The next edge in the same chain: those that leave a node, or the popped ones that lead to it."""
+    leaving, entering = [NONE] * nodes, [NONE] * nodes
+    """The first edge of each node's chains."""
+    now = [(begun[i, 0], begun[i, 1], begun[i, 2], 0) for i in range(len(begun))]
+    while len(now) > 0 and len(source) <= most:
+        new = now[:0]
+        for p, g, q, w in now:
+            key = (p * (symbols + 1) + g) * MOST_NODES + q
+            edge = number.get(key, NONE)
+            if edge != NONE and weight[edge] <= w:
                 continue
-            if edge < 0:
+            if edge == NONE:
                 edge = len(source)
-                edges[key] = edge
+                number[key] = edge
                 source.append(p)
                 symbol.append(g)
                 target.append(q)
-                weight.append(d)
-                next_leaving.append(leaving[p])
-                leaving[p] = edge
-            weight[edge] = d
-            if (
-                p >= controls
-            ):  # an edge below a popped symbol is also one of every control that jumped there
-                jump = landing[p]
-                while jump >= 0:
-                    new.append((jump_from[jump], g, q, jump_weight[jump] + d))
-                    jump = next_landing[jump]
+                weight.append(w)
+                if g == popped:
+                    following.append(entering[q])
+                    entering[q] = edge
+                else:
+                    following.append(leaving[p])
+                    leaving[p] = edge
+            weight[edge] = w
+            if g == popped:
+                other = leaving[q]
+                while other != NONE:
+                    new.append((p, symbol[other], target[other], w + weight[other]))
+                    other = following[other]
                 continue
-            u = p % machine_states
-            s = p // machine_states
-            start = NONE
-            if p >= acting:
-                start = s - len(domain.next)
-                s = 0
-            is_silent = table.silent[u, g] >= 0
-            once = is_silent or start >= 0
-            if not is_silent and (u >= table.first_final or (start < 0 and domain.terminal[s])):
+            if p >= controls:
+                other = entering[p]
+                while other != NONE:
+                    new.append((source[other], g, q, weight[other] + w))
+                    other = following[other]
                 continue
-            for a in range(1 if once else actions):
-                for o in range(1 if once else outcomes):
-                    cost = 0
-                    if is_silent:
-                        move = table.silent[u, g]
-                        place = p - u
-                    elif start >= 0:
-                        move = table.move[u, domain.start_label[start], g]
-                        place = domain.start_state[start] * machine_states
-                    elif domain.probability[s, a, o] > 0.0:
-                        move = table.move[u, domain.label[s, a, o], g]
-                        place = domain.next[s, a, o] * machine_states
-                        cost = 1
-                    else:
-                        continue
-                    if move < 0:
-                        none = np.zeros(0, np.int64)
-                        return none, none, none, none, NONE
-                    after = int(place + table.target[move])
-                    total = d + cost
+            s, u = p // states, p % states
+            silent = table.silent[u, g]
+            if silent < 0 and (u >= table.first_final or world.terminal[s]):
+                continue
+            for a in range(1 if silent >= 0 else actions):
+                for o in range(1 if silent >= 0 else outcomes):
+                    move, after, total = silent, p - u, w
+                    if silent < 0:
+                        if world.probability[s, a, o] <= 0.0:
+                            continue
+                        move, total = table.move[u, world.label[s, a, o], g], w + 1
+                        after = world.next[s, a, o] * states
+                        if move < 0:
+                            nothing = np.zeros(0, np.int64)
+                            return nothing, nothing, nothing, nothing, UNDEFINED
+                    here = int(after + table.target[move])
                     pushes = table.pushes[move]
                     length = pushes + 1 - table.pops[move]
-                    for position in range(length):  # a path to q through middle nodes
+                    if length == 0:
+                        new.append((here, popped, q, total))
+                    for position in range(length):  # a way to q that reads what replaces g
                         left = pushes - 1 - position
                         read = int(table.push[move, left] if left >= 0 else g)
                         if position == length - 1:
-                            new.append((after, read, q, total))
+                            new.append((here, read, q, total))
                             continue
-                        if middle[after, read] < 0:
-                            middle[after, read] = made_nodes
-                            made_nodes += 1
-                        below = int(middle[after, read])
-                        new.append((after, read, below, 0))
-                        after = below
-                    if length > 0:
-                        continue
-                    # The move pops g: a jump from the control after it to q, and all edges that leave q by now.
-                    key = after * nodes + q
-                    jump = jumps.get(key, NONE)
-                    if jump >= 0 and jump_weight[jump] <= total:
-                        continue
-                    if jump < 0:
-                        jump = len(jump_from)
-                        jumps[key] = jump
-                        jump_from.append(after)
-                        jump_weight.append(total)
-                        next_landing.append(landing[q])
-                        landing[q] = jump
-                    jump_weight[jump] = total
-                    edge = leaving[q]
-                    while edge >= 0:
-                        new.append((after, symbol[edge], target[edge], total + weight[edge]))
-                        edge = next_leaving[edge]
+                        key = here * symbols + read
+                        if key not in middle:
+                            middle[key] = len(leaving)
+                            leaving.append(NONE)
+                            entering.append(NONE)
+                        below = middle[key]
+                        new.append((here, read, below, 0))
+                        here = below
         now = new
     found = np.array(source)[1:], np.array(symbol)[1:], np.array(target)[1:]
     return found[0], found[1], found[2], np.array(weight)[1:], len(source) - 1

@@ -4,12 +4,13 @@
 stacks may grow exponentially (Theorem 1). `find_views` counts what a k-policy sees without that limit: the reachable stacks
 of a pushdown system form a regular language (Büchi), and saturation (post*) builds an automaton that accepts it. From a
 control (environment state, machine state) it reads a stack, top first. With a weight on each edge, the least sum along a way
-is the fewest steps that lead there. A *middle* node stands for what lies below a pushed symbol; a *jump* puts the control
-that popped a symbol at the node below. The empty stack is one more symbol, which is never popped.
+is the fewest steps that lead there. A *middle* node stands for what lies below a pushed symbol. The empty stack is one more
+symbol, which is never popped.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from pdrm.analysis.reach_kernel import saturate
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Integers, Table, tabulate
+from pdrm.machines.tables import Integers, begin_table, tabulate
 from pdrm.product.finite_kernel import FiniteProduct, Flags, Numbers
 
 MOST_ROWS = 1_000_000
@@ -96,17 +97,20 @@ NEVER = 2**62
 """The steps to what cannot be reached."""
 
 
-class Ways(NamedTuple):
-    """Ways into the automaton, one for each view so far and node they lead to: its code, the node, the fewest steps."""
+class Edges(NamedTuple):
+    """Edges of the automaton: each reads a symbol."""
 
-    control: Numbers
-    code: Numbers
-    node: Numbers
+    source: Numbers
+    symbol: Numbers
+    target: Numbers
     weight: Numbers
 
+    def take(self, chosen: Flags | slice) -> Edges:
+        """Some of them."""
+        return Edges(*(column[chosen] for column in self))
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Views:
+
+class Views(NamedTuple):
     """The automaton of all reachable stacks of a product.
 
     >>> from pdrm.task import Task
@@ -118,91 +122,81 @@ class Views:
     (93, 1663)
     """
 
-    domain: FiniteDomain
-    table: Table
-    source: Numbers
-    symbol: Numbers
-    target: Numbers
-    weight: Numbers
-    """[edge], ordered by source."""
-    first: Numbers
-    """[node]: its first edge; they end where the next node's begin."""
+    acting: Edges
+    """From controls in which the agent acts: no silent move, no final or terminal state."""
+    below: Edges
+    """From the other nodes. The end, where the empty stack has been read, reads it again."""
     distance: Numbers
     """[node]: the fewest steps that lead to a stack read from there."""
+    symbols: int
+    """How many there are, the empty stack included."""
 
     def steps(self, k: int) -> Numbers:
         """For each row of a k-policy (environment state, machine state, top k) in which the agent acts, the fewest steps
         to it, in order: the rows of its table within n steps are the numbers up to n."""
         if not isinstance(k, int) or k < 0:
             raise BadSetting(f"k is {k!r}, but must be a non-negative integer", fix="use k=1")
-        symbols = self.table.silent.shape[1]
-        few = k < NEVER.bit_length()  # a huge power need not be computed
-        if not few or len(self.first) * symbols ** (k + 1) >= NEVER:
+        if math.log2(len(self.distance)) + max(1, k) * math.log2(self.symbols) > 62:
             raise BadSetting(f"k = {k} is more than rows can be indexed by", fix="use a smaller k")
-        found, control = [np.zeros(0, np.int64)], 0
-        acting = self.domain.states * len(self.table.silent)
-        while control < acting:  # some controls at a time, to bound the memory
-            after = (
-                int(np.searchsorted(self.first, self.first[control] + AT_A_TIME, side="right")) - 1
-            )
-            after = min(max(after, control + 1), acting)
-            found.append(self._fewest(k, int(self.first[control]), int(self.first[after]), symbols))
-            control = after
-        return np.sort(np.concatenate(found))
-
-    def _fewest(self, k: int, begin: int, end: int, symbols: int) -> Numbers:
-        """The fewest steps to each row of the controls whose edges these are."""
-        edges = begin + np.flatnonzero(self._acts(slice(begin, end)))
-        columns = (self.source, self.symbol, self.target, self.weight)
-        ways = Ways(*(column[edges] for column in columns))
-        if k == 0:
-            ways = ways._replace(code=np.zeros_like(ways.code))
-        for _ in range(1, k):
-            ways = self._extend(_keep_lightest(ways), symbols)
-        total = ways.weight + self.distance[ways.node]
-        _, place = np.unique(ways.control * symbols ** max(1, k) + ways.code, return_inverse=True)
-        fewest = np.full(int(place.max(initial=-1)) + 1, NEVER, np.int64)
-        np.minimum.at(fewest, place, total)
-        return fewest
+        rows, steps = np.arange(len(self.distance)), self.distance
+        for seen in range(k - 1):
+            rows, steps = self._read(self.below, rows, steps, self.symbols**seen)
+        acting = self.acting if k else self.acting._replace(symbol=0 * self.acting.symbol)
+        _, steps = self._read(acting, rows, steps, self.symbols ** max(0, k - 1))
+        return np.sort(steps)
 
     def within(self, k: int, steps: int) -> int:
         """The rows of a k-policy's table that can be reached within a number of steps."""
         return int(np.searchsorted(self.steps(k), steps, side="right"))
 
-    def _acts(self, edges: slice) -> Flags:
-        """True for the edges that read the top symbol where the agent acts: no silent move, no final or terminal state."""
-        state, machine_state = np.divmod(self.source[edges], len(self.table.silent))
-        going = (machine_state < self.table.first_final) & ~self.domain.arrays.terminal[state]
-        acts: Flags = going & (self.table.silent[machine_state, self.symbol[edges]] < 0)
-        return acts
+    def _read(
+        self, edges: Edges, rows: Numbers, steps: Numbers, codes: int
+    ) -> tuple[Numbers, Numbers]:
+        """Read one symbol more, on top of what `rows` have read: each is a node and the code of its symbols, node * codes + code."""
+        node, found = rows // codes, [(rows[:0], steps[:0])]
+        for begin in range(0, len(edges.source), AT_A_TIME):  # some at a time, to bound the memory
+            some = edges.take(slice(begin, begin + AT_A_TIME))
+            first = np.searchsorted(node, some.target)
+            count = np.searchsorted(node, some.target, side="right") - first
+            edge = np.repeat(np.arange(len(count)), count)
+            row = np.arange(len(edge)) + np.repeat(first - np.cumsum(count) + count, count)
+            top = some.source[edge] * self.symbols + some.symbol[edge]
+            found.append(
+                _find_fewest(top * codes + rows[row] % codes, some.weight[edge] + steps[row])
+            )
+        joined = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return _find_fewest(*joined)
 
-    def _extend(self, ways: Ways, symbols: int) -> Ways:
-        """Each way with one symbol more; a stack that has ended gets the digit 0, which no symbol has."""
-        count = np.maximum(1, self.first[ways.node + 1] - self.first[ways.node])
-        way = np.repeat(np.arange(len(count)), count)
-        edge = (
-            self.first[ways.node[way]]
-            + np.arange(len(way))
-            - np.repeat(np.cumsum(count) - count, count)
-        )
-        ended = self.first[ways.node[way]] == self.first[ways.node[way] + 1]
-        edge[ended] = 0
-        return Ways(
-            ways.control[way],
-            ways.code[way] * symbols + np.where(ended, 0, self.symbol[edge]),
-            np.where(ended, ways.node[way], self.target[edge]),
-            ways.weight[way] + np.where(ended, 0, self.weight[edge]),
-        )
+
+def _find_fewest(rows: Numbers, steps: Numbers) -> tuple[Numbers, Numbers]:
+    """The different rows in order, and the fewest steps to each."""
+    different, place = np.unique(rows, return_inverse=True)
+    fewest = np.full(len(different), NEVER)
+    np.minimum.at(fewest, place, steps)
+    return different, fewest
 
 
 def find_views(
     domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_EDGES
 ) -> Views:
     """The automaton for a product. `ProductTooLarge` if it would have more than `most` edges."""
-    table = tabulate(machine, domain.labels)
-    controls = (domain.states + len(domain.arrays.start_state)) * len(table.silent)
-    middles = controls * _count_prefixes(table)
-    source, symbol, target, weight, made = saturate(domain.arrays, table, middles, most)
+    table, arrays = tabulate(machine, domain.labels), domain.arrays
+    states, symbols = table.silent.shape
+    end = domain.states * states
+    begun = [(end, 0, end)]
+    """Ways that read the stacks of the starts, through nodes of their own."""
+    for place, label, chance in zip(
+        arrays.start_state, arrays.start_label, arrays.start_probability, strict=True
+    ):
+        if chance > 0:
+            start = begin_table(table, int(label))
+            node = place * states + start.state
+            for symbol in start.stack:
+                below = end + len(begun)
+                begun.append((node, symbol, below))
+                node = below
+            begun.append((node, 0, end))
+    *columns, made = saturate(arrays, table, np.array(begun), most)
     if made < 0:
         raise UndefinedMove(
             f"domain `{domain.name}` emits a label that machine `{machine.name}` has no rule for",
@@ -211,42 +205,25 @@ def find_views(
     if made > most:
         fault = f"the views of stacks in `{domain.name}` take more than {most:,} edges"
         raise ProductTooLarge(fault, fix="use a smaller domain")
-    order = np.argsort(source, kind="stable")
-    edges = source[order], symbol[order], target[order], weight[order]
-    nodes = controls + 2 + middles
-    first = np.searchsorted(edges[0], np.arange(nodes + 1))
-    return Views(domain, table, *edges, first, _measure_distances(edges, controls, nodes))
+    edges = Edges(*columns)
+    edges = edges.take(edges.symbol < symbols)
+    place, state = np.divmod(edges.source, states)
+    inside = edges.source >= end
+    acting = ~inside & (state < table.first_final)
+    acting[acting] = ~arrays.terminal[place[acting]]
+    acting[acting] = table.silent[state[acting], edges.symbol[acting]] < 0
+    below = edges.take(inside)
+    nodes = int(edges.target.max()) + 1
+    return Views(edges.take(acting), below, _measure_distances(below, end, nodes), symbols)
 
 
-def _count_prefixes(table: Table) -> int:
-    """The proper beginnings, top first, of the strings that moves push: a control may need this many middle nodes."""
-    found = set()
-    for count, symbols in zip(table.pushes.tolist(), table.push.tolist(), strict=True):
-        found |= {tuple(reversed(symbols[place:count])) for place in range(count)}
-    return len(found)
-
-
-def _measure_distances(
-    edges: tuple[Numbers, Numbers, Numbers, Numbers], controls: int, nodes: int
-) -> Numbers:
-    """The least sum of weights from each node to the end, which comes after the node of the bottom. No edge leads back to a
-    control, so controls are left out."""
-    below = edges[0] >= controls
-    source, _, target, weight = (column[below] for column in edges)
+def _measure_distances(below: Edges, end: int, nodes: int) -> Numbers:
+    """The least sum of weights from each node to the end. No edge leads back to a control, so controls are left out."""
     distance = np.full(nodes, NEVER, np.int64)
-    distance[controls + 1] = 0
+    distance[end] = 0
     while True:
         nearer = distance.copy()
-        np.minimum.at(nearer, source, weight + distance[target])
+        np.minimum.at(nearer, below.source, below.weight + distance[below.target])
         if np.array_equal(nearer, distance):
             return distance
         distance = nearer
-
-
-def _keep_lightest(ways: Ways) -> Ways:
-    """One way for each control, code and node: the shortest."""
-    order = np.lexsort((ways.weight, ways.node, ways.code, ways.control))
-    ordered = np.stack(ways)[:, order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (ordered[:3, 1:] != ordered[:3, :-1]).any(axis=0)
-    return Ways(*ordered[:, new])

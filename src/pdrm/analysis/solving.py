@@ -24,7 +24,7 @@ from pdrm.analysis.whole_stack import (
     check_deterministic,
     world_of,
 )
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike
+from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import (
     BadSetting,
     OutOfTime,
@@ -43,7 +43,6 @@ from pdrm.machines.tables import (
     TableStep,
     begin_table,
     settle_table,
-    step_table,
     tabulate,
 )
 from pdrm.machines.transitions import Stack
@@ -253,10 +252,7 @@ class Solution:
         found = []
         for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
             if chance > 0:
-                state, symbols, paid = begin_table(self.table)
-                if label != NO_LABEL and state < self.table.first_final:
-                    after = step_table(self.table, state, symbols, label)
-                    state, symbols, paid = after.state, after.stack, paid + after.reward
+                state, symbols, paid = begin_table(self.table, label)
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
                 found.append(Begin(chance, paid, s, self._states[state], stack))
         return tuple(found)

@@ -192,9 +192,13 @@ class TableStep(NamedTuple):
     reward: float
 
 
-def begin_table(table: Table) -> TableStep:
-    """The start, after the silent moves before the first label."""
-    return _follow(table, TableStep(table.start, (), 0.0), BEGIN)
+def begin_table(table: Table, label: int = -1) -> TableStep:
+    """The start, after the silent moves before the first label, and after that if the environment begins with one."""
+    begun = _follow(table, TableStep(table.start, (), 0.0), BEGIN)
+    if label < 0 or begun.state >= table.first_final:
+        return begun
+    after = step_table(table, begun.state, begun.stack, label)
+    return after._replace(reward=begun.reward + after.reward)
 
 
 def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
