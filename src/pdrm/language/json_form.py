@@ -228,9 +228,7 @@ def _read_rule(rule: Any, where: Where) -> AnyRule:
         tests = tuple(rule.get("tests", ()))
         changes = tuple(integer_of(one, where) for one in rule.get("changes", ()))
         return CountingTransition(*ends, tests, changes, reward, where)
-    given = [key for key in ("top", "push") if key in rule]
-    if len(given) == 1:
-        fix = 'write for example "top": "A", "push": []'
-        raise CannotRead(f"`{given[0]}` stands alone", where=where, fix=fix)
+    written = "top" in rule and "push" in rule
+    top = rule["top"] if written else UNWRITTEN
     push = tuple(symbol for symbol in rule.get("push", ()) if symbol != NONE)
-    return Transition(*ends, rule.get("top", UNWRITTEN), push, reward, where)
+    return Transition(*ends, top, push, reward, where)

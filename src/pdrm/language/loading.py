@@ -17,7 +17,6 @@ from pdrm.errors import (
     CannotRead,
     UnknownFormat,
     UnknownMachine,
-    Where,
     WrongKind,
     did_you_mean,
 )
@@ -49,10 +48,6 @@ KINDS = {
 }
 """Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
 `build(task)` makes the machine."""
-
-
-OTHERS = {r"^#{3,}$": "the map of a domain", r"^\[\[panels\]\]": "a study"}
-"""A line that files of other kinds have, and what they are."""
 
 
 def load(path: str | os.PathLike[str]) -> AnyMachine:
@@ -108,12 +103,6 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
         fill = read_automaton if looks_like_automaton(text) else read_json
     elif looks_like_toro_icarte(text):
         fill = read_toro_icarte
-    for pattern, other in OTHERS.items():
-        found = re.search(pattern, text, re.MULTILINE)
-        if found is not None and "->" not in text:
-            where = Where(file, text[: found.start()].count("\n") + 1, 1, found[0], len(found[0]))
-            fix = "give the machine's file"
-            raise CannotRead(f"this is {other}, not a machine", where=where, fix=fix)
     return build(read(fill, text, file), name)
 
 

@@ -50,11 +50,10 @@ from pdrm.machines.transitions import NONE, Transition
 
 # --- Lines
 
-SIGN_OR_WORD = (
-    r"[ \t]*+(?:(?P<sign>{signs})|(?P<name>(?:(?!->)[^\s{{}}()\[\],:/&|!<>=])++)|(?P<odd>\S|\s))"
+TOKEN = re.compile(
+    r"[ \t]*+(?:(?P<sign>->|==|!=|[{}()\[\],:/&|!])"
+    r"|(?P<name>(?:(?!->)[^\s{}()\[\],:/&|!<>=])++)|(?P<odd>\S|\s))"
 )
-RULE_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|[{}()\[\],:/&|!]"))
-LOOP_TOKEN = re.compile(SIGN_OR_WORD.format(signs=r"->|==|!=|[{}()\[\],:/&|!]"))
 """A sign, a word, or a character that is neither."""
 
 SHAPES = {
@@ -94,8 +93,7 @@ class LineParser(Cursor):
         self.line = line
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
-        pattern = LOOP_TOKEN if self.shape == "loop" else RULE_TOKEN
-        super().__init__(scan([line], line.file, pattern, LONGEST_LINE))
+        super().__init__(scan([line], line.file, TOKEN, LONGEST_LINE))
         self.begin({})
 
     def begin(self, values: Mapping[str, str]) -> None:
@@ -223,12 +221,10 @@ class LineParser(Cursor):
 
     def reward(self) -> float:
         """The last part of a rule."""
-        column = self.here.column
+        token = self.here
         paid = self.term()
-        last = self.tokens[self.position - 1]
         self.end()
-        where = self.line.at(column, last.column + len(last.text) - column)
-        return number_of(paid, where)
+        return number_of(paid, token.where)
 
     # Parts of lines
 
@@ -241,14 +237,12 @@ class LineParser(Cursor):
         with self.nested():
             key = self.term()
         self.expect(")")
-        width = self.tokens[self.position - 1].column + 1 - token.column
-        where = self.line.at(token.column, width)
         if name not in self.maps:
             fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
-            raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
+            raise UnknownMap(f"no map is called `{name}`", where=token.where, fix=fix)
         if key not in self.maps[name]:
             fault = f"map `{name}` has no value for `{key}`"
-            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
+            raise UnknownMap(fault, where=token.where, fix=f"add `{key}:…` to its line")
         return self.maps[name][key]
 
     def vector(self) -> list[Word]:

@@ -90,6 +90,11 @@ class TaskOptions:
             object.__setattr__(self, name, value)
 
     @property
+    def final(self) -> tuple[str, ...]:
+        """The states in which the episode ends."""
+        return (DONE, LOST) if isinstance(self.fail, float) else (DONE,)
+
+    @property
     def paid_for_failing(self) -> float:
         """The reward of the first event with which no word continues."""
         return self.fail if isinstance(self.fail, float) else 0.0

@@ -26,7 +26,6 @@ from pdrm.language.grammars.ll1 import NotLL1, TopDown
 from pdrm.language.grammars.lr1 import Automaton, BottomUp
 from pdrm.language.grammars.productions import START, Expansion, Grammar, Letters
 from pdrm.language.task_text import (
-    DONE,
     END,
     IGNORE,
     LOST,
@@ -145,7 +144,6 @@ class Translation:
         """The machine of a parser: a label that no guard reads is skipped."""
         options = self.options
         letters = parser.grammar.letters
-        final: tuple[str, ...] = (DONE, LOST) if isinstance(options.fail, float) else (DONE,)
         otherwise = Otherwise.stay(options.step)
         if options.fail != IGNORE:
             for (state, top), found in moves.items():
@@ -163,7 +161,7 @@ class Translation:
             letters.sets,
             parser.start,
             moves,
-            final,
+            options.final,
             otherwise,
             lambda state: _clean(parser.name_state(state)),
             lambda one: "#" if one == parser.start[1] else _clean(parser.name_symbol(one)),

@@ -12,8 +12,8 @@ from pdrm.language.grammars.productions import NO_MORE, Grammar
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 
 BEGIN, READ = "begin", "read"
-LONGEST_PREDICTION, MOST_PREDICTIONS = 12, 400
-"""Symbols in one prediction, and predictions, at most; otherwise the grammar is read bottom-up."""
+MOST_PREDICTIONS = 400
+"""Predictions at most; otherwise the grammar is read bottom-up."""
 
 Prediction = tuple[int, ...]
 
@@ -86,7 +86,7 @@ class TopDown:
             closed |= symbol not in self.open
         cut += [tuple(part)] if part else []
         self.known |= set(cut)
-        if max(map(len, cut), default=0) > LONGEST_PREDICTION or len(self.known) > MOST_PREDICTIONS:
+        if len(self.known) > MOST_PREDICTIONS:
             raise NotLL1
         return tuple(cut)
 

@@ -140,7 +140,7 @@ def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: Ta
         sets,
         (start, BOTTOM),
         moves,
-        (DONE, LOST) if isinstance(options.fail, float) else (DONE,),
+        options.final,
         Otherwise.stay(options.step),
         lambda state: f"u{numbers[state]}",
         str,
