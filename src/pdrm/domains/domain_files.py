@@ -94,22 +94,21 @@ def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
     """
     if name in names():
         return domain(str(name))
-    if not Path(name).exists() and GYMNASIUM_ID.search(Path(name).as_posix()):
-        fault = f"`{name}` is an environment of Gymnasium, and a domain is needed"
+    from_gymnasium = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
+    if not from_gymnasium and not means_name(name, names()):
+        return load_domain(name)
+    if from_gymnasium:
         fix = (
             f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap; '
             "pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table"
         )
-        raise UnknownDomain(fault, fix=fix)
-    if not means_name(name, names()):
-        return load_domain(name)
-    if name in SIDES:
-        fault = f"`{name}` is continuous, and this needs a finite domain"
-        raise UnknownDomain(fault, fix=f"pdrm.train({name!r})")
-    files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
-    known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
-    fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
-    raise UnknownDomain(f"unknown domain `{name}`, and no file has that name", fix=fix)
+    elif name in SIDES:
+        fix = f"it is continuous, and this needs a finite domain: pdrm.train({name!r})"
+    else:
+        files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
+        known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
+        fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
+    raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
 
 
 # --- Arrays in a file

@@ -199,10 +199,10 @@ def from_gymnasium(
     named = map(state_names, count) if callable(state_names) else state_names or count
     states = dict(enumerate(map(str, named)))
     acts = tuple(actions or map(str, range(len(table[0]))))
-    for kind, wanted, given in (("states", len(table), states), ("actions", len(table[0]), acts)):
-        if len(given) != wanted:
-            fault = f"{called} has {wanted} {kind} and {len(given)} names"
-            raise BadDomainSetting(fault, fix="name each")
+    shape = len(table), len(table[0])
+    if (len(states), len(acts)) != shape:
+        fault = "{} has {} states and {} actions".format(called, *shape)
+        raise BadDomainSetting(fault, fix="give a name for each")
     label = _label_steps(env, labels, table)
 
     def outcomes(state: int, action: int) -> list[Outcome]:

@@ -60,16 +60,13 @@ class WaterWorld(Displayed):
     events: ClassVar = EVENTS
     states: ClassVar[None] = None
     """Not finitely many."""
+    machine: ClassVar = "water"
+    """The catalogue machine that it goes with."""
 
     @property
     def name(self) -> str:
         """Its name in the catalogue."""
         return f"water-{self.side:g}" + ("-continuous" if self.continuous else "")
-
-    @property
-    def machine(self) -> str | None:
-        """The catalogue machine that it goes with."""
-        return "water"
 
     @property
     def inner(self) -> float:

@@ -170,20 +170,23 @@ class Potentials(NamedTuple):
         return self._replace(value=lengthen(self.value, 2 * len(self.value)))
 
 
-_INTEGERS, _NUMBERS = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.int64)
+_NONE, _NO_ROWS = np.zeros(0, np.int32), np.zeros((0, 0), np.int32)
+_NO_MOVES = np.zeros((0, 0, 0), np.int32)
 NO_TABLE = Table(
-    move=_INTEGERS.reshape(0, 0, 0),
-    silent=_INTEGERS,
-    target=_INTEGERS.ravel(),
-    pops=_INTEGERS.ravel(),
-    pushes=_INTEGERS.ravel(),
-    push=_INTEGERS,
-    reward=np.zeros(0),
+    _NO_MOVES,
+    _NO_ROWS,
+    _NONE,
+    _NONE,
+    _NONE,
+    _NO_ROWS,
+    np.zeros(0),
     start=0,
     bottom=0,
     first_final=0,
 )
-NO_RULES = CountingTable(_INTEGERS, _INTEGERS, _NUMBERS, _INTEGERS.ravel(), np.zeros(0), silent=0)
+NO_RULES = CountingTable(
+    _NO_ROWS, _NO_ROWS, np.zeros((0, 0), np.int64), _NONE, np.zeros(0), silent=0
+)
 
 
 def begin_exploring(

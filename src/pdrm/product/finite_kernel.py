@@ -84,11 +84,6 @@ class States(NamedTuple):
             getattr(larger, column)[:made] = getattr(self, column)[:made]
         return larger._replace(index=Index.of(self.index.key[:made], capacity))
 
-    @property
-    def bytes_each(self) -> int:
-        """Memory that one state takes, its key and its two slots included."""
-        return 6 * 4 + 1 + int(np.prod(self.next.shape[1:])) * 12 + 8 + 2 * 4
-
 
 class Steps(NamedTuple):
     """Every step of some product states, as kernels read them."""
@@ -242,9 +237,9 @@ class FiniteProduct:
         _, actions, outcomes = domain.arrays.next.shape
         room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
         self.states = States.room(actions, outcomes, room, survey=survey)
-        self._bytes_each = 2 * (
-            self.states.bytes_each + 2 * 4 * (len(machine.stack) + 5)
-        )  # arrays grow by doubling
+        kept = sum(array.nbytes for array in (*self.states.index, *self.states[1:]))
+        # of a state and two stacks; arrays grow by doubling
+        self._bytes_each: int = 2 * (kept // room + 2 * 4 * (len(machine.stack) + 5))
         self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)

@@ -63,9 +63,8 @@ class TopK:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
-            raise BadSetting(
-                f"k is {self.k!r}, but must be a non-negative integer", fix='use k=1, or k="full"'
-            )
+            fault = f"k is {self.k!r}, but must be a non-negative integer"
+            raise BadSetting(fault, fix='use k=1, or k="full"')
 
     def of(self, stack: Stack) -> Stack:
         """The seen part of a stack, top first."""
@@ -106,16 +105,15 @@ class Window:
         self, machine: PushdownRewardMachine, view: View, depth: int | None = None
     ) -> None:
         self.whole = isinstance(view, FullStack)
-        if isinstance(view, TopK):
-            if depth is not None:
-                fault = f"`depth` bounds a full stack, and k is {view.k}"
-                raise BadSetting(fault, fix="leave `depth` out")
-            self.places = view.k
-        else:
-            if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-                fault = f"a full stack needs a `depth`, a positive integer, and it is {depth!r}"
-                raise BadSetting(fault, fix='say how high it may get: k="full", depth=32')
-            self.places = depth
+        places = view.k if isinstance(view, TopK) else depth
+        one_too_many = isinstance(view, TopK) and depth is not None
+        if one_too_many or type(places) is not int or places < self.whole:
+            fault = f"k is {view}, and `depth` {depth!r}"
+            fix = (
+                'a full stack needs to know how high it may get, and only that: k="full", depth=32'
+            )
+            raise BadSetting(fault, fix=fix)
+        self.places = places
         self.machine, self.view = machine, view
         states = (*machine.states, *machine.final)
         self.state = {state: number for number, state in enumerate(states)}
@@ -313,11 +311,10 @@ class AsDict(ObservationForm):
         own: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
         if window.places:
             own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
-        for name in own:
-            if name in entries:
-                fault = f"the environment's observation has an entry `{name}` already"
-                fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
-                raise CannotWrap(fault, fix=fix)
+        for name in own.keys() & entries.keys():
+            fault = f"the environment's observation has an entry `{name}` already"
+            fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
+            raise CannotWrap(fault, fix=fix)
         shown = ProductDict([*entries.items(), *own.items()])
         self.space, shown.window = shown, window
 

@@ -57,19 +57,14 @@ class Shaping:
     """It acts as initial values do (Müller and Kudenko 2025)."""
 
     def __post_init__(self) -> None:
-        for value in (self.discount, self.value_discount, self.scale, self.shift):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-                fault = f"the shaping has a {value!r} instead of a finite number"
-                raise BadSetting(fault, fix="Shaping(discount=0.9)")
-        if not 0 <= self.discount <= 1 or not 0 <= self.value_discount < 1:
-            fault = (
-                f"the discounts of the shaping are {self.discount} and {self.value_discount}; a machine "
-                "whose rewards are not discounted may be worth infinitely much"
-            )
+        numbers = (self.discount, self.value_discount, self.scale, self.shift)
+        finite = all(isinstance(number, int | float) and isfinite(number) for number in numbers)
+        if not finite or not 0 <= self.discount <= 1 or not 0 <= self.value_discount < 1:
             fix = (
-                "set discount to a number from 0 to 1, and potential_discount below 1, such as 0.99"
+                "give finite numbers, discount from 0 to 1, and potential_discount below 1, such as 0.99: "
+                "a machine whose rewards are not discounted may be worth infinitely much"
             )
-            raise BadSetting(fault, fix=fix)
+            raise BadSetting(f"{self} cannot shape rewards", fix=fix)
 
     @property
     def value_discount(self) -> float:

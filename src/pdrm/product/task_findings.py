@@ -82,7 +82,12 @@ def inspect_task(task: Task) -> list[Finding]:
     ending = max((one.reward for one in every if one.state in machine.final), default=-inf)
     others = {0.0, *(one.reward for one in every if one.state not in machine.final)}
     loops = _find_loop(task.domain, machine, ending)
-    if loops or len(survey) >= MOST_NODES or not _may_continue(survey, machine):
+    may_continue = all(
+        any(all(one and one.state not in machine.final for one in effects) for effects in actions)
+        for actions in survey.values()
+        if actions
+    )
+    if loops or len(survey) >= MOST_NODES or not may_continue:
         return [*found, *loops]
     limit = task.domain.step_limit
     on, best = limit * min(others), ending + limit * max(others)
@@ -177,28 +182,17 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     if state in machine.final:
         return []
     here = state, top
-    silent = rule_at(machine, here, None)
-    if silent is not None:
-        return [[_MachineEffect(place, *replace_top(here, silent), silent.reward)]]
+    effects = _list_actions(domain, place)
+    if rule_at(machine, here, None) is not None:
+        effects = [[LabelEffect(place, None)]]  # a silent move
 
     def read(one: LabelEffect) -> _MachineEffect | None:
-        if one.label is None:
-            return _MachineEffect(one.place, state, (top,), one.reward)
         rule = rule_at(machine, here, one.label)
-        if rule is None:
-            return None
-        return _MachineEffect(one.place, *replace_top(here, rule), rule.reward + one.reward)
+        if rule is not None:
+            return _MachineEffect(one.place, *replace_top(here, rule), rule.reward + one.reward)
+        return None if one.label is not None else _MachineEffect(one.place, state, (top,), 0.0)
 
-    return [[read(one) for one in effects] for effects in _list_actions(domain, place)]
-
-
-def _may_continue(survey: dict[_Head, _Actions], machine: PushdownRewardMachine) -> bool:
-    """Return True if some action, wherever the task has come to, surely does not end it."""
-    return all(
-        any(all(one and one.state not in machine.final for one in effects) for effects in actions)
-        for actions in survey.values()
-        if actions
-    )
+    return [[read(one) for one in action] for action in effects]
 
 
 # --- Loops that pay, among situations of which the topmost symbols are known
