@@ -180,7 +180,7 @@ def reading_targets(machine):
 
 def pushes(machine, here):
     """The silent moves from here that leave the stack higher than they found it."""
-    moves = machine._silent_moves(here)
+    moves = machine._settle(None, here, []).moves
     return sum(len(move.after.stack) > len(move.before.stack) for move in moves)
 
 

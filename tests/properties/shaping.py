@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 
 from pdrm.analysis.whole_stack import WholeStack
-from pdrm.analysis.whole_stack_kernel import World
+from pdrm.analysis.whole_stack_kernel import World, evaluate
 from pdrm.errors import UndefinedMove
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import tabulate
@@ -146,7 +146,7 @@ def compare_with_solver(
             random.choice(range(table.first_final)),
             tuple(machine.stack.index(z) + 1 for z in stack),
         )
-        worth = solver.continuation(0, u, symbols)
+        worth = find_continuation(solver, u, symbols)
         if (
             solver.undefined is not None
         ):  # Potentials are 0 if no label can be read, and the solver has no value there.
@@ -160,3 +160,14 @@ def compare_with_solver(
         assert abs(value - worth) <= near, said
         counted["values like the solver's"] += 1
     return counted
+
+
+def find_continuation(solver: WholeStack, u: int, symbols: tuple[int, ...]) -> float:
+    """What a configuration adds to the value of the one a step earlier, in a world of one state."""
+    if u >= solver.table.first_final:
+        return 0.0
+    stack = np.array((*symbols, 0), np.int32)
+    solver.find(0, u, int(stack[0]))
+    while np.isnan(value := evaluate(solver.table, solver.ranges, solver.operators, u, stack)):
+        solver.find(0, u, int(stack[0]))  # heads were met for the first time
+    return float(value)

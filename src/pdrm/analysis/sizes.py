@@ -14,6 +14,7 @@ from typing import Any
 
 from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, find_views, survey
 from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -132,9 +133,8 @@ def sizes_record(
         what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
     ) -> Record:
         """A size that grows with the episode: `factor` rows for each string."""
-        place = walked.within(limit)
-        within = walked.steps if place is None else limit
-        counted = counts[-1 if place is None else place]
+        within = limit if walked.closed else min(limit, walked.steps)
+        counted = counts[min(limit, walked.steps)]
         bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
         strings = [theorem_1(growth, n + first) for n in (limit, within)]
         printed = [None if number is None else factor * number for number in strings]
@@ -222,12 +222,7 @@ class Sizes(dict[str, Any]):
         return f"<Sizes of {self['domain']} with machine {self['machine']}, {self['steps']:,} steps: {said}>"
 
     def __str__(self) -> str:
-        cells = [[*self.HEADS], *self.rows()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in cells
-        )
+        return align([self.HEADS, *self.rows()])
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table

@@ -37,7 +37,6 @@ from pdrm.analysis.whole_stack_kernel import (
     Numbers,
     Ranges,
     World,
-    evaluate,
     evaluate_actions,
     meet,
     no_operators,
@@ -149,18 +148,6 @@ class WholeStack:
             self._settled = False
             self.settle()
         return values
-
-    def continuation(self, place: int, state: int, stack: Symbols) -> float:
-        """W of a configuration: what it adds to the value of the one a step earlier."""
-        if state >= self.table.first_final:
-            return 0.0
-        e = place * self.shape[1] + state
-        symbols = np.array((*stack, 0), np.int32)
-        self.settle()
-        while np.isnan(value := evaluate(self.table, self.ranges, self.operators, e, symbols)):
-            self._settled = False
-            self.settle()
-        return float(value)
 
     def find(self, place: int, state: int, symbol: int) -> None:
         """Find one more operator, and those it depends on."""
