@@ -48,7 +48,7 @@ def test_the_lines_stand_for_the_rules_and_no_others():
             drawn = [
                 rule
                 for family in compress([(line, "") for line in lines])
-                for line in family.members()
+                for line in map(family.fill, family.rows)
                 for rule in single_rules(line)
             ]
             assert len(drawn) == len(lines)

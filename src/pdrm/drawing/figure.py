@@ -229,18 +229,14 @@ class Family(NamedTuple):
     """A line whose open places are filled by each row of names.
 
     >>> line = EdgeLine(((Name(""),),), (), (", 1",))
-    >>> [spell(member.tokens()) for member in Family(line, (("u",), ("d",))).members()]
-    ['u, 1', 'd, 1']
+    >>> spell(Family(line, (("u",), ("d",))).fill(["a"]).tokens())
+    'a, 1'
     """
 
     line: EdgeLine
     rows: tuple[tuple[str, ...], ...] = ((),)
     text: str = ""
     """The line of the machine's text that all members come from, if it is one."""
-
-    def members(self) -> list[EdgeLine]:
-        """The lines without variables."""
-        return list(map(self.fill, self.rows))
 
     def fill(self, names: Sequence[str]) -> EdgeLine:
         """The line with names in its open places."""

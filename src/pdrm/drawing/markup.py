@@ -114,10 +114,9 @@ def table(
     """
 
     def row(tag: str, cells: Sequence[str]) -> Markup:
-        kinds = ["n" if place in numbers else "" for place in range(len(cells))]
-        return html(
-            "tr", *(html(tag, cell, class_=kind) for cell, kind in zip(cells, kinds, strict=True))
-        )
+        sides = ["n" if place in numbers else "" for place in range(len(cells))]
+        sided = zip(cells, sides, strict=True)
+        return html("tr", *(html(tag, cell, class_=side) for cell, side in sided))
 
     body = html("tbody", *(row("td", cells) for cells in rows))
     return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")

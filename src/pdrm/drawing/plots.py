@@ -112,8 +112,8 @@ def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> P
         if math.isfinite(high):
             axes.vlines(k, low, high, color=COLOURS[0], linewidth=6)
             axes.plot(k, high, "_", color=COLOURS[1], markersize=14)
-    axes.set(xlabel="k", ylabel="loss from the start", title=title)
-    axes.set_xticks([k for k, _ in found])
+    ticks = [k for k, _ in found]
+    axes.set(xlabel="k", ylabel="loss from the start", title=title, xticks=ticks)
     axes.grid()
     return figure
 
@@ -158,9 +158,8 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
         grid.imshow(shown, interpolation="antialiased")
         way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
-        grid.set_title("\n".join(way))
-        grid.set_xlabel(f"best: {one.best}\nvalue {one.value}")
-        grid.set(xticks=[], yticks=[], frame_on=False)
+        best = f"best: {one.best}\nvalue {one.value}"
+        grid.set(title="\n".join(way), xlabel=best, xticks=[], yticks=[], frame_on=False)
         _plot_seen_stack(stack, one)
     if any(one.seen for one in situations):
         figure.supxlabel("yellow: what the policy sees")
@@ -175,10 +174,8 @@ def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     boxes = axes.barh(range(rows), 1, 1, color=colours, edgecolor=INK)
     axes.bar_label(boxes, shown, label_type="center")
     if len(one.stack) > rows:
-        more = f"… {len(one.stack) - rows} more"
-        axes.text(0.5, rows, more, fontsize=9, ha="center", va="center")
-    axes.set_title(one.state)
-    axes.set(xlim=(-0.2, 1.2), ylim=(max(8, rows + 1) - 0.5, -0.7))
+        axes.text(0.5, rows, f"… {len(one.stack) - rows} more", ha="center", va="center")
+    axes.set(title=one.state, xlim=(-0.2, 1.2), ylim=(max(8, rows + 1) - 0.5, -0.7))
     axes.set_axis_off()
 
 
@@ -245,8 +242,12 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"
-    axes.set(xlim=(-0.5, max(8, len(columns)) - 0.5), ylim=(0, max(6, height + 0.8)))
-    axes.set(xlabel=f"step{more}", ylabel="stack, top uppermost")
+    axes.set(
+        xlabel=f"step{more}",
+        xlim=(-0.5, max(8, len(columns)) - 0.5),
+        ylabel="stack, top uppermost",
+        ylim=(0, max(6, height + 0.8)),
+    )
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
@@ -378,15 +379,14 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     """Axes, labels and the legend."""
     first = lines[0]
     longest = max(int(line.at[-1]) for line in lines)
-    axes.set_xlabel(f"training {first.unit}")
-    axes.set_xlim(0, longest)
     if longest >= 100_000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     scale = ""
     if all(line.scaled for line in lines):
         scale = ", normalised to [−1, 1]"
         axes.set_ylim(-1.08, 1.08)
-    axes.set_ylabel(f"{first.quantity} in evaluation{scale}")
+    quantity = f"{first.quantity} in evaluation{scale}"
+    axes.set(xlabel=f"training {first.unit}", ylabel=quantity, xlim=(0, longest))
     axes.grid()
     columns = 2 if len(axes.get_legend_handles_labels()[0]) > 4 else 1
     axes.figure.legend(loc="outside lower center", ncols=columns)

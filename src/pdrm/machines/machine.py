@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pdrm.errors import (
@@ -373,11 +373,10 @@ def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
     yield from find_overlaps(others)
     met = join_labels(some) & join_labels(others) & readings[0].labels.sets.all
     facing = [other for other in others if other.labels & met]
-    for one in some if met else ():
-        for other in facing if one.labels & met else ():
-            shared = one.labels & other.labels & met
-            if shared:
-                yield one, other, shared
+    for one, other in product(some, facing):
+        shared = one.labels & other.labels & met
+        if shared:
+            yield one, other, shared
 
 
 def join_labels(readings: Sequence[Reading]) -> LabelSet:
