@@ -9,7 +9,7 @@ from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng, seed_streams
-from pdrm.learning.tabular import learner_tables as tables
+from pdrm.learning.tabular import rows_kernel as tables
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.product.observation import FullStack, TopK

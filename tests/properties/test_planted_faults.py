@@ -15,7 +15,7 @@ from pdrm.language.grammars import conflicts
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
 from pdrm.learning.tabular import learner
-from pdrm.learning.tabular import learner_tables as tables
+from pdrm.learning.tabular import rows_kernel as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines import findings
@@ -178,6 +178,7 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
     def hopeless(*given):
         observed = new(*given)
         observed.reached[:] = explore_kernel.ENDED
+        observed.ready[:] = observed.reached[0].size
         return observed
 
     monkeypatch.setattr(tables.Observed, "of", hopeless)
@@ -194,8 +195,8 @@ def test_a_command_that_leaves_an_error_to_python(tmp_path, monkeypatch):
 
 
 def test_an_option_that_is_not_paid_what_the_machine_would_pay(monkeypatch):
-    tabulate = tables.tabulate_options
-    monkeypatch.setattr(tables, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
+    tabulate = learner.tabulate_options
+    monkeypatch.setattr(learner, "tabulate_options", lambda *given: _without_pay(tabulate(*given)))
     with pytest.raises(AssertionError, match=r"learnt = "):
         hierarchical.check(seed=0, runs=20)
 

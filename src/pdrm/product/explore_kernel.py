@@ -12,7 +12,7 @@ readable twins are the machines' own `begin` and `step`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -310,7 +310,10 @@ def number_vector(explored: Explored, vector: Values) -> int:
     return node
 
 
-@njit(cache=True)
+_COUNTED: dict[str, Any] = {"cache": True, "_nrt": True}
+
+
+@njit(**_COUNTED)  # it makes an array, which callers that count no references do not
 def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
     """The configuration that a label leads to and what the machine pays, found by its step, and
     kept while there is room for it; or a negative number that says why there is none."""

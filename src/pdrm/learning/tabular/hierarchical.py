@@ -9,9 +9,13 @@ if the machine had been there. The differences from HRM are in `docs/learning.md
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
@@ -21,6 +25,7 @@ from pdrm.learning.tabular.q_learning import ReadableLearner, Seen, greedy
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import NONE, Configuration, Stack, Transition
 from pdrm.product.observation import TopK, View
 
@@ -256,3 +261,78 @@ class ReadableHierarchical(ReadableLearner):
             gained += paid
             s, here = after, there
         return gained
+
+
+# --- For the kernels
+
+Flags = npt.NDArray[np.bool_]
+STAYS, MOVES, NOT_DEFINED = 0, 1, -1
+"""The machine's response to a label (`Options.moved`)."""
+
+
+class Options(NamedTuple):
+    """The options of each machine state, the heads at which they learn, and what each label does there.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> heads = [Head("u0", "#"), Head("u1", "#"), Head("u1", "A")]
+    >>> options = tabulate_options(catalogue("letter"), [frozenset("B"), frozenset("C")], heads)
+    >>> options.counts.tolist(), options.ruled.tolist(), options.achieved[1, 1].tolist()
+    ([2, 2, 0], [True, True, False], [True, False])
+    >>> options.moved[1].tolist(), options.paid[1].tolist()
+    ([0, 1, 1], [-0.01, 1.0, -0.01])
+    """
+
+    counts: Integers
+    """[state]: how many options leave it; 0 for final states."""
+    ruled: Flags
+    """[state]: True if they have rules; False if one option without a rule stands in."""
+    head: Integers
+    """[state, top]: the number of a head, or -1; tops as in `Table`, 0 for the empty stack."""
+    head_state: Integers
+    """[head]: its machine state."""
+    achieved: Flags
+    """[label, head, option]: True if the label completes the option."""
+    moved: Integers
+    """[label, head]: STAYS, MOVES or NOT_DEFINED, from the shortest stack with that top."""
+    paid: Rewards
+    """[label, head]: what the machine pays for it."""
+
+
+_NONE, _NO_FLAGS = np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
+NO_OPTIONS = Options(
+    _NONE[0:0].ravel(),
+    _NO_FLAGS,
+    _NONE,
+    _NONE.ravel(),
+    _NO_FLAGS.reshape(0, 0, 0),
+    _NONE,
+    np.zeros((0, 0)),
+)
+
+
+def tabulate_options(
+    machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]
+) -> Options:
+    """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
+    leaving = options_in_play(machine, heads)
+    states, tops = (*machine.states, *machine.final), (None, *machine.stack)
+    counts = [len(leaving.get(state, ())) for state in states]
+    ruled = [leaving.get(state, (None,))[0] is not None for state in states]
+    number = np.full((len(states), len(tops)), -1, np.int32)
+    moved = np.full((len(labels), len(heads)), NOT_DEFINED, np.int32)
+    achieved = np.zeros((*moved.shape, max(counts)), np.bool_)
+    paid = np.zeros(moved.shape)
+    for place, head in enumerate(heads):
+        number[states.index(head.state), tops.index(head.top)] = place
+        before = shortest_with(machine, head)
+        for column, label in enumerate(labels):
+            for choice, option in enumerate(leaving[head.state]):
+                achieved[column, place, choice] = is_achieved(machine, option, label, head.top)
+            with suppress(UndefinedMove):
+                step = machine.step(before, label)
+                moved[column, place] = MOVES if step.after != before else STAYS
+                paid[column, place] = step.reward
+    head_state = np.array([states.index(head.state) for head in heads], np.int32)
+    return Options(
+        np.array(counts, np.int32), np.array(ruled), number, head_state, achieved, moved, paid
+    )

@@ -23,21 +23,16 @@ from pdrm.errors import (
 )
 from pdrm.files import Arrays
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import CountingQ, Hierarchical, QLearning, Tabular
+from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
 from pdrm.learning.protocol import Test
 from pdrm.learning.randomness import seed_streams
-from pdrm.learning.tabular import learner_tables as at
 from pdrm.learning.tabular import options_kernel, q_kernel
-from pdrm.learning.tabular.hierarchical import TOP, acting_heads, options_in_play
-from pdrm.learning.tabular.learner_tables import (
-    Observed,
-    OptionTables,
-    QTable,
-    QTables,
-    begin_progress,
-    find_rates,
-    list_arrays,
-    put_arrays,
+from pdrm.learning.tabular import rows_kernel as at
+from pdrm.learning.tabular.hierarchical import (
+    TOP,
+    acting_heads,
+    options_in_play,
+    tabulate_options,
 )
 from pdrm.learning.tabular.policy import (
     HierarchicalPolicy,
@@ -46,10 +41,24 @@ from pdrm.learning.tabular.policy import (
     option_texts,
 )
 from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
-from pdrm.learning.tabular.q_learning import AnyMemory, find_potential, first_vectors, no_rule
+from pdrm.learning.tabular.q_learning import (
+    AnyMemory,
+    class_depth,
+    find_potential,
+    first_vectors,
+    no_rule,
+)
+from pdrm.learning.tabular.rows_kernel import (
+    Observed,
+    QTable,
+    Rates,
+    Tables,
+    begin_progress,
+    list_arrays,
+    put_arrays,
+)
 from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import lengthen
 from pdrm.product.explore_kernel import (
     BEYOND,
     ENDLESS,
@@ -74,10 +83,6 @@ class TabularLearner(ABC):
 
     learn: ClassVar[Callable[..., int]]
     """The learning kernel."""
-    play: ClassVar[Callable[..., int]]
-    """The testing kernel."""
-    tables: Any
-    """The arrays that the kernels read and extend, a tuple."""
 
     def __init__(
         self,
@@ -100,14 +105,14 @@ class TabularLearner(ABC):
         self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of evaluations
         self.progress = begin_progress(settings.epsilon)
         explored = begin_exploring(machine, domain.labels, view, self.rates.operations)
-        self.tables = self._make_tables(explored)
+        self.tables = self._begin(explored)
 
     @abstractmethod
-    def _make_tables(self, explored: Explored) -> Any:
+    def _begin(self, explored: Explored) -> Tables:
         """The tables before the first episode."""
 
     def _new_table(self, choices: int) -> QTable:
-        hashed = isinstance(self.view, FullStack) and not self.rates.imagines
+        hashed = isinstance(self.view, FullStack) and not self.rates.budget
         views = at.ANY_VIEW if hashed else 1
         nothing = np.zeros((0, choices))
         return QTable.of(np.zeros(0, np.int64), nothing, self.domain.states, views=views)
@@ -159,7 +164,7 @@ class TabularLearner(ABC):
             count = episodes or self.settings.test_episodes
             returns, steps, ends = np.zeros(count), np.zeros(count, int), np.zeros(count, int)
             limit = self.settings.step_limit or where.step_limit
-            self._run(self.play, where, limit, returns, steps, ends)
+            self._run(at.test, where, limit, returns, steps, ends)
             parts.append((returns, steps, ends))
         returns, steps, ends = map(np.concatenate, zip(*parts, strict=True))
         names = np.array((*self.machine.states, *self.machine.final))
@@ -174,7 +179,8 @@ class TabularLearner(ABC):
         environment state; the view's number is (stack or counter vector, or number of the top
         symbols) * machine states + machine state."""
         machine, explored = self.machine, self.tables.explored
-        key, value = self.tables.table.key[: self.rows], self.tables.table.value[: self.rows]
+        table, rows = self.tables.table, self.rows
+        key, value = table.key[:rows], table.value[:rows]
         if not np.isfinite(value).all():
             raise BadSetting("the values diverged (NaN or inf)", fix="smaller rewards")
         view, environment_state = np.divmod(key, self.domain.states)
@@ -206,18 +212,17 @@ class TabularLearner(ABC):
             status = kernel(where.arrays, self.tables, self.rng_state, self.rates, *given)
             if status in (at.DONE, at.PAUSE):
                 return status
-            explored, table = self.tables.explored, self.tables.table
+            tables = self.tables
             if status == NO_ROOM:
-                explored = explored.grow()
+                self.tables = tables._replace(explored=tables.explored.grow())
             elif status == at.FULL:
-                table = table.grow(int(self.progress["rows"][0]), count_views(explored))
+                self.tables = tables._replace(table=tables.table.grow(self._count_views()))
+            elif status == at.NO_ENTRIES:
+                self.tables = tables._replace(observed=tables.observed.grow())
+            elif status == at.NO_VALUES:
+                self.tables = tables._replace(potentials=tables.potentials.grow())
             else:
                 self._refuse(status)
-            self.tables = self._fit(self.tables._replace(explored=explored, table=table))
-
-    def _fit(self, tables: Any) -> Any:
-        """The tables, with the others grown as well."""
-        return tables
 
     def _refuse(self, status: int) -> None:
         name = self.machine.name
@@ -233,9 +238,9 @@ class TabularLearner(ABC):
 
     def save(self) -> Arrays:
         """The state of the run between two episodes, as arrays."""
+        own = {"progress": self.progress.view(np.int64), "rng_state": self.rng_state}
         arrays = list_arrays(self.tables)
         del arrays["table.slot"]  # large, and found again
-        own = {"progress": self.progress.view(np.int64), "rng_state": self.rng_state}
         return {**arrays, **own}
 
     def load(self, arrays: Arrays) -> None:
@@ -244,14 +249,14 @@ class TabularLearner(ABC):
         self.rng_state[:] = arrays["rng_state"]
         slot = {"table.slot": self.tables.table.slot}
         tables = put_arrays(self.tables, {**arrays, **slot})
-        table = tables.table.grow(0, count_views(tables.explored))
-        self.tables = tables._replace(table=table)
+        self.tables = tables
+        self.tables = tables._replace(table=tables.table.grow(self._count_views()))
 
-
-def count_views(explored: Explored) -> int:
-    """The number of different views that a policy sees."""
-    numbered = explored.stacks.made if explored.counts else explored.index.used
-    return int(numbered[0]) * explored.states
+    def _count_views(self) -> int:
+        """The number of different views that a policy sees."""
+        explored = self.tables.explored
+        numbered = explored.stacks.made if explored.counts else explored.index.used
+        return int(numbered[0]) * explored.states
 
 
 class QLearner(TabularLearner):
@@ -268,14 +273,9 @@ class QLearner(TabularLearner):
 
     settings: QLearning
     learn = staticmethod(q_kernel.learn)
-    play = staticmethod(q_kernel.test)
-    tables: QTables
 
-    def _make_tables(self, explored: Explored) -> QTables:
+    def _begin(self, explored: Explored) -> Tables:
         potential = find_potential(self.settings, self.domain, self.machine)
-        potentials = Potentials.none()
-        if potential is not None:
-            potentials = potential.tables(explored.stacks.capacity)
         nodes = []
         for vector in first_vectors(self.machine, self.settings.extras.counter_values):
             explored, node = add_vector(explored, vector)
@@ -283,18 +283,11 @@ class QLearner(TabularLearner):
         keys = np.array(nodes, np.int64)
         first, labels = (keys * explored.states).astype(np.int32), len(self.domain.labels)
         observed = Observed.of(keys, first, labels, explored.first_final)
-        table = self._new_table(len(self.domain.actions))
-        return QTables(explored, table, observed, potentials)
+        potentials = Potentials.none() if potential is None else potential.tables()
+        return Tables(explored, self._new_table(len(self.domain.actions)), observed, potentials)
 
     def policy(self, about: dict[str, Any] | None = None) -> QPolicy:
         return QPolicy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
-
-    def _fit(self, tables: QTables) -> QTables:
-        potentials = tables.potentials
-        if len(potentials.value):
-            value = lengthen(potentials.value, tables.explored.stacks.capacity)
-            potentials = potentials._replace(value=value)
-        return tables._replace(observed=tables.observed.grow(), potentials=potentials)
 
 
 class HierarchicalLearner(TabularLearner):
@@ -302,7 +295,7 @@ class HierarchicalLearner(TabularLearner):
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.observation import TopK
+    >>>     from pdrm.product.observation import TopK
     >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
     >>> learner.advance(until=3)
     >>> learner.episodes, learner.test().returns.shape
@@ -312,35 +305,54 @@ class HierarchicalLearner(TabularLearner):
     settings: Hierarchical
     machine: PushdownRewardMachine
     learn = staticmethod(options_kernel.learn)
-    play = staticmethod(options_kernel.test)
-    tables: OptionTables
 
-    def _make_tables(self, explored: Explored) -> OptionTables:
+    def _begin(self, explored: Explored) -> Tables:
         heads = acting_heads(self.machine, self.domain)
-        options = at.tabulate_options(self.machine, self.domain.labels, heads)
-        most, states = options.achieved.shape[3], self.domain.states
+        options = tabulate_options(self.machine, self.domain.labels, heads)
+        most, states = options.achieved.shape[2], self.domain.states
         within = np.zeros((states, len(heads), most * len(self.domain.actions)))
         met = np.zeros(states, np.bool_)
-        return OptionTables(explored, self._new_table(most), options, met, within)
+        return Tables(explored, self._new_table(most), options=options, met=met, within=within)
 
     def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
-        machine, table = self.machine, self._decode()
-        own, place = self.tables.options, np.flatnonzero(self.tables.met)
-        tree, nodes = MemoryTree.of(
-            machine.stack, ([top] if top else [] for top in own.head_top.tolist())
-        )
+        machine, table, place = self.machine, self._decode(), np.flatnonzero(self.tables.met)
+        heads = acting_heads(machine, self.domain)
+        tops = ([] if head.top is None else [machine.stack.index(head.top) + 1] for head in heads)
+        tree, nodes = MemoryTree.of(machine.stack, tops)
         seen = (
             np.repeat(place, len(nodes)),
-            np.tile(own.head_state, len(place)),
+            np.tile(self.tables.options.head_state, len(place)),
             np.tile(nodes, len(place)),
         )
         value = self.tables.within[place].reshape(-1, self.tables.within.shape[2])
         within = PolicyTable.of(TOP, table.states, tree, seen, value)
-        options = options_in_play(machine, acting_heads(machine, self.domain))
+        options = options_in_play(machine, heads)
         texts = {state: option_texts(each) for state, each in options.items()}
         return HierarchicalPolicy(
             about or {}, to_text(machine), self.domain.actions, table, texts, within
         )
+
+
+def find_rates(settings: Tabular, domain: FiniteDomain, machine: AnyMemory, view: View) -> Rates:
+    """The settings as numbers."""
+    extras = settings.extras
+    imagines = extras.counterfactuals is not Counterfactuals.NONE
+    return Rates(
+        float(settings.learning_rate),
+        float(settings.discount),
+        float(settings.epsilon_decay),
+        float(settings.epsilon_least),
+        settings.step_limit or domain.step_limit,
+        (extras.updates_per_step or at.ALL) if imagines else 0,
+        class_depth(machine, view, extras.counterfactuals),
+        extras.updates_per_episode or 0,
+        extras.operations_per_episode or 0,
+        extras.ties == "first",
+        extras.limit_ends,
+        float(extras.option_pay),
+        float(extras.r_plus),
+        float(extras.r_minus),
+    )
 
 
 def make_learner(task: Task, agent: Tabular, seed: int) -> QLearner | HierarchicalLearner:

@@ -31,7 +31,6 @@ from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import Test
-from pdrm.learning.tabular.learner_tables import list_arrays, put_arrays
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.learning.tabular.policy_table import (
     Memory,
@@ -41,6 +40,7 @@ from pdrm.learning.tabular.policy_table import (
     number_state,
 )
 from pdrm.learning.tabular.q_learning import no_rule
+from pdrm.learning.tabular.rows_kernel import list_arrays, put_arrays
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
