@@ -175,16 +175,12 @@ def measure_silence(table: Table) -> Silence:
     """Count silent moves; there must be no endless ones, which a machine is checked for."""
     used: dict[tuple[int, int], tuple[int, int | None]] = {}
     """The silent moves from a head until its symbol is gone, and the state then (None: they end before)."""
-    todo = [(state, symbol) for state, symbol in np.argwhere(table.silent >= 0).tolist()]
-    while todo:
-        missing = []
-        for head in todo:
+    heads = [(state, symbol) for state, symbol in np.argwhere(table.silent >= 0).tolist()]
+    while len(used) < len(heads):
+        for head in heads:
             found = _use_up(table, head, used)
-            if found is None:
-                missing.append(head)
-            else:
+            if found is not None:
                 used[head] = found
-        todo = missing
     each = max((moves for moves, _ in used.values()), default=0)
     pushed = (int(table.pushes.max(initial=0)) + 1) * (1 + each)
     after: dict[int, set[int]] = {}

@@ -1,7 +1,7 @@
 """Value iteration in Numba: over the states of a product, and over heads (environment state, machine state, top symbol).
 
 The states of a product are swept component by component, sinks first: what a component leads to is settled before it is
-begun, so that phases which only pop, or only push, take one sweep. The readable twin is Storm, in the properties.
+begun, so that phases which only pop, or only push, take one sweep. The properties compare values with Storm's.
 """
 
 from __future__ import annotations

@@ -367,12 +367,10 @@ def world_of(arrays: DomainArrays) -> World:
 
 def check_deterministic(domain: FiniteDomain) -> None:
     """Refuse a domain in which an action can have two outcomes."""
-    arrays = domain.arrays
-    likely = arrays.probability > 0
-    first = likely.argmax(axis=2)[..., np.newaxis]
-    different = np.zeros(likely.shape[:2], np.bool_)
-    for array in (arrays.next, arrays.label, arrays.reward):  # an outcome listed twice is one
-        different |= (likely & (array != np.take_along_axis(array, first, axis=2))).any(axis=2)
+    arrays, certain = domain.arrays, take_certain(domain.arrays)
+    others = arrays.next != certain.next
+    others |= (arrays.label != certain.label) | (arrays.reward != certain.reward)
+    different = ((arrays.probability > 0) & others).any(axis=2)  # an outcome listed twice is one
     wrong = different & ~arrays.terminal[:, np.newaxis]
     if wrong.any():
         s, action = np.argwhere(wrong)[0].tolist()
