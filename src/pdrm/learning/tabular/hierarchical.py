@@ -277,7 +277,7 @@ class Options(NamedTuple):
     >>> heads = [Head("u0", "#"), Head("u1", "#"), Head("u1", "A")]
     >>> options = tabulate_options(catalogue("letter"), [frozenset("B"), frozenset("C")], heads)
     >>> options.counts.tolist(), options.ruled.tolist(), options.achieved[1, 1].tolist()
-    ([2, 2, 0], [True, True, False], [True, False])
+    ([2, 2, 0], [True, True, False], [False, True])
     >>> options.moved[1].tolist(), options.paid[1].tolist()
     ([0, 1, 1], [-0.01, 1.0, -0.01])
     """

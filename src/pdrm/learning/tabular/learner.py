@@ -295,7 +295,7 @@ class HierarchicalLearner(TabularLearner):
 
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
-    >>>     from pdrm.product.observation import TopK
+    >>> from pdrm.product.observation import TopK
     >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
     >>> learner.advance(until=3)
     >>> learner.episodes, learner.test().returns.shape
