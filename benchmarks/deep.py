@@ -25,8 +25,8 @@ from pdrm.domains.environments import WaterEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import MissingPackage
 from pdrm.learning.agents import PPO, Deep
+from pdrm.learning.deep.algorithm import Envs, action_keys, begin_envs, step_envs
 from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
-from pdrm.learning.deep.many_envs import Envs, action_keys, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_product
 from pdrm.product.observation import TopK

@@ -9,8 +9,8 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from pdrm.errors import (
     CannotWrite,
     PdrmError,
     TooLarge,
+    UnknownFormat,
     Where,
     name_alike,
 )
@@ -259,17 +260,6 @@ class Fingerprint(NamedTuple):
         return cls(hashlib.sha256(data).hexdigest(), len(data))
 
 
-def check_policy_files(file: Path) -> None:
-    """Raise if a file of a policy is missing."""
-    missing = [one for one in (file, file.with_suffix(".json")) if not one.exists()]
-    if missing:
-        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
-        if len(missing) > 1:
-            fault = f"the policy {file} does not exist"
-        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
-        raise BadPolicyFile(fault, fix=fix)
-
-
 # --- JSON that we wrote ourselves
 
 
@@ -352,3 +342,43 @@ def describe_fault(error: Exception, file: str = "it") -> str:
     if isinstance(error, KeyError) and error.args:
         return f"{file} has no `{error.args[0]}`"
     return str(error) if file == "it" else f"{file} is damaged ({error})"
+
+
+# --- The files of a policy
+
+
+def write_policy(path: str | Path, description: Mapping[str, Any], data: bytes) -> Fingerprint:
+    """Write the arrays of a policy to a `.npz` file, and its description to a `.json` next to it."""
+    file = Path(path)
+    if file.suffix != ".npz":
+        fault = f"a policy is saved as .npz, but `{file.name}` ends otherwise"
+        raise UnknownFormat(fault, fix=f"call it {file.with_suffix('.npz').name}")
+    text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(file, data)
+    write_atomically(file.with_suffix(".json"), text.encode())
+    return Fingerprint.of(data)
+
+
+@contextmanager
+def blaming_policy(file: Path) -> Iterator[None]:
+    """Raise one error for whatever is wrong with a policy's file."""
+    try:
+        yield
+    except (*MALFORMED, PdrmError) as error:
+        why = describe_fault(error, file.with_suffix(".json").name)
+        fault = f"{file} is not a policy, or is damaged: {why}"
+        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        raise BadPolicyFile(fault, fix=fix) from error
+
+
+@contextmanager
+def reading_policy(file: Path) -> Iterator[dict[str, Any]]:
+    """The description of a policy, in the `.json` next to its arrays; one error for whatever is wrong while it is read."""
+    described = file.with_suffix(".json")
+    missing = [one for one in (file, described) if not one.exists()]
+    if missing:
+        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
+        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
+        raise BadPolicyFile(fault, fix=fix)
+    with blaming_policy(file):
+        yield parse_record(read_bytes(described))

@@ -302,9 +302,9 @@ class NetworkLearner:
 
     def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
         """The network as it stands. about: JSON values that are saved with it."""
-        from pdrm.learning.deep.deep_policy import policy_of
+        from pdrm.learning.deep.deep_policy import DeepPolicy
 
-        return policy_of(self.training, self.run, self.task, about or {})
+        return DeepPolicy(*self.training.trained(self.run), about or {}, self.task.domain)
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
@@ -321,8 +321,7 @@ class NetworkLearner:
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the network."""
-        self.policy({**about, **self.facts()}).save(path, with_domain=False)
-        return Fingerprint.of(path.read_bytes())
+        return self.policy({**about, **self.facts()}).save(path, with_domain=False)
 
     def facts(self) -> dict[str, float]:
         """The share of training episodes that a full stack truncated."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +13,8 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, CannotTranslate, PdrmError
-from pdrm.files import (
-    MALFORMED,
-    Arrays,
-    check_policy_files,
-    describe_fault,
-    need,
-    parse_record,
-    read_arrays,
-    read_bytes,
-)
+from pdrm.errors import BadPolicyFile, CannotTranslate
+from pdrm.files import Arrays, blaming_policy, need, read_arrays, reading_policy
 from pdrm.language.loading import parse
 from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
 from pdrm.learning.evaluation import Trained
@@ -70,7 +60,7 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
 
 
 def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
-    with _blaming(path):
+    with blaming_policy(path):
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, LoadsPolicy):
         return agent.agent.load_policy(spec.task, arrays)
@@ -134,9 +124,7 @@ def load_policy(
         folder = find_run(file if file.is_dir() else file.parent)
         own: LearntPolicy = read_policy(read_spec(folder), folder)
         return own
-    check_policy_files(file)
-    with _blaming(file):
-        description = parse_record(read_bytes(file.with_suffix(".json")))
+    with reading_policy(file) as description:
         task = _find_task(file, description, domain)
     if "pdrm_deep_policy" not in description:
         table = load_table(file)
@@ -177,9 +165,7 @@ def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:
 def load_table(path: str | Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
     file = Path(path)
-    check_policy_files(file)
-    with _blaming(file):
-        description = parse_record(read_bytes(file.with_suffix(".json")))
+    with reading_policy(file) as description:
         data = file.read_bytes()
         fits = hashlib.sha256(data).hexdigest() == description["sha256"]
         need(
@@ -193,18 +179,6 @@ def load_table(path: str | Path) -> TabularPolicy:
 
             return read_summary_policy(arrays, description)
         return _read_table(arrays, description)
-
-
-@contextmanager
-def _blaming(file: Path) -> Iterator[None]:
-    """Raise one error for whatever is wrong with a policy's file."""
-    try:
-        yield
-    except (*MALFORMED, PdrmError) as error:
-        why = describe_fault(error, file.with_suffix(".json").name)
-        fault = f"{file} is not a policy, or is damaged: {why}"
-        fix = "restore a copy of it, or train again; a run's folder will do, too"
-        raise BadPolicyFile(fault, fix=fix) from error
 
 
 def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:

@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pdrm.learning.deep.networks import stack_trees
-from pdrm.learning.deep.recurrent_ppo import (
+from pdrm.learning.deep.networks import (
     Memory,
     gate_inputs,
     keep,
     new_lstm,
     open_gates,
+    stack_trees,
     unroll,
 )
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pdrm.learning.agents import PPO
+from pdrm.learning.deep.algorithm import HEIGHTS, begin_envs, step_envs
 from pdrm.learning.deep.deep_training import product_for, settle
-from pdrm.learning.deep.many_envs import HEIGHTS, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import make_key
 from pdrm.task import Task
 

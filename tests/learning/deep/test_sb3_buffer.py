@@ -276,7 +276,7 @@ def test_what_cannot_be_replaced_is_refused_at_once():
     with pytest.raises(BadSetting, match="optimize_memory_usage"):
         buffer_for(env, optimize_memory_usage=True, handle_timeout_termination=False)
     for wrong in (-1, 1.5):
-        with pytest.raises(BadSetting, match="non-negative integer"):
+        with pytest.raises(BadSetting, match="an integer from 0"):
             buffer_for(env, counterfactuals=wrong)
     box = gymnasium.spaces.Box(-1, 1, env.observation_space.shape)
     for other in (

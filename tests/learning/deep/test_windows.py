@@ -8,7 +8,7 @@ import pytest
 from pdrm.domains import domain
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN
-from pdrm.learning.deep.dqn import DQNAlgorithm
+from pdrm.learning.deep.off_policy import DQNAlgorithm
 from pdrm.learning.deep.replay import sample_windows
 from pdrm.machines.transitions import Configuration
 from pdrm.product.jax_env.jax_domain import finite_domain, make_key, uniforms

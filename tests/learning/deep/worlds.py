@@ -8,8 +8,7 @@ import jax.numpy as jnp
 
 from pdrm.domains import from_arrays
 from pdrm.language.loading import parse
-from pdrm.learning.deep.algorithm import Algorithm
-from pdrm.learning.deep.many_envs import Envs, begin_envs, step_envs
+from pdrm.learning.deep.algorithm import Algorithm, Envs, begin_envs, step_envs
 from pdrm.product.jax_env.jax_domain import DomainStep, JaxDomain, finite_domain, key_of, uniforms
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK

@@ -1,6 +1,7 @@
-"""A learning algorithm on one product: frozen settings and pure functions. The caller compiles them and maps them over seeds.
+"""A learning algorithm on one product, the environments that it trains in, and the episodes that it is tested by.
 
-Evaluation episodes of a network, side by side, are here, too. N is the number of environments or episodes.
+An algorithm is frozen settings and pure functions; the caller compiles them and maps them over seeds. Environments are begun,
+stepped together, and restarted one by one as they end. N is the number of environments or episodes.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
-from pdrm.learning.deep.networks import select
+from pdrm.learning.agents import Deep
+from pdrm.learning.deep.networks import Rng, select, unstack
 from pdrm.learning.evaluation import settle_returns
 from pdrm.learning.protocol import Test
+from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import Key, key_of
+from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
 from pdrm.product.jax_env.jax_product import (
     FINISHED,
     OK,
@@ -26,6 +29,7 @@ from pdrm.product.jax_env.jax_product import (
     UNDEFINED,
     JaxProduct,
     ProductState,
+    ProductStep,
 )
 
 Carry = Any
@@ -45,7 +49,7 @@ class Algorithm(ABC):
         """Steps of all environments in an iteration."""
 
     @abstractmethod
-    def new_network(self, rng: np.random.Generator) -> Any:
+    def new_network(self, rng: Rng) -> Any:
         """The first parameters."""
 
     @abstractmethod
@@ -65,10 +69,142 @@ class Algorithm(ABC):
         seen: [N, observation size]; start: [N], whether an episode begins.
         """
 
-    def empty_memory(self, count: int) -> Carry:
-        """The memory at the start of episodes."""
-        del count
+    def empty_memory(self, _count: int) -> Carry:
+        """The memories at the start of n episodes."""
         return ()
+
+
+# --- Environments of training.
+
+TO_ACT = 0xA511E9B3
+"""Keeps the keys that actions are drawn with apart from the environment's own."""
+
+
+class Visited(NamedTuple):
+    """Situations met in training, in which episodes can begin."""
+
+    state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
+    known: jax.Array  # [ROOM]: whether there is one
+
+
+class Envs(NamedTuple):
+    """All environments, [N] each."""
+
+    state: ProductState
+    ended: jax.Array  # the number of episodes that ended so far
+    cut_off: jax.Array  # the number of those that a full stack truncated
+    fault: jax.Array  # the highest status so far that stops training: UNDEFINED; OVERFLOW or FINISHED as an episode begins
+    visited: Visited | None = None  # where episodes can begin in addition to the start
+
+
+def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool = False) -> Envs:
+    """All at their start; staggered ones at clocks spread over the step limit. With restarts they keep the situations that they meet."""
+    numbers = jnp.arange(settings.n_envs)
+    state, _, status = jax.vmap(product.begin)(key_of(key, numbers))
+    if settings.staggered:
+        spread = numbers * (product.domain.step_limit / settings.n_envs)
+        state = state._replace(clock=spread.astype(jnp.int32))
+    none = jnp.zeros_like(numbers)
+    envs = Envs(state, none, none, status)
+    if not restarts:
+        return envs
+    first = jax.tree.map(lambda part: jnp.broadcast_to(part[0], (ROOM, *part.shape[1:])), state)
+    return envs._replace(visited=Visited(first, jnp.zeros(ROOM, jnp.bool_)))
+
+
+def action_keys(envs: Envs) -> Key:
+    """[N]: a key for each environment's next action."""
+    return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)
+
+
+class Stepped(NamedTuple):
+    """A step of all, [N] each."""
+
+    envs: Envs  # after it, ended ones restarted
+    last: ProductState  # after it, before ended ones were restarted
+    outcome: ProductStep
+    over: jax.Array  # whether the episode ended
+
+
+def step_envs(
+    product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0
+) -> Stepped:
+    """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin in situations of earlier ones."""
+    last, outcome = jax.vmap(product.step)(envs.state, action)
+    over = outcome.terminated | outcome.truncated
+    state, _, begun = jax.vmap(product.renew)(last, over)
+    visited = envs.visited
+    if visited is not None:
+        visited = note_visits(visited, last, over)
+        elsewhere = over & visited.known.any() & (_draw_shares(state.key, RESTART) < restarts)
+        state = jax.vmap(select)(elsewhere, draw_visited(visited, state), state)
+        begun = jnp.where(elsewhere, OK, begun)
+    undefined = jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)
+    after = Envs(
+        state,
+        envs.ended + over,
+        envs.cut_off + (outcome.truncated & (outcome.status == OVERFLOW)),
+        jnp.maximum(envs.fault, jnp.maximum(begun, undefined)),
+        visited,
+    )
+    return Stepped(after, last, outcome, over)
+
+
+# --- Beginning in situations of earlier episodes.
+
+HEIGHTS = 32
+"""The highest stack of a situation that is kept."""
+ROOM = 4_096
+"""Situations that are kept. If there are more, they share places."""
+SLOTS = 8
+"""Situations kept for each machine state and height if states are not numbered."""
+RESTART = 0x4E570000
+"""Keeps the keys of restarts apart from those of the episode."""
+
+
+def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited:
+    """Keep the situations that were met, [N], unless the episode is over."""
+    machine, numbers = met.configuration, jnp.arange(len(over))
+    numbered = isinstance(met.environment, jax.Array) and met.environment.ndim == 1
+    where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
+    key = key_of(machine.state.astype(jnp.uint32), machine.height)
+    place = (key_of(key, where) % ROOM).astype(jnp.int32)
+    place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
+    # One for each place: otherwise the order of writing would matter.
+    last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
+    place = jnp.where(last[place] == numbers, place, ROOM)
+
+    def keep(old: jax.Array, new: jax.Array) -> jax.Array:
+        return old.at[place].set(new, mode="drop")
+
+    kept: Visited = jax.tree.map(keep, visited, Visited(met, jnp.ones_like(over)))
+    return kept
+
+
+def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
+    """[N]: situations that were met, drawn uniformly with the keys of episodes that have just begun."""
+    count = jnp.cumsum(visited.known)
+    drawn = (_draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
+    place = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
+    there: ProductState = jax.tree.map(lambda part: part[place], visited.state)
+    return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
+
+
+def _draw_shares(keys: Key, number: int) -> jax.Array:
+    """[N]: a number from 0 to below 1 for each key."""
+    return jax.vmap(lambda key: uniforms(key_of(key, number), 1)[0])(keys)
+
+
+# --- The rewards that networks learn from.
+
+
+def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
+    """Rewards as the networks see them."""
+    if settings.reward_scale is not None:
+        reward = reward * settings.reward_scale
+    if settings.reward_clip is None:
+        return reward
+    return jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
@@ -84,18 +220,26 @@ class Episodes(NamedTuple):
     discounted: jax.Array  # rewards before the first action, and for it, count in full
     steps: jax.Array
     ends: jax.Array  # the machine's last state
-    cut_off: jax.Array  # whether the stack was full
+    truncated: jax.Array  # whether a limit ended it
+    cut_off: jax.Array  # whether that was a full stack
     fault: jax.Array  # as in `Envs`
+    over: jax.Array
 
     def of_run(self, run: int) -> Episodes:
         """Those of one of several runs."""
-        return Episodes(*(part[run] for part in self))
+        return unstack(self, run)
 
     def read(self, machine: PushdownRewardMachine) -> Test:
-        """The evaluation of one run; the machine names the last states."""
-        returns, steps, ends = (np.asarray(part) for part in (self.returns, self.steps, self.ends))
+        """The evaluation; the machine names the last states."""
         names = np.array((*machine.states, *machine.final))
-        return Test(settle_returns(returns), steps.astype(np.int64), names[ends])
+        return Test(
+            settle_returns(self.returns),
+            np.asarray(self.steps, np.int64),
+            names[np.asarray(self.ends)],
+            discounted=np.asarray(self.discounted, np.float64),
+            truncated=np.asarray(self.truncated),
+            stack_full=np.asarray(self.cut_off),
+        )
 
 
 def check_followed(product: JaxProduct, fault: jax.Array) -> None:
@@ -114,26 +258,23 @@ def check_followed(product: JaxProduct, fault: jax.Array) -> None:
         raise UndefinedMove(said, fix=fix)
 
 
-class _Playing(NamedTuple):
-    state: ProductState
-    memory: Carry
-    played: Episodes
-    over: jax.Array
-
-
 def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episodes:
     """Episodes side by side, each up to its end or the limit."""
     product = algorithm.product
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none = jnp.zeros(episodes, jnp.bool_)
-    first = Episodes(paid, paid, state.clock, state.configuration.state, none, status)
+    first = Episodes(paid, paid, state.clock, state.configuration.state, none, none, status, none)
     fall = jnp.log1p(jnp.asarray(algorithm.settings.discount - 1.0, jnp.float32))
 
-    def step(playing: _Playing) -> _Playing:
-        before, clock = playing.played, playing.state.clock
-        seen = jax.vmap(product.observe)(playing.state)
-        memory, action = algorithm.act(network, playing.memory, seen, clock == 0)
-        state, outcome = jax.vmap(product.step)(playing.state, action)
+    def step(
+        playing: tuple[ProductState, Carry, Episodes],
+    ) -> tuple[ProductState, Carry, Episodes]:
+        state, memory, before = playing
+        clock = state.clock
+        memory, action = algorithm.act(
+            network, memory, jax.vmap(product.observe)(state), clock == 0
+        )
+        state, outcome = jax.vmap(product.step)(state, action)
         # The power of the discount, closer than that of a rounded one.
         counts = jnp.where(clock == 0, 1.0, jnp.exp(clock * fall))
         after = Episodes(
@@ -141,12 +282,13 @@ def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episode
             before.discounted + outcome.reward * counts,
             state.clock,
             state.configuration.state,
+            outcome.truncated,
             outcome.truncated & (outcome.status == OVERFLOW),
             jnp.maximum(before.fault, jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)),
+            outcome.terminated | outcome.truncated,
         )
-        over = playing.over | outcome.terminated | outcome.truncated
-        return _Playing(state, memory, select(playing.over, before, after), over)
+        return state, memory, select(before.over, before, after)
 
-    start = _Playing(state, algorithm.empty_memory(episodes), first, none)
-    done: _Playing = jax.lax.while_loop(lambda now: ~now.over.all(), step, start)
-    return done.played
+    start = state, algorithm.empty_memory(episodes), first
+    played: Episodes = jax.lax.while_loop(lambda playing: ~playing[2].over.all(), step, start)[2]
+    return played

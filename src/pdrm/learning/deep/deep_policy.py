@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import InitVar, asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,29 +18,21 @@ from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import (
-    BadPolicyFile,
-    NotHere,
-    PdrmError,
-    UnknownFormat,
-    WrongPolicy,
-)
+from pdrm.errors import NotHere, WrongPolicy
 from pdrm.files import (
-    MALFORMED,
-    check_policy_files,
-    describe_fault,
+    Fingerprint,
     encode_arrays,
     need,
-    parse_record,
     read_arrays,
-    read_bytes,
+    reading_policy,
     write_atomically,
+    write_policy,
 )
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import RecurrentPPO, kind_of
-from pdrm.learning.deep.algorithm import TESTS, Algorithm, check_followed, play
-from pdrm.learning.deep.deep_training import DeepTraining, domain_for, make_algorithm
+from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import Test
 from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
@@ -77,10 +69,13 @@ class DeepPolicy:
     algorithm: Algorithm
     network: Any
     about: dict[str, Any]
-    domain: FiniteDomain | None = None
-    """The domain it was learnt in, if that is finite and known: it describes states and actions."""
+    world: InitVar[object] = None
+    """The domain it was learnt in."""
+    domain: FiniteDomain | None = field(init=False)
+    """The same, if it is finite and known: it describes states and actions."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, world: object) -> None:
+        self.domain = world if isinstance(world, FiniteDomain) else None
         self.product, self.settings = self.algorithm.product, self.algorithm.settings
         self.machine = self.product.readable
         """The machine it was learnt with."""
@@ -106,14 +101,10 @@ class DeepPolicy:
         settings = replace(self.settings, discount=task.discount)
         algorithm = replace(self.algorithm, settings=settings)
         key = key_of(make_key(seed), TESTS)
-        played = jax.jit(lambda network: play(algorithm, network, key, episodes))(self.network)
+        run = jax.jit(lambda network: play(algorithm, network, key, episodes))
+        played: Episodes = run(self.network)
         check_followed(self.product, played.fault)
-        test, full = played.read(self.machine), np.asarray(played.cut_off)
-        limit = full | (test.steps >= self.product.domain.step_limit)
-        truncated = ~np.isin(test.ends, self.machine.final) & limit
-        discounted = np.asarray(played.discounted, np.float64)
-        numbers = test.returns, test.steps, test.ends
-        return Test(*numbers, discounted=discounted, truncated=truncated, stack_full=full)
+        return played.read(self.machine)
 
     def act(
         self,
@@ -132,34 +123,35 @@ class DeepPolicy:
             deterministic: As in Stable-Baselines3; True only, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        own, window = self.product.domain.observation_size, self._window
-        vector: Any = observation
+        product, machine = self.product, self.machine
+        own, size = product.domain.observation_size, product.observation_size
         try:
-            if isinstance(machine_state, str):
-                shown = Seen(observation, machine_state, tuple(memory or ()), whole=True)
-                vector = self._encode(shown)
-            elif isinstance(observation, Mapping):
-                vector = self._encode(read_seen(observation, (*window.state,), (*window.symbol,)))
-            seen = np.array(vector, np.float32).reshape(self.product.observation_size)
+            vector = self._read(observation, machine_state, memory)
+            seen = np.array(vector, np.float32).reshape(size)
         except (TypeError, ValueError, LookupError) as error:
-            k, machine = self.product.k, self.machine
             given = observation if machine_state is None else (observation, machine_state, memory)
-            size = self.product.observation_size
             fault = f"{str(given)[:80]} is not an observation that this policy can read: {size} numbers, {own} of them the domain's"
             example = f"policy.act(0, {machine.states[0]!r}, ({machine.stack[0]!r},))"
-            fix = f"give it what task.env(k={k}) shows, or {example}"
+            fix = f"give it what task.env(k={product.k}) shows, or {example}"
             raise WrongPolicy(fault, fix=fix) from error
-        seen[own:] *= float(self.product.visible)
+        seen[own:] *= float(product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
         found = np.asarray(action[0])
         return found if found.ndim else int(found)
 
-    def _encode(self, seen: Seen | None) -> npt.NDArray[np.float32]:
-        """The vector of an observation; `ValueError` or `LookupError` if it is not one."""
+    def _read(self, observation: Any, machine_state: Any, memory: Sequence[str] | None) -> Any:
+        """The vector that is meant; `ValueError` or `LookupError` if there is none."""
         window, own = self._window, self.product.domain.observation_size
-        if seen is None or not (seen.whole or len(seen.stack) >= window.places):
-            raise ValueError("it shows less than the policy sees")
+        if isinstance(machine_state, str):
+            seen = Seen(observation, machine_state, tuple(memory or ()), whole=True)
+        elif isinstance(observation, Mapping):
+            found = read_seen(observation, (*window.state,), (*window.symbol,))
+            if found is None or not (found.whole or len(found.stack) >= window.places):
+                raise ValueError("it shows less than the policy sees")
+            seen = found
+        else:
+            return observation
         place = seen.observation
         if np.shape(place) != (own,):
             number = number_state(place, self.domain)
@@ -195,14 +187,12 @@ class DeepPolicy:
         from pdrm.drawing.markup import html
 
         said = html("p", repr(self).strip("<>"))
-        has_table = self.domain is not None and not isinstance(self.settings, RecurrentPPO)
-        return said + self.table()._repr_html_() if has_table else said
+        with suppress(NotHere):
+            said += self.table()._repr_html_()
+        return said
 
-    def save(self, path: str | Path, *, with_domain: bool = True) -> None:
+    def save(self, path: str | Path, *, with_domain: bool = True) -> Fingerprint:
         """Write it to a `.npz` file, with a `.json` next to it, and its domain (`.domain.npz`); `pdrm.learning.load_policy` reads it."""
-        file = Path(path)
-        if file.suffix != ".npz":
-            raise UnknownFormat(f"{file} does not end in .npz", fix=f"{file.with_suffix('.npz')}")
         description = {
             "pdrm_deep_policy": 1,
             "agent": self.settings.name,
@@ -212,47 +202,27 @@ class DeepPolicy:
             "visible": float(self.product.visible),
             "about": self.about,
         }
-        text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(file, encode_arrays(tree_arrays(self.network)))
-        write_atomically(file.with_suffix(".json"), text.encode())
+        written = write_policy(path, description, encode_arrays(tree_arrays(self.network)))
         if with_domain and self.domain is not None:
-            write_atomically(file.with_suffix(DOMAIN), domain_bytes(self.domain))
-
-
-def policy_of(training: DeepTraining, run: int, task: Task, about: dict[str, Any]) -> DeepPolicy:
-    """The network of one of several runs, as it stands."""
-    network = jax.tree.map(lambda part: part[run], training.state.network)
-    own = {name: float(values[run]) for name, values in training.numbers.items()}
-    domain = task.domain if isinstance(task.domain, FiniteDomain) else None
-    return DeepPolicy(training.algorithm_of(own), network, about, domain)
+            write_atomically(Path(path).with_suffix(DOMAIN), domain_bytes(self.domain))
+        return written
 
 
 def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWorld) -> DeepPolicy:
     """The policy in a file of a run's folder (`policy.npz`), for the domain it was learnt in; its description has the machine."""
     path = Path(path)
-    check_policy_files(path)
-    described = path.with_suffix(".json")
-    try:
-        description = parse_record(read_bytes(described))
-        about, settings = description["about"], description["settings"]
-        agent: Any = kind_of(description["agent"])(**settings)
+    with reading_policy(path) as description:
+        agent: Any = kind_of(description["agent"])(**description["settings"])
         machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
-        view, visible = TopK(description["k"]), float(description["visible"])
-        product = jax_product(domain_for(domain, agent, {}), machine, view, depth=agent.depth)
-        algorithm = make_algorithm(replace(product, visible=visible), agent)
-        arrays = read_arrays(path.read_bytes())
+        view, where = TopK(description["k"]), domain_for(domain, agent, {})
+        product = jax_product(where, machine, view, depth=agent.depth)
+        product = replace(product, visible=float(description["visible"]))
+        algorithm, arrays = make_algorithm(product, agent), read_arrays(path.read_bytes())
         units = [product.observation_size, *agent.net_arch]
         if isinstance(agent, RecurrentPPO):
             units[1:1] = [agent.lstm_hidden_size] * 2
-        largest = max((array.size for array in arrays.values()), default=0)
-        fits = all(inputs * outputs <= largest for inputs, outputs in itertools.pairwise(units))
-        need((fits, "its layers have other sizes"))  # else they would be made to be compared
+        weights = sum(inputs * outputs for inputs, outputs in itertools.pairwise(units))
+        kept = sum(array.size for array in arrays.values())
+        need((weights <= kept, "its layers have other sizes"))  # before any of that size is made
         network = load_arrays(arrays, algorithm.new_network(np.random.default_rng(0)))
-    except (*MALFORMED, PdrmError) as error:
-        fault = (
-            f"{path} is not a deep policy, or does not fit: {describe_fault(error, described.name)}"
-        )
-        fix = "restore a copy of it, or train one: pdrm train water-17"
-        raise BadPolicyFile(fault, fix=fix) from error
-    finite = domain if isinstance(domain, FiniteDomain) else None
-    return DeepPolicy(algorithm, network, about, finite)
+        return DeepPolicy(algorithm, network, description["about"], domain)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,14 +24,11 @@ from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.files import Arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
-from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_followed, play
-from pdrm.learning.deep.dqn import DQNAlgorithm
-from pdrm.learning.deep.many_envs import HEIGHTS
-from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays
-from pdrm.learning.deep.ppo import PPOAlgorithm
-from pdrm.learning.deep.recurrent_ppo import RecurrentAlgorithm
+from pdrm.learning.deep.algorithm import HEIGHTS, TESTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays, unstack
+from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
+from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
 from pdrm.learning.deep.replay import choose_symbols
-from pdrm.learning.deep.sac import SACAlgorithm
 from pdrm.learning.settings import FULL, NOTHING
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import highest_stack
@@ -126,23 +124,16 @@ def settle(task: Task, agent: Deep) -> Deep:
     if isinstance(agent, PPO) and agent.k == NOTHING:
         settled["restarts"] = 0.0  # it could not tell where an episode has begun
     agent = replace(agent, **settled)
-    if isinstance(agent, OffPolicy) and agent.counterfactuals is None:
-        return replace(agent, counterfactuals=IMAGINED if _can_imagine(task, agent) else 0)
-    return agent
-
-
-def _can_imagine(task: Task, agent: OffPolicy) -> bool:
-    """Return True if there are counterfactual experiences that would teach the agent something."""
-    if agent.k == NOTHING or agent.shaping != NOTHING:
-        return False
-    depth = agent.depth
-    assert depth is not None  # it is settled
-    seen = depth if agent.k == FULL else int(agent.k)
-    try:
-        choose_symbols(task.pushdown, seen, depth, agent.n_steps)
-    except BadSetting:
-        return False
-    return True
+    if not isinstance(agent, OffPolicy) or agent.counterfactuals is not None:
+        return agent
+    copies = 0
+    if agent.k != NOTHING and agent.shaping == NOTHING:
+        depth: Any = agent.depth
+        seen = depth if agent.k == FULL else int(agent.k)
+        with suppress(BadSetting):  # they would teach nothing, or their stacks have too many tops
+            choose_symbols(task.pushdown, seen, depth, agent.n_steps)
+            copies = IMAGINED
+    return replace(agent, counterfactuals=copies)
 
 
 def domain_for(world: Any, agent: Deep, physics: Numbers) -> JaxDomain:
@@ -155,35 +146,47 @@ def domain_for(world: Any, agent: Deep, physics: Numbers) -> JaxDomain:
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
     agent = settle(task, agent)
-    assert agent.depth is not None
-    domain, machine = domain_for(task.domain, agent, {}), task.pushdown
-    product = jax_product(domain, machine, agent.view or TopK(1), depth=agent.depth)
-    product = replace(product, visible=float(agent.view is not None))
+    world, machine, depth = task.domain, task.pushdown, agent.depth or LEAST
+    domain = domain_for(world, agent, {})
+    product = jax_product(domain, machine, agent.view or TopK(1), depth=depth)
+    product = replace(product, visible=float(agent.k != NOTHING))
     shaping = shaping_of(agent)
     if shaping is None:
         return product
-    labels: Sequence[Label] = find_labels(machine)
-    if agent.shaping == EMITTED:
-        world = task.domain
-        labels = world.find_labels() if isinstance(world, FiniteDomain) else domain.labels
+    labels: Sequence[Label] = domain.labels
+    if agent.shaping != EMITTED:
+        labels = find_labels(machine)
+    elif isinstance(world, FiniteDomain):
+        labels = world.find_labels()
     scale, clip = agent.reward_scale, agent.reward_clip
     potential = jax_potential(product.machine, shaping, tabulate(machine, labels), scale, clip)
     return replace(product, potential=potential)
 
 
+def own_numbers(task: Task, agent: Deep) -> dict[str, float]:
+    """The numbers in which a run may differ from others of its batch (the agent is settled)."""
+    settings = agent.record()
+    own = {"visible": float(agent.k != NOTHING)}
+    for name in SCALES:
+        in_potential = name == "reward_scale" and agent.shaping != NOTHING
+        if settings.get(name) is not None and not in_potential:
+            own[name] = settings[name]
+    if isinstance(task.domain, WaterWorld):
+        world = asdict(task.domain)
+        own |= {name: float(world[name]) for name in PHYSICS}
+    return own
+
+
 def batch_key(task: Task, agent: Deep) -> str:
     """Runs with equal keys can be trained side by side."""
     agent = settle(task, agent)
-    where, settings = task.record(), agent.record()
-    for name in SCALES:
-        is_in_potential = name == "reward_scale" and agent.shaping != NOTHING
-        if settings.get(name) is not None and not is_in_potential:
-            settings[name] = name
+    numbers = dict.fromkeys(own_numbers(task, agent), 1.0)
+    where, settings = task.record(), agent.record() | numbers
     if agent.k == NOTHING:
         settings["k"] = 1
     if isinstance(task.domain, WaterWorld):
         where.pop("world", None)
-        alike: dict[str, Any] = dict.fromkeys(PHYSICS, 1.0)
+        alike: dict[str, Any] = {name: numbers[name] for name in PHYSICS}
         where["domain"] = repr(replace(task.domain, **alike))
     return json.dumps([agent.name, where, settings], sort_keys=True)
 
@@ -226,17 +229,27 @@ class DeepTraining:
         numbers: Numbers | None = None,
     ) -> None:
         self.algorithm_of, self.seeds = algorithm_of, tuple(seeds)
-        self.numbers: Numbers = {
-            name: jnp.asarray(values) for name, values in (numbers or {}).items()
-        }
-        self.algorithm = algorithm_of({name: own[0] for name, own in self.numbers.items()})
+        given = numbers or {}
+        self.numbers: Numbers = {name: jnp.asarray(values) for name, values in given.items()}
+        self.algorithm = algorithm_of(unstack(self.numbers, 0))
         networks = [self.algorithm.new_network(np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
-        begin = jax.vmap(lambda own, network, key: algorithm_of(own).begin(network, key))
-        self.state = jax.jit(begin)(self.numbers, stack_trees(networks), keys)
-        self._advance_compiled = jax.jit(self._advance, donate_argnums=2)
-        self._test_compiled = jax.jit(self._test, static_argnums=0)
-        self._tested: tuple[tuple[int, int, int], Episodes] | None = None
+
+        def begin(own: Numbers, network: Any, key: jax.Array) -> Any:
+            return algorithm_of(own).begin(network, key)
+
+        def advance(iterations: jax.Array, own: Numbers, state: Any) -> Any:
+            # Compiled as a function of its own: inlined, XLA rounds some sums differently.
+            iterate = jax.jit(algorithm_of(own).iterate)
+            return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
+
+        def test(episodes: int, own: Numbers, network: Any, key: jax.Array) -> Episodes:
+            return play(algorithm_of(own), network, key, episodes)
+
+        self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
+        self._advance = jax.jit(jax.vmap(advance, (None, 0, 0)), donate_argnums=2)
+        self._test = jax.jit(jax.vmap(test, (None, 0, 0, None)), static_argnums=0)
+        self._tested: dict[tuple[int, int, int], Episodes] = {}
 
     @property
     def timesteps(self) -> int:
@@ -260,53 +273,40 @@ class DeepTraining:
 
     def iterate(self, iterations: int) -> None:
         """Train for more iterations."""
-        self.state = self._advance_compiled(iterations, self.numbers, self.state)
+        self.state = self._advance(iterations, self.numbers, self.state)
         check_followed(self.algorithm.product, self.state.envs.fault)
         check_numbers(self.state.network, self.seeds)
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
         asked = self.iterations, episodes, seed
-        if self._tested is None or self._tested[0] != asked:
+        if asked not in self._tested:
             key = key_of(make_key(seed), TESTS)
-            played = self._test_compiled(episodes, self.numbers, self.state.network, key)
+            played = self._test(episodes, self.numbers, self.state.network, key)
             check_followed(self.algorithm.product, played.fault)
-            self._tested = asked, played
-        return self._tested[1]
+            self._tested = {asked: played}
+        return self._tested[asked]
+
+    def trained(self, run: int) -> tuple[Algorithm, Any]:
+        """The algorithm and the network of one run, as it stands."""
+        own = {name: float(values[run]) for name, values in self.numbers.items()}
+        return self.algorithm_of(own), unstack(self.state.network, run)
 
     def snapshot(self, run: int) -> Arrays:
         """The state of one run."""
-        return tree_arrays(jax.tree.map(lambda part: part[run], self.state))
+        return tree_arrays(unstack(self.state, run))
 
     def restore(self, run: int, arrays: Arrays) -> None:
         """Continue one run from its snapshot; `ValueError` if that is damaged."""
-        loaded = load_arrays(arrays, jax.tree.map(lambda part: part[run], self.state))
+        loaded = load_arrays(arrays, unstack(self.state, run))
         self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
-        self._tested = None
-
-    def _advance(self, iterations: jax.Array, numbers: Numbers, state: Any) -> Any:
-        """Iterations: one program for every number of them."""
-
-        def advance(numbers: Numbers, state: Any) -> Any:
-            # Compiled as a function of its own: inlined, XLA rounds some sums differently.
-            iterate = jax.jit(self.algorithm_of(numbers).iterate)
-            return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
-
-        return jax.vmap(advance)(numbers, state)
-
-    def _test(self, episodes: int, numbers: Numbers, network: Any, key: jax.Array) -> Episodes:
-        def test(own: Numbers, network: Any) -> Episodes:
-            return play(self.algorithm_of(own), network, key, episodes)
-
-        return jax.vmap(test)(numbers, network)
+        self._tested = {}
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
     """Raise if the parameters of a run diverged (NaN or inf); networks: [runs] each."""
-    finite = [
-        np.isfinite(part).reshape(len(seeds), -1).all(axis=1)
-        for part in map(np.asarray, jax.tree.leaves(networks))
-    ]
+    leaves = map(np.asarray, jax.tree.leaves(networks))
+    finite = [np.isfinite(leaf).reshape(len(seeds), -1).all(axis=1) for leaf in leaves]
     broken = np.flatnonzero(~np.all(finite, axis=0)).tolist()
     if broken:
         named = ", ".join(str(seeds[run]) for run in broken)
@@ -323,11 +323,8 @@ def train_together(
     settled = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
     task, agent = tasks[0], settled[0]
     product = product_for(task, agent)
-    columns: dict[str, list[float]] = {"visible": [float(one.k != NOTHING) for one in settled]}
-    for name in SCALES:
-        columns[name] = [float(getattr(one, name, None) or 0.0) for one in settled]
-    for name in PHYSICS:
-        columns[name] = [float(getattr(one.domain, name, 0.0)) for one in tasks]
+    own = [own_numbers(*run) for run in zip(tasks, settled, strict=True)]
+    columns = {name: [numbers[name] for numbers in own] for name in own[0]}
     varying = {name: values for name, values in columns.items() if len(set(values)) > 1}
 
     def algorithm_of(own: Numbers) -> Algorithm:

@@ -1,4 +1,4 @@
-"""Networks as trees of arrays and pure functions of them: files, layers, an actor and a critic, one step of an optimiser.
+"""Networks as trees of arrays and pure functions of them: files, layers, an actor and a critic, LSTMs, one step of an optimiser.
 
 Several networks of one shape (an actor and a critic, two critics) are one tree with a leading axis, so that each of their
 layers is one batched product. First weights are drawn with NumPy: they are then the same whatever the version of JAX.
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from pdrm.files import need
 from pdrm.learning.agents import Deep
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
@@ -30,6 +31,12 @@ def stack_trees(trees: Sequence[Tree]) -> Tree:
     """Trees of one shape as one tree with a leading axis."""
     stacked: Tree = jax.tree.map(lambda *parts: jnp.stack(parts), *trees)
     return stacked
+
+
+def unstack(tree: Tree, number: int) -> Tree:
+    """The tree with this number on the leading axis."""
+    one: Tree = jax.tree.map(lambda part: part[number], tree)
+    return one
 
 
 def select(condition: jax.Array, new: Tree, old: Tree) -> Tree:
@@ -47,12 +54,12 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
-    """The tree with these leaves and the shape of `like`; `ValueError` if one does not fit."""
+    """The tree with these leaves and the shape of `like`; `KeyError` or `ValueError` if one does not fit."""
 
     def leaf(place: Any, old: Any) -> jax.Array:
-        found = arrays.get(jax.tree_util.keystr(place))
-        if found is None or found.shape != jnp.shape(old) or found.dtype != old.dtype:
-            raise ValueError(f"{jax.tree_util.keystr(place)} differs")
+        name = jax.tree_util.keystr(place)
+        found = arrays[name]
+        need((found.shape == old.shape and found.dtype == old.dtype, f"{name} differs"))
         return jnp.asarray(found)
 
     restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)
@@ -210,6 +217,99 @@ def entropy(judged: Judged) -> jax.Array:
         return -(jnp.exp(logits) * logits).sum(axis=-1)
     each = 0.5 * (1 + LOG_2_PI) + judged.log_deviation
     return jnp.broadcast_to(each.sum(), judged.value.shape)
+
+
+# --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a backward pass of our own.
+#
+# Differentiating a scan adds up the weights' gradient at every step; `unroll` goes back through the gates alone and makes
+# that gradient of all steps at once, in one product.
+
+
+class Lstm(NamedTuple):
+    """The parameters; the gates in, forget, cell and out stand side by side."""
+
+    inputs: jax.Array  # [..., inputs, 4 · units]
+    hidden: jax.Array  # [..., units, 4 · units]
+    bias: jax.Array  # [..., 4 · units]
+
+
+class Memory(NamedTuple):
+    """The memory of an LSTM."""
+
+    hidden: jax.Array  # [..., units]
+    cell: jax.Array  # [..., units]
+
+
+def new_lstm(rng: Rng, inputs: int, units: int) -> Lstm:
+    """An LSTM as torch makes it."""
+    gates = 4 * units
+    return Lstm(*draw_uniform(rng, units, (inputs, gates), (units, gates), (gates,)))
+
+
+def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
+    """The inputs' share of the gates, [..., B, 4 · units]: for a whole sequence at once."""
+    return x @ network.inputs + network.bias[..., None, :]
+
+
+def open_gates(cell: jax.Array, gates: jax.Array) -> Memory:
+    """The memory after a step, given the cell before it and the gates before their activation, [..., B, 4 · units]."""
+    enter, forget, new, out = jnp.split(gates, 4, axis=-1)
+    cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
+    return Memory(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)
+
+
+def keep(memory: Memory, kept: jax.Array) -> Memory:
+    """The memory, emptied where an episode starts. kept: [B], 0 there and else 1."""
+    return Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
+
+
+@jax.custom_vjp
+def unroll(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) -> jax.Array:
+    """The hidden memories of whole sequences, [T, ..., B, units].
+
+    weight: `Lstm.hidden`; first: before the first step; share: [T, ..., B, 4 · units]; kept: [T, B].
+    """
+    return _forward(weight, first, share, kept)[0]
+
+
+def _forward(
+    weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array
+) -> tuple[jax.Array, Any]:
+    def step(memory: Memory, now: tuple[jax.Array, jax.Array]) -> tuple[Memory, Any]:
+        before = keep(memory, now[1])
+        after, back = jax.vjp(open_gates, before.cell, now[0] + before.hidden @ weight)
+        return after, (after.hidden, before.hidden, back)
+
+    hidden, before, backs = jax.lax.scan(step, first, (share, kept), unroll=len(share))[1]
+    return hidden, (weight, kept, before, backs)
+
+
+def _backward(saved: Any, slopes: jax.Array) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
+    """The gradients, given those of the hidden memories; `kept` has none."""
+    weight, kept, before, backs = saved
+    turned = jnp.swapaxes(weight, -1, -2)
+
+    def step(slope: Memory, now: Any) -> tuple[Memory, jax.Array]:
+        hidden, kept, back = now
+        cell, gates = back(Memory(slope.hidden + hidden, slope.cell))
+        return keep(Memory(gates @ turned, cell), kept), gates
+
+    nothing = jnp.zeros_like(slopes[0])
+    first, shares = jax.lax.scan(
+        step, Memory(nothing, nothing), (slopes, kept, backs), reverse=True, unroll=len(slopes)
+    )
+    of_weight = jnp.einsum("t...nu,t...ng->...ug", before, shares)
+    return of_weight, first, shares, jnp.zeros_like(kept)
+
+
+unroll.defvjp(_forward, _backward)
+
+
+class Recurrent(NamedTuple):
+    """An actor and a critic that read an LSTM each."""
+
+    lstm: Lstm  # [2, ...]: the actor's and the critic's
+    head: ActorCritic
 
 
 # --- One step of an optimiser: a mean over rows that count, a learning rate that may be traced, Adam.

@@ -1,8 +1,8 @@
-"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it, in pure functions.
+"""Proximal policy optimisation (Schulman et al. 2017), as Stable-Baselines3 does it, in pure functions; and recurrent PPO.
 
 An iteration steps all environments `n_steps` times and then descends on shuffled batches for `n_epochs`. Truncated episodes
 are bootstrapped by the value of their last observation. Networks see scaled rewards. Experience is kept in sequences, because
-networks may have a memory (`recurrent_ppo`); those here have none, and their sequences are single steps.
+networks may have a memory; sequences of those that have none are single steps.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pdrm.learning.agents import PPO
+from pdrm.learning.agents import PPO, RecurrentPPO
 from pdrm.learning.deep import networks as nn
-from pdrm.learning.deep.algorithm import Algorithm, Carry
-from pdrm.learning.deep.many_envs import (
+from pdrm.learning.deep.algorithm import (
+    Algorithm,
+    Carry,
     Envs,
     action_keys,
     begin_envs,
@@ -25,6 +26,8 @@ from pdrm.learning.deep.many_envs import (
 )
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
+
+Pair = tuple[jax.Array, jax.Array]
 
 # --- Advantages and the loss.
 
@@ -50,9 +53,7 @@ def advantages(
     following = jnp.concatenate((value[1:], last_value[None]))
     error = reward + gamma * following * ongoing - value
 
-    def join(
-        later: tuple[jax.Array, jax.Array], earlier: tuple[jax.Array, jax.Array]
-    ) -> tuple[jax.Array, jax.Array]:
+    def join(later: Pair, earlier: Pair) -> Pair:
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
     factors = gamma * gae_lambda * ongoing
@@ -70,9 +71,7 @@ class Batch(NamedTuple):
     advantage: jax.Array
 
 
-def ppo_loss(
-    settings: PPO, batch: Batch, judged: nn.Judged, weight: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def ppo_loss(settings: PPO, batch: Batch, judged: nn.Judged, weight: jax.Array) -> Pair:
     """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
 
     weight: [B], 0 for rows that only fill up a batch.
@@ -252,17 +251,16 @@ class PPOAlgorithm(Algorithm):
         settings = self.settings
         rate = nn.learning_rate(settings, state.timesteps)
 
-        def loss(network: Any, part: Sequences, weight: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def loss(network: Any, part: Sequences, weight: jax.Array) -> Pair:
             judged = self.judge_sequences(network, part)
             rows: Batch = jax.tree.map(_merge, part.rows)
             return ppo_loss(settings, rows, judged, jnp.repeat(weight, self.length))
 
-        def update(
-            carry: tuple[Any, Any, jax.Array], batch: tuple[jax.Array, jax.Array]
-        ) -> tuple[Any, None]:
+        def update(carry: tuple[Any, Any, jax.Array], batch: Pair) -> tuple[Any, None]:
             network, optimiser, going = carry
-            part = jax.tree.map(lambda column: column[batch[0]], sequences)
-            gradient, divergence = jax.grad(loss, has_aux=True)(network, part, batch[1])
+            numbers, weight = batch
+            part = jax.tree.map(lambda column: column[numbers], sequences)
+            gradient, divergence = jax.grad(loss, has_aux=True)(network, part, weight)
             after = nn.apply_gradient(
                 nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm
             )
@@ -276,7 +274,7 @@ class PPOAlgorithm(Algorithm):
         (network, optimiser, _), _ = jax.lax.scan(update, start, batches)
         return state._replace(network=network, optimiser=optimiser)
 
-    def shuffle(self, key: Key, count: int) -> tuple[jax.Array, jax.Array]:
+    def shuffle(self, key: Key, count: int) -> Pair:
         """[epochs * batches, size] numbers of sequences and their weights: the last batch of an epoch may be short, as in SB3."""
         epochs, size = self.settings.n_epochs, self.settings.batch_size // self.length
         keys = jax.random.split(jax.random.key(key_of(key, 1)), epochs)
@@ -290,3 +288,57 @@ class PPOAlgorithm(Algorithm):
 def _merge(part: jax.Array) -> jax.Array:
     """[A, B, ...] -> [A * B, ...]."""
     return part.reshape(-1, *part.shape[2:])
+
+
+# --- Recurrent PPO: an LSTM each for actor and critic, trained on sequences of fixed length (truncated back-propagation).
+#
+# As in sb3-contrib, memories are zero at the start of an episode, and a sequence begins with the memory that it had when it
+# was collected. There, a sequence is as long as a batch; here `sequence_length`, and a batch holds many of them side by side.
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentAlgorithm(PPOAlgorithm):
+    """PPO of networks with a memory."""
+
+    settings: RecurrentPPO
+
+    @property
+    def length(self) -> int:
+        """Steps of a sequence."""
+        return self.settings.sequence_length
+
+    def new_network(self, rng: nn.Rng) -> nn.Recurrent:
+        """The first parameters."""
+        inputs, units = self.product.observation_size, self.settings.lstm_hidden_size
+        lstm = nn.stack_trees([nn.new_lstm(rng, inputs, units) for _ in (nn.ACTOR, nn.CRITIC)])
+        head = nn.new_actor_critic(rng, units, self.settings.net_arch, self.product.domain)
+        return nn.Recurrent(lstm, head)
+
+    def empty_memory(self, count: int) -> nn.Memory:
+        """The memory at the start, [2, count, units]."""
+        zeros = jnp.zeros((2, count, self.settings.lstm_hidden_size))
+        return nn.Memory(zeros, zeros)
+
+    def judge(
+        self, network: nn.Recurrent, memory: nn.Memory, seen: jax.Array, start: jax.Array
+    ) -> tuple[nn.Memory, nn.Judged]:
+        """The memories after one step of [N, inputs], and the networks' outputs."""
+        before = nn.keep(memory, jnp.where(start, 0.0, 1.0))
+        gates = nn.gate_inputs(network.lstm, seen) + before.hidden @ network.lstm.hidden
+        memory = nn.open_gates(before.cell, gates)
+        return memory, nn.judge(network.head, memory.hidden)
+
+    def judge_sequences(self, network: nn.Recurrent, sequences: Sequences) -> nn.Judged:
+        """The networks' outputs for whole sequences, [S * T] rows.
+
+        The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
+        memories themselves go step by step.
+        """
+        count, length = sequences.start.shape
+        seen = sequences.rows.observation.reshape(count * length, -1)
+        share = jnp.moveaxis(nn.gate_inputs(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
+        first = nn.Memory(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
+        hidden = nn.unroll(
+            network.lstm.hidden, first, share, jnp.where(sequences.start.T, 0.0, 1.0)
+        )
+        return nn.judge(network.head, jnp.moveaxis(hidden, 0, 2).reshape(2, count * length, -1))

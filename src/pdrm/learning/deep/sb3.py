@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
+from pdrm.learning.settings import check_count
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.tables import LazyTable
@@ -96,20 +97,16 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
                 f"use the environment of pdrm.wrap; for wrappers that change observations, {INSIDE}"
             )
             raise BadSetting(fault, fix=fix)
-        if counterfactuals < 0 or int(counterfactuals) != counterfactuals:
-            fault = f"counterfactuals is {counterfactuals!r}, but must be a non-negative integer"
-            raise BadSetting(fault, fix="counterfactuals=2")
+        check_count("counterfactuals", counterfactuals, 0)
         if optimize_memory_usage:
             fault = (
                 "optimize_memory_usage keeps no next observations, and a part of them is replaced"
             )
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
         # A buffer of vectors is stored as SB3's simple one stores it.
-        by_name = isinstance(observation_space, spaces.Dict)
-        classes: Any = (ReplayBuffer, ReplayBufferSamples)
-        if by_name:
-            classes = (DictReplayBuffer, DictReplayBufferSamples)
-        self._parent, self._samples = classes
+        self._by_name = isinstance(observation_space, spaces.Dict)
+        parents: tuple[Any, Any] = (ReplayBuffer, DictReplayBuffer)
+        self._parent = parents[self._by_name]
         self._parent.__init__(
             self,
             buffer_size,
@@ -151,15 +148,15 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         infos: list[dict[str, Any]],
     ) -> None:
         """Store one step of every environment."""
-        shown = []
+        own, shown, changed = self._window.fingerprint, [], False
         for env, info in enumerate(infos):
             record: dict[str, Any] = info.get("machine", {})
-            own, theirs = self._window.fingerprint, record.get("shows", "no machine")
+            theirs = record.get("shows", "no machine")
             if own != theirs:
                 fault = f"the environment shows {theirs}; the buffer was made for {own}"
                 raise BadSetting(fault, fix="a new machine or k needs a new agent")
             if self.counterfactuals:
-                self._check_outcome(info, float(reward[env]), bool(done[env]))
+                changed |= self._is_changed(info, float(reward[env]), bool(done[env]))
             self.label[self.pos, env] = self._same.setdefault(record["label"], record["label"])
             self.environment_reward[self.pos, env] = record["environment_reward"]
             self.environment_terminated[self.pos, env] = record["environment_terminated"]
@@ -171,20 +168,18 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._show(exact, np.array(shown))
         # VecNormalize hands over the last observation of an episode after a detour that is not exact.
         both = zip(self._parts(next_obs), self._parts(exact), strict=True)
-        if not all(np.array_equal(one[~done], other[~done]) for one, other in both):
-            fault = "a wrapper outside pdrm.wrap changed the machine's part of the observation"
-            raise BadSetting(fault, fix=INSIDE)
+        if changed or not all(np.array_equal(one[~done], other[~done]) for one, other in both):
+            fault = "a wrapper outside pdrm.wrap changed a reward, the end of an episode, or the machine's part of the observation"
+            raise BadSetting(fault, fix=f"{INSIDE}; or counterfactuals=0")
         self._parent.add(self, obs, exact, action, reward, done, infos)
 
-    def _check_outcome(self, info: dict[str, Any], reward: float, done: bool) -> None:
-        """Raise if a wrapper outside has changed a reward or ended an episode: counterfactual rows would not have it."""
+    def _is_changed(self, info: dict[str, Any], reward: float, done: bool) -> bool:
+        """Return True if a wrapper outside has changed a reward or ended an episode: counterfactual rows would not have it."""
         record = info["machine"]
         paid, own = record["reward"], record["environment_reward"]
         is_paid = abs(reward - (paid + own)) <= ROUNDING * (abs(paid) + abs(own))
         by_itself = record["environment_terminated"] or record["state"] in self.machine.final
-        if not is_paid or (done and not by_itself and not info.get("TimeLimit.truncated")):
-            fault = f"a wrapper outside pdrm.wrap made the reward {reward:g} of {paid + own:g}, or ended the episode"
-            raise BadSetting(fault, fix=f"{INSIDE}; or counterfactuals=0")
+        return not is_paid or (done and not by_itself and not info.get("TimeLimit.truncated"))
 
     def note(self, state: str, stack: Stack) -> None:
         """Count an observed configuration."""
@@ -214,23 +209,24 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
 
     def imagine(self, steps: Array, envs: Array) -> tuple[Any, ...]:
         """Rows (before, action, after, terminated, reward) at these places, each with a configuration drawn at random."""
-        shown, outcomes = [], []
+        numbers, final = self._window.numbers, self.machine.final
+        rows, shown, rewards, ends = list[int](), list[Any](), list[float](), list[bool]()
         for row, (state, stack) in enumerate(self.draw(len(steps))):
             label = self.label[steps[row], envs[row]]
             with suppress(UndefinedMove, StackTooHigh):
                 there, above, paid = self._machine_rows.step(state, stack, label)
-                numbers = self._window.numbers
                 shown.append((numbers(state, stack), numbers(there, above)))
-                outcomes.append((row, paid, there in self.machine.final))
-        rows, reward, final = np.array(outcomes).reshape(-1, 3).T
-        steps, envs = steps[rows.astype(int)], envs[rows.astype(int)]
-        before, action, after, *_ = self._rows(steps, envs)
+                rows.append(row)
+                rewards.append(paid)
+                ends.append(there in final)
+        places = steps[rows], envs[rows]
+        before, action, after, *_ = self._rows(*places)
         pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.places)
         self._show(before, pairs[:, 0])
         self._show(after, pairs[:, 1])
-        ended = self.environment_terminated[steps, envs] | final.astype(bool)
-        paid_here = self.environment_reward[steps, envs] + reward.astype(np.float32)
-        return before, action, after, ended.astype(np.float32), paid_here
+        ended = self.environment_terminated[places] | np.array(ends, bool)
+        reward = self.environment_reward[places] + np.array(rewards, np.float32)
+        return before, action, after, ended.astype(np.float32), reward
 
     def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
         """The rows with these numbers, each of one environment drawn at random, and counterfactual ones."""
@@ -241,12 +237,11 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         imagined = self.imagine(batch_inds[of], envs[of])
         if not self.enlarge:
             most = count - drawn
-            imagined = tuple(_each(lambda values: values[:most], part) for part in imagined)
+            imagined = _each(lambda values: values[:most], imagined)
             drawn = count - len(imagined[-1])  # more than before if the machine had no move
         real = self._rows(batch_inds[:drawn], envs[:drawn])
-        seen, action, after, ended, reward = (
-            _each(lambda *both: np.concatenate(both), *parts)
-            for parts in zip(real, imagined, strict=True)
+        seen, action, after, ended, reward = _each(
+            lambda *both: np.concatenate(both), real, imagined
         )
         data = (
             self._normalize_obs(seen, env),
@@ -255,7 +250,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             ended.reshape(-1, 1),
             self._normalize_reward(reward.reshape(-1, 1), env),
         )
-        return self._samples(*(_each(self.to_torch, part) for part in data))
+        samples: Any = DictReplayBufferSamples if self._by_name else ReplayBufferSamples
+        return samples(*_each(self.to_torch, data))
 
     # --- Rows
 
@@ -263,29 +259,30 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Views of the machine's part of observations, [rows, columns] each."""
         if not isinstance(seen, dict):
             return [seen[:, -self._window.width :]]
-        names = [name for name in (MACHINE, STACK) if name in seen]
-        return [seen[name].reshape(len(seen[name]), -1) for name in names]
+        return [
+            seen[name].reshape(len(seen[name]), -1) for name in (MACHINE, STACK) if name in seen
+        ]
 
     def _show(self, seen: Observations, numbers: Array) -> None:
         """Write the machine's part into observations."""
-        by_name = isinstance(seen, dict)
-        shown = [numbers[:, :1], numbers[:, 1:]] if by_name else [self._window.one_hot(numbers)]
+        shown = (
+            [numbers[:, :1], numbers[:, 1:]] if self._by_name else [self._window.one_hot(numbers)]
+        )
         for part, values in zip(self._parts(seen), shown, strict=False):
             part[:] = values
 
     def _rows(self, steps: Array, envs: Array) -> tuple[Any, ...]:
         """Copies of the rows (before, action, after, terminated, reward) at these places."""
-
-        def at(stored: Any) -> Any:
-            return _each(lambda values: values[steps, envs], stored)
-
-        ended = at(self.dones) * (1 - at(self.timeouts))
-        before, after = at(self.observations), at(self.next_observations)
-        return before, at(self.actions), after, ended, at(self.rewards)
+        stored = (self.observations, self.actions, self.next_observations, self.dones, self.rewards)
+        before, action, after, done, reward = _each(lambda values: values[steps, envs], stored)
+        return before, action, after, done * (1 - self.timeouts[steps, envs]), reward
 
 
-def _each(function: Callable[..., Any], *parts: Any) -> Any:
-    """The function of arrays; or of each entry of dictionaries of arrays."""
-    if isinstance(parts[0], dict):
-        return {name: function(*(part[name] for part in parts)) for name in parts[0]}
-    return function(*parts)
+def _each(function: Callable[..., Any], *trees: Any) -> Any:
+    """The function of arrays, or of the arrays in tuples and dictionaries."""
+    first = trees[0]
+    if isinstance(first, dict):
+        return {name: _each(function, *(tree[name] for tree in trees)) for name in first}
+    if isinstance(first, tuple):
+        return tuple(_each(function, *parts) for parts in zip(*trees, strict=True))
+    return function(*trees)

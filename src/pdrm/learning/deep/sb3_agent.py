@@ -82,37 +82,40 @@ class SB3:
         """The algorithm, as tables show it."""
         return f"sb3-{self.algorithm.lower()}"
 
-    def learner(self, task: Task, seed: int, /) -> SB3Learner:
+    def learner(self, task: Task, seed: int, /) -> SB3Model:
         """Begin a run."""
-        return SB3Learner(self, task, seed)
+        return SB3Model(self, task, seed)
 
-    def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Policy:
+    def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Model:
         """The policy with these parameters."""
-        learner = self.learner(task, 0)
-        network = learner.model.policy
-        tensors = network.state_dict()
-        network.load_state_dict(
-            {name: tensors[name].new_tensor(np.array(array)) for name, array in arrays.items()}
-        )
-        return learner.policy()
+        model = self.learner(task, 0)
+        tensors = model.network.state_dict()
+        for name, array in arrays.items():
+            tensors[name] = tensors[name].new_tensor(np.array(array))
+        model.network.load_state_dict(tensors)
+        return model
 
 
-class SB3Learner:
-    """A model under way."""
+class RolloutBoundary(Exception):
+    """Training can stop here."""
+
+
+class SB3Model:
+    """A model under way, and its policy as it stands, which acts without exploration."""
 
     def __init__(self, agent: SB3, task: Task, seed: int) -> None:
-        self.agent, self.env = agent, task.env(agent.k)
-        flat: Any = self.env
-        if agent.policy.startswith("Mlp"):
-            flat = task.env(agent.k, flatten=True)
+        shown = task.env(agent.k)
+        self.space, self.is_flat = shown.observation_space, agent.policy.startswith("Mlp")
+        env: Any = task.env(agent.k, flatten=True) if self.is_flat else shown
         kind = _find_algorithm(agent.algorithm)
         try:
-            self.model = kind(agent.policy, flat, **{"seed": seed, "verbose": 0, **agent.options})
+            self.model = kind(agent.policy, env, **{"seed": seed, "verbose": 0, **agent.options})
         except (*MALFORMED, AssertionError) as error:
             fix = f"its policies are {', '.join(kind.policy_aliases)}; settings that pdrm.SB3 does not have are its own arguments"
             fault = f"Stable-Baselines3 refuses {agent}: {describe_fault(error)}"
             raise BadSetting(fault, fix=fix) from error
-        self.episodes = 0
+        self.network, self.total, self.episodes = self.model.policy, agent.total_timesteps, 0
+        self.reset()
 
     @property
     def steps(self) -> int:
@@ -136,27 +139,14 @@ class SB3Learner:
                 learner.episodes += int(np.sum(self.locals["dones"]))
                 return True
 
-        left = self.agent.total_timesteps - self.steps
+        left = self.total - self.steps
         if left > 0:
             with suppress(RolloutBoundary):
                 self.model.learn(left, callback=Counting(), reset_num_timesteps=False)
 
-    def policy(self) -> SB3Policy:
-        """The model as it stands."""
-        return SB3Policy(self)
-
-
-class RolloutBoundary(Exception):
-    """Training can stop here."""
-
-
-class SB3Policy:
-    """Acts without exploration."""
-
-    def __init__(self, learner: SB3Learner) -> None:
-        self.model, self.space = learner.model, learner.env.observation_space
-        self.is_flat = learner.agent.policy.startswith("Mlp")
-        self.reset()
+    def policy(self) -> SB3Model:
+        """The policy as it stands."""
+        return self
 
     def reset(self) -> None:
         """Forget the state of an LSTM; an episode begins."""
@@ -178,7 +168,7 @@ class SB3Policy:
 
     def arrays(self) -> Arrays:
         """The parameters of the networks."""
-        state = self.model.policy.state_dict()
+        state = self.network.state_dict()
         return {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
 
 

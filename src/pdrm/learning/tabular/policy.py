@@ -6,7 +6,6 @@ them). Nothing in them is run when they are read.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
-from pdrm.errors import UnknownFormat, WrongPolicy
-from pdrm.files import Arrays, Fingerprint, encode_arrays, write_atomically
+from pdrm.errors import WrongPolicy
+from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.tabular.hierarchical import Option
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
 VERSION = 1
-ARRAYS = ".npz"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,26 +180,18 @@ class TabularPolicy(ABC):
 
     def save(self, path: str | Path) -> Fingerprint:
         """Write `path` (.npz) and its description (.json); return the fingerprint of the arrays."""
-        file = Path(path)
-        if file.suffix != ARRAYS:
-            fault = f"a policy is saved as {ARRAYS}, but `{file.name}` ends otherwise"
-            raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
         own, arrays = self._saved()
         data = encode_arrays(arrays)
-        found = Fingerprint.of(data)
         description = {
             "pdrm_policy": VERSION,
             "view": str(self.view),
             **own,
             "actions": self.actions,
             "machine": self.machine_text,
-            "sha256": found.sha256,
+            "sha256": Fingerprint.of(data).sha256,
             "about": self.about,
         }
-        text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(file, data)
-        write_atomically(file.with_suffix(".json"), text.encode())
-        return found
+        return write_policy(path, description, data)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
