@@ -231,7 +231,7 @@ def test_a_file_that_is_missing_is_not_called_damaged(tmp_path):
             load_policy(file)
         gone.write_bytes(kept)
     load_policy(file)
-    with pytest.raises(BadPolicyFile, match="does not exist"):
+    with pytest.raises(BadPolicyFile, match="is missing"):
         load_policy(tmp_path / "none.npz")
     (run.folder / "policy.npz").unlink()
     for ask in (lambda: run.policy, run.evaluate, lambda: load_policy(run.folder), run.episode):
