@@ -16,7 +16,7 @@ import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.learning.agents import Deep
-from pdrm.learning.deep.networks import Rng, select, unstack
+from pdrm.learning.deep.networks import Rng, select, take
 from pdrm.learning.evaluation import settle_returns
 from pdrm.learning.protocol import Test
 from pdrm.learning.settings import Number
@@ -186,7 +186,7 @@ def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
     count = jnp.cumsum(visited.known)
     drawn = (_draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
     place = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
-    there: ProductState = jax.tree.map(lambda part: part[place], visited.state)
+    there = take(visited.state, place)
     return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
 
 
@@ -227,7 +227,7 @@ class Episodes(NamedTuple):
 
     def of_run(self, run: int) -> Episodes:
         """Those of one of several runs."""
-        return unstack(self, run)
+        return take(self, run)
 
     def read(self, machine: PushdownRewardMachine) -> Test:
         """The evaluation; the machine names the last states."""

@@ -25,7 +25,7 @@ from pdrm.files import Arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
 from pdrm.learning.deep.algorithm import HEIGHTS, TESTS, Algorithm, Episodes, check_followed, play
-from pdrm.learning.deep.networks import load_arrays, stack_trees, tree_arrays, unstack
+from pdrm.learning.deep.networks import load_arrays, stack_trees, take, tree_arrays
 from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
 from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
 from pdrm.learning.deep.replay import choose_symbols
@@ -170,7 +170,7 @@ def own_numbers(task: Task, agent: Deep) -> dict[str, float]:
     for name in SCALES:
         in_potential = name == "reward_scale" and agent.shaping != NOTHING
         if settings.get(name) is not None and not in_potential:
-            own[name] = settings[name]
+            own[name] = float(settings[name])
     if isinstance(task.domain, WaterWorld):
         world = asdict(task.domain)
         own |= {name: float(world[name]) for name in PHYSICS}
@@ -231,7 +231,7 @@ class DeepTraining:
         self.algorithm_of, self.seeds = algorithm_of, tuple(seeds)
         given = numbers or {}
         self.numbers: Numbers = {name: jnp.asarray(values) for name, values in given.items()}
-        self.algorithm = algorithm_of(unstack(self.numbers, 0))
+        self.algorithm = algorithm_of(take(self.numbers, 0))
         networks = [self.algorithm.new_network(np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
 
@@ -290,15 +290,15 @@ class DeepTraining:
     def trained(self, run: int) -> tuple[Algorithm, Any]:
         """The algorithm and the network of one run, as it stands."""
         own = {name: float(values[run]) for name, values in self.numbers.items()}
-        return self.algorithm_of(own), unstack(self.state.network, run)
+        return self.algorithm_of(own), take(self.state.network, run)
 
     def snapshot(self, run: int) -> Arrays:
         """The state of one run."""
-        return tree_arrays(unstack(self.state, run))
+        return tree_arrays(take(self.state, run))
 
     def restore(self, run: int, arrays: Arrays) -> None:
         """Continue one run from its snapshot; `ValueError` if that is damaged."""
-        loaded = load_arrays(arrays, unstack(self.state, run))
+        loaded = load_arrays(arrays, take(self.state, run))
         self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
         self._tested = {}
 

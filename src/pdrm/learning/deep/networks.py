@@ -33,10 +33,10 @@ def stack_trees(trees: Sequence[Tree]) -> Tree:
     return stacked
 
 
-def unstack(tree: Tree, number: int) -> Tree:
-    """The tree with this number on the leading axis."""
-    one: Tree = jax.tree.map(lambda part: part[number], tree)
-    return one
+def take(tree: Tree, place: Any) -> Tree:
+    """The trees, or the one, at these places on the leading axes."""
+    taken: Tree = jax.tree.map(lambda part: part[place], tree)
+    return taken
 
 
 def select(condition: jax.Array, new: Tree, old: Tree) -> Tree:

@@ -259,7 +259,7 @@ class PPOAlgorithm(Algorithm):
         def update(carry: tuple[Any, Any, jax.Array], batch: Pair) -> tuple[Any, None]:
             network, optimiser, going = carry
             numbers, weight = batch
-            part = jax.tree.map(lambda column: column[numbers], sequences)
+            part = nn.take(sequences, numbers)
             gradient, divergence = jax.grad(loss, has_aux=True)(network, part, weight)
             after = nn.apply_gradient(
                 nn.ADAM, network, optimiser, gradient, rate, settings.max_grad_norm

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.errors import BadSetting
+from pdrm.learning.deep.networks import take
 from pdrm.machines.heads import symbols_that_matter
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_product import JaxMachine, Packed
@@ -139,5 +140,4 @@ def sample_windows(replay: Row, written: jax.Array, key: jax.Array, count: int, 
     first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
     place = (written - filled + first + jnp.arange(length)) % capacity
     column = jax.random.randint(env, (count, 1), 0, envs)
-    windows: Row = jax.tree.map(lambda part: part[place, column], replay)
-    return windows
+    return take(replay, (place, column))
