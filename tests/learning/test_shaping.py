@@ -120,7 +120,7 @@ def test_a_buffer_that_imagines_refuses_shaped_rewards():
             device="cpu",
         )
         if count:
-            with pytest.raises(BadSetting, match="made the reward"):
+            with pytest.raises(BadSetting, match="changed a reward"):
                 buffer.add(*row)
         else:
             buffer.add(*row)
