@@ -29,6 +29,8 @@ from pdrm.errors import (
     name_alike,
 )
 
+FilePath = str | os.PathLike[str]
+
 # --- Limits on files and texts that come from outside, in one place
 #
 # A file may be damaged or hostile, and a small one can stand for something endless. With these limits reading ends within seconds
@@ -310,7 +312,7 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
     return folder
 
 
-def means_name(word: str | os.PathLike[str], known: Collection[str], folder: Path = Path()) -> bool:
+def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) -> bool:
     """Return True if a word means a name of a catalogue rather than a file; machines and domains follow the same rule.
 
     A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that

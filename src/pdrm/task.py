@@ -31,7 +31,7 @@ from pdrm.errors import (
     raise_all,
     suggest,
 )
-from pdrm.files import means_name
+from pdrm.files import FilePath, means_name
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     import gymnasium
 
 Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
-DomainLike = Domain | str | os.PathLike[str] | Callable[[], Any]
+DomainLike = Domain | FilePath | Callable[[], Any]
 """A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text, which has more than one line, or a function
 that makes an environment."""
-MachineLike = AnyMachine | str | os.PathLike[str]
+MachineLike = AnyMachine | FilePath
 """A machine, the path of its file, its name in the catalogue (`./letter` if there is a file of the same name), or its text,
 which has more than one line or begins with a brace."""
 
@@ -109,7 +109,7 @@ class Task(Displayed):
         machine: MachineLike | None = None,
         *,
         success: str | Sequence[str] = (),
-        folder: str | os.PathLike[str] = "",
+        folder: FilePath = "",
         name: str = "",
         labels: Labels | None = None,
         labels_at_reset: LabelsAtReset | None = None,
@@ -435,7 +435,7 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
     raise WrongKind(f"{given!r:.60} is not a domain", fix=_suggest_domain(given))
 
 
-def _find_domain(given: str | os.PathLike[str], folder: Path) -> Domain:
+def _find_domain(given: FilePath, folder: Path) -> Domain:
     """The domain of a name, a file or a map's text."""
     word = str(given)
     if given in SIDES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -16,6 +15,7 @@ from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, Member
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
+from pdrm.files import FilePath
 from pdrm.product.finite_kernel import Bound
 from pdrm.task import Task
 
@@ -272,7 +272,7 @@ class KReport:
         except BadCertificate as error:
             raise DoesNotApply(error.message, fix="ask about another k or question") from None
 
-    def draw(self, path: str | os.PathLike[str] | None = None, *, k: int | None = None) -> Plot:
+    def draw(self, path: FilePath | None = None, *, k: int | None = None) -> Plot:
         """Draw a witness.
 
         Args:

@@ -28,6 +28,7 @@ from pdrm.files import (
     LARGEST_DOMAIN,
     MALFORMED,
     Arrays,
+    FilePath,
     encode_arrays,
     means_name,
     need,
@@ -45,7 +46,7 @@ GYMNASIUM_ID = re.compile(r"-v\d+$")
 """The end of the name of an environment of Gymnasium."""
 
 
-def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
+def load_domain(path: FilePath) -> FiniteDomain:
     r"""The domain in a file: a map with its settings (see `grids`), or arrays as `save_domain` writes them.
 
     >>> import tempfile
@@ -69,7 +70,7 @@ def load_domain(path: str | os.PathLike[str]) -> FiniteDomain:
     return parse_map_file(text, file.stem, str(file))
 
 
-def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
+def save_domain(domain: FiniteDomain, path: FilePath) -> None:
     """Write a domain's arrays and words to a `.npz` file, whole or not at all.
 
     >>> import tempfile
@@ -86,7 +87,7 @@ def save_domain(domain: FiniteDomain, path: str | os.PathLike[str]) -> None:
     write_atomically(file, domain_bytes(domain))
 
 
-def find_domain(name: str | os.PathLike[str]) -> FiniteDomain:
+def find_domain(name: FilePath) -> FiniteDomain:
     """The domain of a name of the catalogue, else of a file (`./letter` if there is a file of the same name).
 
     >>> find_domain("letter").name

@@ -7,7 +7,6 @@ events: the paper's mazes and DeliverWorld are such domains, and so is a user's 
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -39,7 +38,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.files import LARGEST_TEXT, MOST_CELLS, read_bytes
+from pdrm.files import LARGEST_TEXT, MOST_CELLS, FilePath, read_bytes
 
 START = "@"
 SIGNS = (WALL, FLOOR, START)
@@ -98,7 +97,7 @@ class GridMap:
 
 
 def read_map(
-    path: str | os.PathLike[str], *, places: Collection[str] = (), start: Collection[str] = ()
+    path: FilePath, *, places: Collection[str] = (), start: Collection[str] = ()
 ) -> GridMap:
     """The map in a file.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from pdrm.domains.finite_domain import FiniteDomain, Picture
 from pdrm.domains.pictures import draw_grid, draw_state
 from pdrm.errors import UnknownFormat
-from pdrm.files import write_atomically
+from pdrm.files import FilePath, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,12 +71,12 @@ class Plot(Figure):
     b'\x89PNG'
     """
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write it in the format that the file's ending names: .svg, .png or .pdf."""
         check_plot_format(path)
         write_atomically(Path(path), plot_bytes(self, Path(path).suffix[1:]))
 
-    def saved(self, path: str | os.PathLike[str] | None) -> Plot:
+    def saved(self, path: FilePath | None) -> Plot:
         """The figure, after it was written to the file, if one is named."""
         if path is not None:
             self.save(path)
@@ -87,7 +86,7 @@ class Plot(Figure):
         return plot_bytes(self, "png")
 
 
-def check_plot_format(path: str | os.PathLike[str]) -> None:
+def check_plot_format(path: FilePath) -> None:
     """Refuse a file name whose ending is not a format for plots."""
     if Path(path).suffix not in PLOT_FORMATS:
         fault = f"`{path}` does not end in a format for plots"

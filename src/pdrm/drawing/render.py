@@ -26,7 +26,7 @@ from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, 
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write_trace
 from pdrm.errors import UnknownFormat, WrongKind
-from pdrm.files import write_atomically
+from pdrm.files import FilePath, write_atomically
 from pdrm.machines.machine import AnyKind, Machine
 from pdrm.machines.transitions import MachineRun
 from pdrm.task import Task, find_machine
@@ -75,7 +75,7 @@ class Drawing:
             )
         return self.make(name)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write it to a file, in the format its ending names."""
         write_atomically(Path(path), self.render(Path(path).suffix))
 
@@ -83,9 +83,7 @@ class Drawing:
         return self.html()
 
 
-def draw(
-    what: object, path: str | os.PathLike[str] | None = None, *, title: bool = False
-) -> Drawing:
+def draw(what: object, path: FilePath | None = None, *, title: bool = False) -> Drawing:
     """Draw a machine, a run on a word, a domain or a task.
 
     Args:

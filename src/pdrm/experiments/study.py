@@ -7,7 +7,6 @@ settings for each line. `study.run(folder)` does what is not done yet, and write
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +44,14 @@ from pdrm.experiments.panel import (
     name_agents,
     name_tasks,
 )
-from pdrm.files import MALFORMED, describe_fault, ensure_folder, parse_json, write_atomically
+from pdrm.files import (
+    MALFORMED,
+    FilePath,
+    describe_fault,
+    ensure_folder,
+    parse_json,
+    write_atomically,
+)
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
 from pdrm.learning.protocol import AgentLike, AnyAgent
 from pdrm.learning.run import Run, advise, count_last_tests
@@ -179,7 +185,7 @@ class Study:
 
     def run(
         self,
-        folder: str | os.PathLike[str] | None = None,
+        folder: FilePath | None = None,
         workers: Workers | int = 1,
         *,
         progress: bool | None = None,
@@ -194,10 +200,10 @@ class Study:
         """
         return run_study(self, self._place(folder), workers, progress=progress)
 
-    def _place(self, folder: str | os.PathLike[str] | None) -> Path:
+    def _place(self, folder: FilePath | None) -> Path:
         return Path(self.name if folder is None else folder)
 
-    def results(self, folder: str | os.PathLike[str] | None = None) -> Results:
+    def results(self, folder: FilePath | None = None) -> Results:
         """The results recorded in the folder of `run`."""
         place = self._place(folder)
         lines = recorded([self], Store.below(place))
@@ -206,15 +212,15 @@ class Study:
             raise NotRecorded(fault, fix=f"study.run({str(place)!r})")
         return Results(place, lines, [])
 
-    def report(self, folder: str | os.PathLike[str] | None = None) -> Path:
+    def report(self, folder: FilePath | None = None) -> Path:
         """Write the page about it, `index.html`, into the folder of `run`; returns its path."""
         return self.results(folder).report()
 
-    def table(self, folder: str | os.PathLike[str] | None = None) -> Rows[ResultRow]:
+    def table(self, folder: FilePath | None = None) -> Rows[ResultRow]:
         """A row for each line: the results of its final evaluations."""
         return self.results(folder).table()
 
-    def plot(self, folder: str | os.PathLike[str] | None = None) -> Plot:
+    def plot(self, folder: FilePath | None = None) -> Plot:
         """Draw the recorded curves as a figure of matplotlib, which shows itself in a notebook."""
         return self.results(folder).plot()
 
@@ -301,7 +307,7 @@ class Results:
 
     def plot(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: FilePath | None = None,
         *,
         x: str | None = None,
         y: str = "return",
@@ -353,7 +359,7 @@ def plan(studies: Iterable[Study]) -> list[Planned]:
 
 def run_study(
     study: Study | Sequence[Study],
-    folder: str | os.PathLike[str],
+    folder: FilePath,
     workers: Workers | int = 1,
     *,
     progress: bool | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
 import tomllib
@@ -18,7 +17,7 @@ from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import TEN_SEEDS, Study
-from pdrm.files import LARGEST_STUDY, means_name, read_bytes
+from pdrm.files import LARGEST_STUDY, FilePath, means_name, read_bytes
 from pdrm.language.source import decode
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run_folder import resolve_seeds
@@ -206,7 +205,7 @@ def _call_as_domains(tables: Sequence[TomlTable], panels: Sequence[Panel]) -> tu
 # --- A file of either kind.
 
 
-def load_study(path: str | os.PathLike[str]) -> Study:
+def load_study(path: FilePath) -> Study:
     r"""The study in a `.toml` file, or the one a `.py` file calls STUDY.
 
     >>> import tempfile

@@ -20,7 +20,7 @@ from pdrm.errors import (
     WrongKind,
     did_you_mean,
 )
-from pdrm.files import write_atomically
+from pdrm.files import FilePath, write_atomically
 from pdrm.language.document import AnyMachine, build, read
 from pdrm.language.json_form import read_json, to_json
 from pdrm.language.peer_formats import (
@@ -50,7 +50,7 @@ KINDS = {
 `build(task)` makes the machine."""
 
 
-def load(path: str | os.PathLike[str]) -> AnyMachine:
+def load(path: FilePath) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
     Args:
@@ -121,7 +121,7 @@ def kind_of(text: str, file: str) -> str | None:
     return next((word for word in found if word in KINDS), None)
 
 
-def save(machine: AnyMachine, path: str | os.PathLike[str]) -> None:
+def save(machine: AnyMachine, path: FilePath) -> None:
     """Write a machine into a file.
 
     Args:

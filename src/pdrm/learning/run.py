@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import weakref
@@ -25,7 +24,7 @@ from pdrm.errors import (
     PdrmError,
     warn_caller,
 )
-from pdrm.files import Fingerprint, ensure_folder
+from pdrm.files import FilePath, Fingerprint, ensure_folder
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
@@ -121,7 +120,7 @@ class Run:
     @classmethod
     def load(
         cls,
-        folder: str | os.PathLike[str],
+        folder: FilePath,
         *,
         task: Task | None = None,
         agent: AgentLike | None = None,
@@ -136,7 +135,7 @@ class Run:
         found = find_run(Path(folder))
         return cls(read_spec(found, task, agent), found)
 
-    def save(self, folder: str | os.PathLike[str] = "runs") -> Run:
+    def save(self, folder: FilePath = "runs") -> Run:
         """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
         there = Path(folder) / self.spec.name
         if there.resolve() != self.folder.resolve():
@@ -188,7 +187,7 @@ class Run:
 
     def plot(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: FilePath | None = None,
         *,
         x: str | None = None,
         y: str = "return",
@@ -298,9 +297,7 @@ class Run:
             raise BadSetting(fault, fix="run.film('film.gif'), or run.episode()")
         return Replay(task, self._episode(seed), isinstance(agent, CountingQ))
 
-    def film(
-        self, path: str | os.PathLike[str] = "film.gif", seed: int = 0, every: int | None = None
-    ) -> Film:
+    def film(self, path: FilePath = "film.gif", seed: int = 0, every: int | None = None) -> Film:
         """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.
 
         An environment of your own is filmed if it is made with `render_mode="rgb_array"`.
@@ -429,7 +426,7 @@ class Runs(list[Run]):
 
     def plot(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: FilePath | None = None,
         *,
         x: str | None = None,
         y: str = "return",
@@ -467,7 +464,7 @@ def train(
     success: str | Sequence[str] = ...,
     seed: int = ...,
     seeds: None = ...,
-    folder: str | os.PathLike[str] | None = ...,
+    folder: FilePath | None = ...,
     workers: Workers | int = ...,
     log: str | None = ...,
     watch: Watch | None = ...,
@@ -490,7 +487,7 @@ def train(
     success: str | Sequence[str] = (),
     seed: int = 0,
     seeds: int | Sequence[int] | None = None,
-    folder: str | os.PathLike[str] | None = None,
+    folder: FilePath | None = None,
     workers: Workers | int = 1,
     log: str | None = None,
     watch: Watch | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate
-from pdrm.files import Arrays, blaming_policy, need, read_arrays, reading_policy
+from pdrm.files import Arrays, FilePath, blaming_policy, need, read_arrays, reading_policy
 from pdrm.language.loading import parse
 from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
 from pdrm.learning.evaluation import Trained
@@ -101,9 +100,7 @@ def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
     return Trained(table, where, machine, agent.step_limit, operations, extras.ties)
 
 
-def load_policy(
-    path: str | os.PathLike[str], domain: FiniteDomain | WaterWorld | None = None
-) -> LearntPolicy:
+def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None) -> LearntPolicy:
     """A policy that was saved: a table or networks, as its file says.
 
     Args:

@@ -6,14 +6,13 @@ tool's package is loaded by name when a sink is made.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from pdrm.files import ensure_folder
+from pdrm.files import FilePath, ensure_folder
 from pdrm.lazy import load_package
 from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.learning.run_loop import SINKS, Status, Watch
@@ -62,7 +61,7 @@ class TensorBoard(Sink):
     >>> folder.cleanup()
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: FilePath) -> None:
         self._writer = load_package("tensorboard.summary", "tensorboard").Writer(str(folder))
 
     def log(self, values: dict[str, float], done: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -32,7 +31,7 @@ from pdrm.experiments.study_report import (
     plain_name,
     study_section,
 )
-from pdrm.files import RUN_RECORD, ensure_folder, write_atomically
+from pdrm.files import RUN_RECORD, FilePath, ensure_folder, write_atomically
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text
 from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_folder import POLICY, list_runs
@@ -81,7 +80,7 @@ def write_report(
 
 
 def write_page(
-    folder: str | os.PathLike[str] = "report", *, seeds: int | None = None, theory: bool = True
+    folder: FilePath = "report", *, seeds: int | None = None, theory: bool = True
 ) -> Path:
     """Write the page about the runs in a folder, as `pdrm report` does, without running anything.
 
