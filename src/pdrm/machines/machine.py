@@ -187,6 +187,10 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
     def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
         """Those of a state's rules that may apply at once."""
 
+    def _meeting_place(self, _one: Any, _other: Any, /) -> str:
+        """Besides the label, what two rules that apply at once look at."""
+        return ""
+
 
 AnyKind = Machine[Any, Any, Any]
 
@@ -413,7 +417,7 @@ def _report(machine: AnyKind, clashes: list[Clash]) -> Iterator[Nondeterministic
             )
         place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
         yield Nondeterministic(
-            f"two rules apply in state `{one.source}` for label {label}: {why}"
+            f"two rules apply in state `{one.source}` for label {label}{machine._meeting_place(one, other)}: {why}"
             f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
             where=other.where or one.where,
             fix=fix,

@@ -166,6 +166,13 @@ class PushdownRewardMachine(PushdownRules):
                 ]
             yield there
 
+    def _meeting_place(self, one: Transition, other: Transition, /) -> str:
+        """The top at which two rules apply, the more exact of theirs."""
+        tops = [one.top, other.top]
+        exact = [top for top in tops if top not in (ANY, NONE)]
+        top = exact[0] if exact else ANY if ANY in tops else NONE
+        return "" if self.leaves_stack else f" and top {top}"
+
 
 # --- Endless silent moves, decided exactly
 #
